@@ -1,0 +1,1 @@
+"""Chat platforms, and how text becomes live on them."""

@@ -1,0 +1,1 @@
+"""Telegram, over python-telegram-bot."""

@@ -1,0 +1,1 @@
+"""Measured figures, each printed with its floor."""

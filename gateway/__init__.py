@@ -1,0 +1,1 @@
+"""What people start: commands, settings, wiring, the web."""

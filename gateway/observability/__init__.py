@@ -1,0 +1,1 @@
+"""Subscribers of the bus; nothing imports them but the composition root."""

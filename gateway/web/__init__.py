@@ -1,0 +1,1 @@
+"""ASGI routes: the chat page, health, readiness."""

@@ -1,0 +1,1 @@
+"""The system itself, with no platform in it."""

@@ -1,0 +1,1 @@
+"""Conduits among participants."""

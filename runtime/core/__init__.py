@@ -1,0 +1,1 @@
+"""The vocabulary: no I/O, imports nothing of ours."""

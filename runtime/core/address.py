@@ -1,0 +1,32 @@
+"""Where on a platform people talk, and who says what there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A conversation on a platform: chat, channel or thread. Opaque to all but the adapter that made it."""
+
+    platform: str
+    conversation: str
+    thread: str | None = None
+
+    @property
+    def key(self) -> str:
+        """One string for one conversation; equal addresses have equal keys."""
+        base = f"{self.platform}:{self.conversation}"
+        return base if self.thread is None else f"{base}#{self.thread}"
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Under which name something is shown: an agent's id and class, or the gateway itself (id "")."""
+
+    id: str
+    name: str
+
+
+GATEWAY = Speaker("", "Parley")
+"""The gateway speaking for itself: notices, help, refusals."""

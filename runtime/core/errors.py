@@ -1,0 +1,178 @@
+"""Every error of ours, as one tree.
+
+ParleyError
+├── ConfigError                  a setting is wrong; exit code 2, names the key
+├── ProgramError                 the author can fix it; carries the diagnostics
+│   ├── ParseError
+│   ├── CompileError
+│   └── LinkError
+├── ExecutionError
+│   ├── PlaybookError            a playbook failed; the text is for its caller and, at the top, the person
+│   ├── VerificationError        the model's reply was refused twice
+│   ├── SandboxError             model-written code broke a limit or a rule
+│   ├── QueueTimeout             nothing matching came in time
+│   ├── QueueClosed              the queue takes and gives nothing any more
+│   ├── QueueFull                the queue is at its bound; the message was not taken
+│   ├── OutcomeUnknown           an outside effect may or may not have happened
+│   └── JournalError
+│       ├── Divergence           code and journal do not agree
+│       ├── ProgramChanged       the playbook is not the one the frame began with
+│       └── Unjournaled          a frame waits for something that is not a host call
+├── RoutingError
+│   ├── UnknownTarget            nobody of that name can be spoken to
+│   └── UnknownStream            no such stream is in progress
+├── AdapterError
+│   ├── RateLimited              come back after `retry_after_s`
+│   ├── NotDelivered             the platform refused for good
+│   ├── OutcomeUncertain         the platform may have it (time-out, 5xx)
+│   ├── MessageGone              the message to edit is no longer there
+│   ├── BadMarkup                the platform refuses the formatting; plain text will do
+│   └── AuthFailed               the token or the rights are wrong
+├── LLMError
+│   ├── LLMUnavailable           no model is configured, or it cannot be reached
+│   ├── LLMRateLimited
+│   ├── LLMTimeout
+│   ├── LLMRefused               the provider rejects the request (key, model, content)
+│   └── ContextTooLong
+└── StorageError
+    ├── TapeConflict             the tape's head is not where the writer thought
+    ├── LeaseLost                another node owns the shard; stop at once
+    ├── InboxFull                too much is waiting in this shard; nothing was taken
+    └── StorageUnavailable
+"""
+
+from __future__ import annotations
+
+
+class ParleyError(Exception):
+    """The root. The text says what happened, with the value, and what to do."""
+
+
+class ConfigError(ParleyError): ...
+
+
+class ProgramError(ParleyError): ...
+
+
+class ParseError(ProgramError): ...
+
+
+class CompileError(ProgramError): ...
+
+
+class LinkError(ProgramError): ...
+
+
+class ExecutionError(ParleyError): ...
+
+
+class PlaybookError(ExecutionError): ...
+
+
+class VerificationError(ExecutionError): ...
+
+
+class SandboxError(ExecutionError): ...
+
+
+class QueueTimeout(ExecutionError): ...  # noqa: N818 - a state, as in anyio
+
+
+class QueueClosed(ExecutionError): ...  # noqa: N818
+
+
+class QueueFull(ExecutionError): ...  # noqa: N818
+
+
+class OutcomeUnknown(ExecutionError): ...  # noqa: N818
+
+
+class JournalError(ExecutionError): ...
+
+
+class Divergence(JournalError): ...  # noqa: N818
+
+
+class ProgramChanged(JournalError): ...  # noqa: N818
+
+
+class Unjournaled(JournalError): ...  # noqa: N818
+
+
+class RoutingError(ParleyError): ...
+
+
+class UnknownTarget(RoutingError): ...  # noqa: N818
+
+
+class UnknownStream(RoutingError): ...  # noqa: N818
+
+
+class AdapterError(ParleyError): ...
+
+
+class RateLimited(AdapterError):  # noqa: N818
+    """The platform asks for a pause."""
+
+    def __init__(self, text: str, *, retry_after_s: float) -> None:
+        super().__init__(text)
+        self.retry_after_s = retry_after_s
+
+
+class NotDelivered(AdapterError): ...  # noqa: N818
+
+
+class OutcomeUncertain(AdapterError): ...  # noqa: N818
+
+
+class MessageGone(AdapterError): ...  # noqa: N818
+
+
+class BadMarkup(AdapterError): ...  # noqa: N818
+
+
+class AuthFailed(AdapterError): ...  # noqa: N818
+
+
+class LLMError(ParleyError): ...
+
+
+class LLMUnavailable(LLMError): ...  # noqa: N818
+
+
+class LLMRateLimited(LLMError):  # noqa: N818
+    """The provider asks for a pause; None when it does not say how long."""
+
+    def __init__(self, text: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(text)
+        self.retry_after_s = retry_after_s
+
+
+class LLMTimeout(LLMError): ...  # noqa: N818
+
+
+class LLMRefused(LLMError): ...  # noqa: N818
+
+
+class ContextTooLong(LLMError): ...  # noqa: N818
+
+
+class StorageError(ParleyError): ...
+
+
+class TapeConflict(StorageError):  # noqa: N818
+    """Somebody else appended first; both sequence numbers are given."""
+
+    def __init__(self, text: str, *, expected: int, actual: int) -> None:
+        super().__init__(text)
+        self.expected = expected
+        self.actual = actual
+
+
+class LeaseLost(StorageError): ...  # noqa: N818
+
+
+class InboxFull(StorageError): ...  # noqa: N818
+
+
+class StorageUnavailable(StorageError): ...  # noqa: N818

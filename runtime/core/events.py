@@ -1,0 +1,25 @@
+"""What happened, in the past tense: the events of the bus.
+
+An event is a name of `<area>.<past tense>` and flat data under the standard logging keys (docs/logging.md).
+Names: session.started session.restored session.ended session.failed · message.received message.delivered ·
+stream.started stream.completed stream.observer_failed · playbook.started playbook.returned playbook.failed ·
+turn.started turn.completed · step.executed step.rejected · trigger.fired · page.opened page.sent page.finished
+page.closed page.orphaned · llm.requested llm.answered llm.failed · adapter.connected adapter.failed
+adapter.rate_limited · storage.lost storage.back · access.refused access.paired · meeting.started meeting.ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened; `at` is UTC."""
+
+    name: str
+    at: datetime
+    data: Mapping[str, Any] = field(default_factory=dict)

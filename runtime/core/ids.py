@@ -1,0 +1,73 @@
+"""Typed identifiers, parsed once at the edge and never split again."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import NewType
+
+AgentId = NewType("AgentId", str)
+"""Digits from "1000" up: an agent of a session."""
+
+PersonId = NewType("PersonId", str)
+"""A human in a session, such as "telegram:42"; "human" when nobody is named."""
+
+ParticipantId = AgentId | PersonId
+
+MeetingId = NewType("MeetingId", str)
+"""Digits from "100" up, unique in a session."""
+
+ChannelId = NewType("ChannelId", str)
+MessageId = NewType("MessageId", str)
+StreamId = NewType("StreamId", str)
+SessionId = NewType("SessionId", str)
+TapeId = NewType("TapeId", str)
+"""`<session id>/<agent id>`; the session's own facts are on `<session id>/session`."""
+
+ANYONE = PersonId("human")
+"""The person a program means by `user` or `human` when it names nobody."""
+
+_HUMAN_WORDS = frozenset({"user", "human"})
+_AGENT = re.compile(r"\s*agent\s+(\d+)\s*\Z", re.IGNORECASE)
+_MEETING = re.compile(r"\s*meeting\s+(\d+)\s*\Z", re.IGNORECASE)
+
+
+def new_message_id() -> MessageId:
+    """A random, unique message id."""
+    return MessageId(uuid.uuid4().hex)
+
+
+def new_stream_id() -> StreamId:
+    """A random, unique stream id."""
+    return StreamId(uuid.uuid4().hex)
+
+
+def is_human_word(text: str) -> bool:
+    """Whether a program means "the person here": `user` or `human`, in any case."""
+    return text.strip().lower() in _HUMAN_WORDS
+
+
+def parse_agent_id(text: str) -> AgentId | None:
+    """`agent 1001` or `1001` as an agent id; None when it is neither."""
+    stripped = text.strip()
+    if stripped.isdecimal() and len(stripped) >= 4:
+        return AgentId(stripped)
+    found = _AGENT.match(text)
+    return AgentId(found[1]) if found else None
+
+
+def parse_meeting_id(text: str) -> MeetingId | None:
+    """`meeting 100` as a meeting id; None when it is not one."""
+    found = _MEETING.match(text)
+    return MeetingId(found[1]) if found else None
+
+
+def direct_channel_id(one: ParticipantId, other: ParticipantId) -> ChannelId:
+    """The channel of two participants: the same id whoever speaks first (sorted)."""
+    first, second = sorted((str(one), str(other)))
+    return ChannelId(f"channel_{first}_{second}")
+
+
+def meeting_channel_id(meeting: MeetingId) -> ChannelId:
+    """The channel of a meeting."""
+    return ChannelId(f"meeting_{meeting}")

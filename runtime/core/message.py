@@ -1,0 +1,102 @@
+"""A finished utterance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from runtime.core.ids import AgentId, MeetingId, MessageId, ParticipantId, StreamId
+
+HUMAN_CLASS = "Human"
+"""The class of every person who is not declared in the program."""
+
+
+class MessageType(StrEnum):
+    """What a message is for. Extensible: a type unknown to a reader is kept as its text."""
+
+    DIRECT = "direct"
+    MEETING_BROADCAST = "meeting_broadcast"
+    MEETING_INVITATION = "meeting_invitation"
+    MEETING_RESPONSE = "meeting_response"
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that came with a message; `url` is where the adapter keeps it."""
+
+    name: str
+    media_type: str
+    url: str
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One utterance; immutable. `recipient_id` is None for a broadcast, `created_at` is UTC."""
+
+    id: MessageId
+    sender_id: ParticipantId
+    sender_class: str
+    content: str
+    created_at: datetime
+    recipient_id: ParticipantId | None = None
+    recipient_class: str | None = None
+    type: MessageType | str = MessageType.DIRECT
+    meeting_id: MeetingId | None = None
+    target_agent_ids: frozenset[AgentId] = frozenset()
+    stream_id: StreamId | None = None
+    attachments: tuple[Attachment, ...] = ()
+    ack_required: bool = False
+    from_human: bool = False
+    sender_name: str | None = None
+
+    def addresses(self, participant: ParticipantId) -> bool:
+        """Whether this message is meant for `participant` in particular."""
+        return participant == self.recipient_id or participant in self.target_agent_ids
+
+
+def message_to_data(message: Message) -> dict[str, Any]:
+    """The message as JSON data, without what is empty."""
+    data: dict[str, Any] = {
+        "id": message.id,
+        "from": message.sender_id,
+        "class": message.sender_class,
+        "text": message.content,
+        "at": message.created_at.isoformat(),
+        "to": message.recipient_id,
+        "to_class": message.recipient_class,
+        "type": str(message.type),
+        "meeting": message.meeting_id,
+        "targets": sorted(message.target_agent_ids),
+        "stream": message.stream_id,
+        "files": [[a.name, a.media_type, a.url, a.size_bytes] for a in message.attachments],
+        "ack": message.ack_required,
+        "human": message.from_human,
+        "name": message.sender_name,
+    }
+    return {key: value for key, value in data.items() if value not in (None, [], False)}
+
+
+def message_from_data(data: Mapping[str, Any]) -> Message:
+    """The inverse of `message_to_data`."""
+    kind = data.get("type", "direct")
+    return Message(
+        id=data["id"],
+        sender_id=data["from"],
+        sender_class=data["class"],
+        content=data["text"],
+        created_at=datetime.fromisoformat(data["at"]),
+        recipient_id=data.get("to"),
+        recipient_class=data.get("to_class"),
+        type=MessageType(kind) if kind in MessageType.__members__.values() else kind,
+        meeting_id=data.get("meeting"),
+        target_agent_ids=frozenset(data.get("targets", ())),
+        stream_id=data.get("stream"),
+        attachments=tuple(Attachment(*file) for file in data.get("files", ())),
+        ack_required=data.get("ack", False),
+        from_human=data.get("human", False),
+        sender_name=data.get("name"),
+    )

@@ -1,0 +1,1 @@
+"""Fetch, decode, verify, execute on a language model."""

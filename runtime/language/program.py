@@ -1,0 +1,156 @@
+"""A compiled program: agents, playbooks, triggers and steps, ready to be executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+from runtime.language.diagnostics import Span
+
+
+class AgentKind(StrEnum):
+    """Who plays an agent."""
+
+    AI = "AI"
+    HUMAN = "Human"
+    MCP = "MCP"
+
+
+class TriggerKind(StrEnum):
+    """When a playbook runs without being called: at the beginning, on a condition, on an event."""
+
+    BGN = "BGN"
+    CND = "CND"
+    EVT = "EVT"
+
+
+class Op(StrEnum):
+    """The operation codes of PBAsm."""
+
+    EXE = "EXE"
+    TNK = "TNK"
+    QUE = "QUE"
+    CND = "CND"
+    CHK = "CHK"
+    JMP = "JMP"
+    RET = "RET"
+    YLD = "YLD"
+    LOP = "LOP"
+    ELS = "ELS"
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """`T1:EVT When …`; `code` is "T1"."""
+
+    code: str
+    kind: TriggerKind
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter. `state` when it was written with `$`: then it is also a variable of the agent.
+
+    `default` is Python source of a literal, None when the parameter is required.
+    """
+
+    name: str
+    state: bool = False
+    type: str | None = None
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One instruction. `line` is "01" or "02.01"; `text` is what follows the code."""
+
+    line: str
+    op: Op
+    text: str
+    span: Span
+    children: tuple[Step, ...] = ()
+
+    def walk(self) -> Iterator[Step]:
+        """This step and all below it, in order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybookSpec:
+    """A procedure. A python playbook has no steps; its code is in its agent's fences."""
+
+    name: str
+    kind: Literal["llm", "python"]
+    span: Span
+    params: tuple[Param, ...] = ()
+    returns: str | None = None
+    description: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    triggers: tuple[Trigger, ...] = ()
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def public(self) -> bool:
+        """Whether other agents may call it."""
+        return bool(self.metadata.get("public") or self.metadata.get("export"))
+
+    @property
+    def meeting(self) -> bool:
+        """Whether executing it is a meeting."""
+        return bool(self.metadata.get("meeting"))
+
+    def walk_steps(self) -> Iterator[Step]:
+        """All steps, nested ones included, in order."""
+        for step in self.steps:
+            yield from step.walk()
+
+    def step(self, line: str) -> Step | None:
+        """The step with this line number."""
+        return next((step for step in self.walk_steps() if step.line == line), None)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFence:
+    """Trusted code of the program's author, as it stands in the file; `span` is its first line of code."""
+
+    source: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """An agent class: a `# H1` and what is below it."""
+
+    name: str
+    kind: AgentKind
+    span: Span
+    description: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    playbooks: tuple[PlaybookSpec, ...] = ()
+    fences: tuple[PythonFence, ...] = ()
+
+    def playbook(self, name: str) -> PlaybookSpec | None:
+        """The playbook of this name."""
+        return next((playbook for playbook in self.playbooks if playbook.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole program. `digest` changes when its compiled text does; `pbasm` is that text."""
+
+    name: str
+    agents: tuple[AgentSpec, ...]
+    pbasm: str
+    digest: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def agent(self, name: str) -> AgentSpec | None:
+        """The agent class of this name."""
+        return next((agent for agent in self.agents if agent.name == name), None)

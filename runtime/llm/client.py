@@ -1,0 +1,59 @@
+"""The port to a language model: one request, text in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a prompt. `cacheable` marks the end of a prefix that repeats from turn to turn."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+    cacheable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRequest:
+    """What is asked. `purpose` is "execute" or "compile", for logs and accounting."""
+
+    messages: tuple[ChatMessage, ...]
+    purpose: str = "execute"
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, as the provider counts them; zeros where it does not say."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+class Completion(Protocol):
+    """The answer, in pieces as they come. `usage` is complete when the iteration has ended."""
+
+    def __aiter__(self) -> AsyncIterator[str]: ...
+
+    @property
+    def usage(self) -> Usage: ...
+
+
+class LLMClient(Protocol):
+    """Raises LLMUnavailable, LLMRateLimited, LLMTimeout, LLMRefused or ContextTooLong.
+
+    Retries what may pass (rate limits, 5xx, connection errors) only before the first piece. Leaving the context
+    stops the request.
+    """
+
+    @property
+    def model(self) -> str:
+        """The model's name, for people and logs."""
+        ...
+
+    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]: ...

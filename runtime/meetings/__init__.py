@@ -1,0 +1,1 @@
+"""Channels with a life cycle."""

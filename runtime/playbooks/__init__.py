@@ -1,0 +1,1 @@
+"""The kinds of playbook behind one port."""

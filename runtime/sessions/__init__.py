@@ -1,0 +1,1 @@
+"""A program running in a conversation."""

@@ -1,0 +1,62 @@
+"""The port for what people do: exactly the events that no session has taken yet, shard by shard."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from runtime.core.address import Address
+from runtime.sessions.store import SHARDS
+
+
+@dataclass(frozen=True, slots=True)
+class InboxEvent:
+    """Something a person did in a conversation. `id` is the platform's own, for recognising a repetition.
+
+    `kind`: "message", or a command's name such as "new" and "stop" with its argument in `text`.
+    """
+
+    id: str
+    address: Address
+    person_id: str
+    person_name: str
+    text: str
+    sent_at: datetime
+    kind: str = "message"
+    attachments: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InboxEntry:
+    """An event at its place in a shard's inbox; ids grow within a shard."""
+
+    shard: int
+    entry_id: str
+    event: InboxEvent
+
+
+def shard_of(conversation: str) -> int:
+    """The shard of a conversation's key."""
+    return zlib.crc32(conversation.encode()) % SHARDS
+
+
+class Inbox(Protocol):
+    """Raises InboxFull or StorageUnavailable, and nothing else."""
+
+    async def add(self, event: InboxEvent, /) -> bool:
+        """Keep the event durably; False when an event of this id in this conversation was already taken in."""
+        ...
+
+    async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
+        """Entries of the given shards behind the given entry ids ("0" = all), oldest first in each shard.
+
+        A plain read: nothing is taken out. Returns an empty sequence after `wait_s` without news.
+        """
+        ...
+
+    async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
+        """Move an entry that cannot be processed to the shard's dead letters. Raises LeaseLost for a stale token."""
+        ...

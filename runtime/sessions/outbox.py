@@ -1,0 +1,60 @@
+"""The port for what people should see: pages, each with an id, until a platform has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from runtime.core.address import Address, Speaker
+
+
+@dataclass(frozen=True, slots=True)
+class PageSpec:
+    """A page to be shown: one utterance of one speaker in one conversation.
+
+    `parts` are the platform's message ids that are already known, by part number: long text is several messages.
+    """
+
+    id: str
+    address: Address
+    speaker: Speaker
+    parts: Mapping[int, str] = field(default_factory=dict)
+
+
+class PageRecord(Protocol):
+    """Keeps what became visible. Each call returns when it is durable."""
+
+    async def opening(self, part: int, text: str, /) -> None:
+        """Before part `part` is sent for the first time, with the text it is sent with."""
+        ...
+
+    async def sent(self, part: int, platform_id: str, /) -> None:
+        """The platform has part `part` under this id."""
+        ...
+
+
+class LivePage(Protocol):
+    """A page on its way to people's eyes."""
+
+    def update(self, text: str, /) -> None:
+        """The whole text so far; the newest wins, never blocks."""
+        ...
+
+    async def finish(self, text: str, /) -> None:
+        """Return when the platform shows exactly `text` in its final form. Waits out every cool-down."""
+        ...
+
+    def abandon(self) -> None:
+        """Stop showing anything more of this page; what is visible stays."""
+        ...
+
+
+class Outbox(Protocol):
+    """Shows pages. Pages of one conversation appear in the order in which they were opened here."""
+
+    def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage: ...
+
+    def thinking(self, address: Address, speaker: Speaker, active: bool, /) -> None:
+        """An agent works on an answer (typing indicator), or has stopped."""
+        ...

@@ -1,0 +1,100 @@
+"""The port through which a session becomes durable: one commit for tapes, outbox and inbox together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from runtime.core.address import Address
+from runtime.core.ids import SessionId
+from runtime.tape.tape import Fact, TapeStore
+
+SHARDS = 64
+"""Part of the data format: a conversation's shard is crc32 of its key modulo this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write in a shard. A greater token makes every smaller one void."""
+
+    shard: int
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """What is known of a session without reading its tapes. `seq` is the last fact's number."""
+
+    id: SessionId
+    address: Address
+    program: str
+    started_at: datetime
+    seq: int
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Everything that becomes true at once, or not at all.
+
+    `expect` is the `seq` of the session's last committed fact. `consume` are inbox entry ids of the session's shard.
+    `begin` creates the session and makes it its conversation's current one; `end` releases the conversation.
+    `outbox_add` and `outbox_done` are page ids: what people should see, until a platform has it. `awake` says whether
+    the session has work to do without a further event; None leaves it as it is.
+    """
+
+    lease: Lease
+    session: SessionId
+    expect: int
+    facts: tuple[Fact, ...] = ()
+    consume: tuple[str, ...] = ()
+    outbox_add: tuple[str, ...] = ()
+    outbox_done: tuple[str, ...] = ()
+    awake: bool | None = None
+    begin: SessionRecord | None = None
+    end: bool = False
+
+
+class SessionStore(TapeStore, Protocol):
+    """Raises LeaseLost, TapeConflict or StorageUnavailable, and nothing else."""
+
+    async def commit(self, commit: Commit, /) -> None:
+        """Make `commit` true. Repeating a commit that was applied (its answer was lost) succeeds and changes nothing."""
+        ...
+
+    async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
+        """The session that lives in this conversation now."""
+        ...
+
+    async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None: ...
+
+    async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
+        """Sessions that are awake or have pages in the outbox, with those pages: to be continued after a restart."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseHolder:
+    """Who asks for leases: a node's stable name, and how long a lease lasts without renewal."""
+
+    node: str
+    ttl_s: float = 10.0
+
+
+class LeaseStore(Protocol):
+    """Leases of shards (`shard:<n>`) and of bot connections (`bot:<platform>`)."""
+
+    async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
+        """A fencing token greater than all before, or None while another node holds it.
+
+        The same node gets it at once, with a new token: its former process is dead.
+        """
+        ...
+
+    async def renew(self, name: str, holder: LeaseHolder, token: int, /) -> bool:
+        """Extend the lease; False when another has taken it."""
+        ...
+
+    async def release(self, name: str, holder: LeaseHolder, token: int, /) -> None: ...

@@ -1,0 +1,1 @@
+"""Implementations of the store ports; only the composition root names them."""

@@ -1,0 +1,1 @@
+"""Stores over Redis or Valkey."""

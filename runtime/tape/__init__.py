@@ -1,0 +1,1 @@
+"""The append-only log of an agent, and the journal that is kept on it."""

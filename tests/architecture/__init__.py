@@ -1,0 +1,1 @@
+"""Sizes, shapes and contracts of the code itself."""

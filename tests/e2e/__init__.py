@@ -1,0 +1,1 @@
+"""The whole gateway with real parts."""

@@ -1,0 +1,1 @@
+"""Clocks, scripted models and platform servers for tests."""
