@@ -73,9 +73,7 @@ class Adapter(Protocol):
 class CanEdit(Protocol):
     """Messages can be changed after they were posted (`capabilities.edits`)."""
 
-    async def edit(
-        self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool
-    ) -> None:
+    async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """Replace the text. Idempotent. Raises RateLimited, NotDelivered, OutcomeUncertain, MessageGone, BadMarkup."""
         ...
 
