@@ -1,0 +1,40 @@
+"""The port for what the browser chat shows: rooms with messages, kept over restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from runtime.core.room import RoomInfo, RoomMessage, RoomPost
+
+
+class RoomStore(Protocol):
+    """Raises StorageUnavailable, and nothing else.
+
+    A room begins with its first message and keeps the newest ones, up to a bound that the store is given.
+    """
+
+    async def put(self, room: str, post: RoomPost, /) -> RoomMessage:
+        """Keep a message; one of the same id that the room already has is returned as it is, unchanged."""
+        ...
+
+    async def update(self, room: str, message_id: str, /, *, text: str, final: bool) -> RoomMessage | None:
+        """Replace a message's text and state; None when the room does not have it (any more).
+
+        Saying again what is already so changes nothing and takes no new version.
+        """
+        ...
+
+    async def history(
+        self, room: str, /, *, after_seq: int = 0, before_seq: int | None = None, limit: int
+    ) -> Sequence[RoomMessage]:
+        """The newest `limit` messages with `after_seq` < `seq` < `before_seq`, oldest first."""
+        ...
+
+    async def changes(self, room: str, /, *, after_version: int, limit: int) -> Sequence[RoomMessage]:
+        """The first `limit` messages changed after that version, in order of `version`, each as it is now."""
+        ...
+
+    async def rooms(self) -> Sequence[RoomInfo]:
+        """All rooms, the most recently active first."""
+        ...
