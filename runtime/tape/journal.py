@@ -1,0 +1,177 @@
+"""A session's journal: facts go through here, first into the state, then with the next commit onto the tapes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import anyio
+
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageError
+from runtime.core.ids import SessionId
+from runtime.tape.fold import apply
+from runtime.tape.state import SessionState
+from runtime.tape.tape import Fact, agent_tape, session_tape
+
+_SESSION_KINDS = frozenset({"wake", "begin", "person", "ended", "agent"})
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one commit makes durable. `expect` is the last committed `seq`; `consume` are inbox entry ids."""
+
+    expect: int
+    facts: tuple[Fact, ...]
+    consume: tuple[str, ...]
+    outbox_add: tuple[str, ...]
+    outbox_done: tuple[str, ...]
+    awake: bool
+    ended: bool
+
+
+class Committer(Protocol):
+    """Makes a batch durable, or raises StorageError: then the session must go, its state is ahead of the tape."""
+
+    async def __call__(self, batch: Batch, /) -> None: ...
+
+
+def as_data(value: Any) -> Any:
+    """`value` as it reads after a restart: through JSON. Raises TypeError for what is not data."""
+    return json.loads(json.dumps(value, ensure_ascii=False))
+
+
+def digest_of(name: str, args: object, kwargs: object) -> str:
+    """A short digest that tells whether a call is the recorded one."""
+    text = json.dumps([name, args, kwargs], sort_keys=True, ensure_ascii=False, default=_opaque)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _opaque(value: object) -> str:
+    return f"<{type(value).__name__}>"
+
+
+class Journal:
+    """Notes and commits of one session.
+
+    A note changes the state at once and waits for the next commit, in order; a commit returns when everything noted so
+    far is durable. Commits that overlap share one write. `run` must be running for commits to end.
+    """
+
+    def __init__(self, session: SessionId, clock: Clock, committer: Committer) -> None:
+        self.session = session
+        self.state = SessionState()
+        self._clock = clock
+        self._committer = committer
+        self._facts: list[Fact] = []
+        self._consume: list[str] = []
+        self._committed = 0
+        self._wanted = anyio.Event()
+        self._changed = anyio.Event()
+        self._failed: StorageError | None = None
+        self._listeners: dict[str, Callable[[], None]] = {}
+
+    @property
+    def pending(self) -> int:
+        """How many facts wait for a commit."""
+        return len(self._facts)
+
+    def restore(self, fact: Fact) -> None:
+        """Apply a fact that is on the tape already."""
+        apply(self.state, fact.seq, fact.kind, fact.data)
+        self._committed = fact.seq
+
+    def note(self, kind: str, **data: Any) -> int:
+        """Make a fact true now and durable with the next commit; returns its `seq`. `data` must be JSON data."""
+        if self._failed is not None:
+            raise self._failed
+        plain: Mapping[str, Any] = as_data(data)
+        seq = self.state.seq + 1
+        tape = self._tape(kind, plain)
+        apply(self.state, seq, kind, plain)
+        self._facts.append(Fact(tape, seq, kind, self._clock.now(), plain))
+        frame = plain.get("f")
+        if frame is not None:
+            self._tell(frame)
+        return seq
+
+    def consume(self, entry_id: str) -> None:
+        """Take an entry out of the inbox with the next commit."""
+        self._consume.append(entry_id)
+
+    def listen(self, frame: str, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever a fact about `frame` is noted."""
+        self._listeners[frame] = changed
+
+    def forget(self, frame: str) -> None:
+        """Stop telling about `frame`."""
+        self._listeners.pop(frame, None)
+
+    async def commit(self) -> None:
+        """Return when everything noted so far is durable. Raises StorageError when it cannot become so."""
+        target = self.state.seq
+        self._wanted.set()
+        while self._committed < target or self._consume:
+            if self._failed is not None:
+                raise self._failed
+            await self._changed.wait()
+        if self._failed is not None:
+            raise self._failed
+
+    async def run(self) -> None:
+        """Write batches as they are wanted, for ever. Ends with the StorageError that broke it."""
+        while True:
+            await self._wanted.wait()
+            self._wanted = anyio.Event()
+            if not self._facts and not self._consume:
+                self._announce()
+                continue
+            batch = self._take()
+            try:
+                await self._committer(batch)
+            except StorageError as error:
+                self._failed = error
+                self._announce()
+                raise
+            self._committed = batch.expect + len(batch.facts)
+            self._announce()
+
+    def _take(self) -> Batch:
+        facts, self._facts = self._facts, []
+        consume, self._consume = self._consume, []
+        return Batch(
+            expect=self._committed,
+            facts=tuple(facts),
+            consume=tuple(consume),
+            outbox_add=tuple(f.data["page"] for f in facts if f.kind in ("opening", "fin")),
+            outbox_done=tuple(f.data["page"] for f in facts if f.kind == "shown"),
+            awake=self.state.restless(),
+            ended=self.state.ended,
+        )
+
+    def _announce(self) -> None:
+        done, self._changed = self._changed, anyio.Event()
+        done.set()
+
+    def _tell(self, frame: str) -> None:
+        changed = self._listeners.get(frame)
+        if changed is not None:
+            changed()
+        caller = frame.rpartition(":")[0]
+        if caller and caller in self._listeners:
+            self._listeners[caller]()
+
+    def _tape(self, kind: str, data: Mapping[str, Any]) -> Any:
+        if kind in _SESSION_KINDS:
+            return session_tape(self.session)
+        frame = self.state.frames.get(data.get("f", ""))
+        if frame is not None:
+            return agent_tape(self.session, frame.agent)
+        page = self.state.pages.get(data.get("page", ""))
+        if page is not None:
+            return agent_tape(self.session, page.agent)
+        owner = data.get("agent") or data.get("host") or (data["id"] if kind == "begun" else None)
+        return agent_tape(self.session, owner) if owner else session_tape(self.session)

@@ -1,0 +1,188 @@
+"""The state of a session: what the fold of its tapes amounts to. Data only; `fold.apply` is its one writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from runtime.core.message import Message
+
+PageStatus = Literal["open", "final", "closed"]
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """What a host call came to, kept where its frame made it. `error` is exception type and text.
+
+    `hidden` records belong to the runtime (a fired trigger's playbook); they are not handed to the frame.
+    """
+
+    name: str
+    digest: str
+    value: Any = None
+    error: tuple[str, str] | None = None
+    variables: dict[str, Any] = field(default_factory=dict)
+    hidden: bool = False
+
+
+@dataclass(slots=True)
+class StatementState:
+    """A statement of the present turn that was accepted; `variables` are the agent's, as it sees them."""
+
+    source: str
+    variables: dict[str, Any]
+    done: bool = False
+    error: tuple[str, str] | None = None
+
+
+@dataclass(slots=True)
+class CallSite:
+    """The host call that a frame answers: its caller's frame and position, and the call's name and digest."""
+
+    frame: str
+    pos: str
+    name: str
+    digest: str
+    hidden: bool = False
+
+
+@dataclass(slots=True)
+class Ending:
+    """How a turn ended: `Return` with a value, or `Yld` with what it waits for."""
+
+    kind: Literal["return", "yield"]
+    value: Any = None
+
+
+@dataclass(slots=True)
+class FrameState:
+    """A playbook in execution.
+
+    `records` hold this turn's results by position, `order` the order in which they are handed out. `base` are the
+    agent's variables when the turn began. `transcript` is what the model was told and answered in earlier turns.
+    """
+
+    id: str
+    agent: str
+    playbook: str
+    args: list[Any]
+    kwargs: dict[str, Any]
+    version: str
+    caller: CallSite | None = None
+    turn: int = 0
+    base: dict[str, Any] = field(default_factory=dict)
+    locals: dict[str, Any] = field(default_factory=dict)
+    prelude: list[str] = field(default_factory=list)
+    records: dict[str, CallRecord] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    statements: list[StatementState] = field(default_factory=list)
+    step: str | None = None
+    turn_steps: list[str] = field(default_factory=list)
+    inbox: list[Message] = field(default_factory=list)
+    transcript: list[dict[str, str]] = field(default_factory=list)
+    rejections: list[dict[str, Any]] = field(default_factory=list)
+    ending: Ending | None = None
+    waits_for: dict[str, Any] | None = None
+    meeting: str | None = None
+
+
+@dataclass(slots=True)
+class PageState:
+    """One utterance on its way to people. `opened` are the parts that were about to be sent, with that text."""
+
+    id: str
+    frame: str
+    agent: str
+    to: str
+    status: PageStatus = "open"
+    text: str = ""
+    opened: dict[int, str] = field(default_factory=dict)
+    parts: dict[int, str] = field(default_factory=dict)
+    shown: bool = False
+
+
+@dataclass(slots=True)
+class WaitState:
+    """A frame waits for messages or for a time. `due` is in seconds since the epoch; None waits for ever."""
+
+    frame: str
+    pos: str
+    name: str
+    digest: str
+    source: dict[str, Any] | None
+    due: float | None
+    seq: int
+
+
+@dataclass(slots=True)
+class AgentState:
+    """An instance of an agent class. `queue` are messages that nobody has taken."""
+
+    id: str
+    klass: str
+    variables: dict[str, Any] = field(default_factory=dict)
+    queue: list[Message] = field(default_factory=list)
+    roots: int = 0
+    begun: bool = False
+    last_addressed: str | None = None
+
+
+@dataclass(slots=True)
+class MeetingState:
+    """A meeting: its host, who is in it, and how far it has come."""
+
+    id: str
+    topic: str
+    host: str
+    frame: str
+    status: Literal["inviting", "active", "ended"] = "inviting"
+    invited: dict[str, str] = field(default_factory=dict)
+    joined: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SessionState:
+    """Everything that a session is. `epoch` counts how often it was taken into memory."""
+
+    seq: int = 0
+    epoch: int = 0
+    started: bool = False
+    ended: bool = False
+    program: str = ""
+    agents: dict[str, AgentState] = field(default_factory=dict)
+    frames: dict[str, FrameState] = field(default_factory=dict)
+    pages: dict[str, PageState] = field(default_factory=dict)
+    waits: dict[str, WaitState] = field(default_factory=dict)
+    intents: dict[str, int] = field(default_factory=dict)
+    fired: dict[str, list[str]] = field(default_factory=dict)
+    people: dict[str, str] = field(default_factory=dict)
+    meetings: dict[str, MeetingState] = field(default_factory=dict)
+
+    def roots(self, agent: str) -> list[FrameState]:
+        """The frames of `agent` that nobody called."""
+        return [frame for frame in self.frames.values() if frame.caller is None and frame.agent == agent]
+
+    def below(self, frame: str) -> Iterator[str]:
+        """The ids of `frame` and of all frames that it called, directly or not."""
+        prefix = frame + ":"
+        return (id_ for id_ in self.frames if id_ == frame or id_.startswith(prefix))
+
+    def open_page(self, frame: str, to: str) -> PageState | None:
+        """The page that the frame's next utterance to `to` goes on with."""
+        return next(
+            (p for p in self.pages.values() if p.frame == frame and p.to == to and p.status == "open"),
+            None,
+        )
+
+    def restless(self) -> bool:
+        """Whether there is work to do without a further event: a frame that does not wait for people alone."""
+        if self.ended:
+            return False
+        waiting = {wait.frame for wait in self.waits.values() if wait.due is None}
+        callers = {frame.caller.frame for frame in self.frames.values() if frame.caller}
+        if any(id_ not in waiting and id_ not in callers for id_ in self.frames) or self.intents:
+            return True
+        if any(wait.due is not None for wait in self.waits.values()):
+            return True
+        return any(agent.queue and not self.roots(agent.id) for agent in self.agents.values())
