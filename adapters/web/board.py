@@ -1,0 +1,154 @@
+"""What every room shows now: what is kept, and over it the text that grows, told to every page that looks at it.
+
+Only a message's first text and its final one are kept; what is between lives in memory. Changes to a room's kept
+messages and the cuts through it exclude each other, so every page sees one room in one order.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import anyio
+
+from adapters.web import codec
+from adapters.web.codec import Cut, RoomHead, Shown
+from adapters.web.hub import Browser, Hub
+from adapters.web.rooms import RoomStore
+from runtime.core.errors import MessageGone
+from runtime.core.room import RoomMessage, RoomPost
+
+PAGE_LENGTH = 60
+"""Messages that a page gets at once."""
+
+MAX_CHANGES = 300
+"""A page that missed more starts afresh."""
+
+MAX_GROWING = 4_096
+"""Messages that may grow at once; beyond it the one that has been still for the longest is shown as it is kept."""
+
+
+@dataclass(slots=True)
+class _Growing:
+    room: str
+    message: RoomMessage
+
+
+class Board:
+    """Rooms as people see them. Raises StorageUnavailable from every async method."""
+
+    def __init__(self, store: RoomStore, hub: Hub, *, first_room: str) -> None:
+        self._store = store
+        self._hub = hub
+        self._first_room = first_room
+        self._locks: dict[str, anyio.Lock] = {}
+        self._heads: dict[str, int] = {}
+        self._growing: OrderedDict[str, _Growing] = OrderedDict()
+
+    async def rooms(self) -> Sequence[RoomHead]:
+        """The list of rooms: the first room, then the others, the most recently active first."""
+        known = [info.id for info in await self._store.rooms()]
+        ordered = [self._first_room, *(room for room in known if room != self._first_room)]
+        return [RoomHead(room, await self._head(room)) for room in ordered]
+
+    async def post(self, room: str, post: RoomPost, /) -> RoomMessage:
+        """Keep a message and show it; one that the room has is only shown again. Returns it as it is kept."""
+        async with self._lock(room):
+            head = await self._head(room)
+            kept = await self._store.put(room, post)
+            self._heads[room] = max(head, kept.seq)
+            if not kept.final:
+                self._remember(room, kept)
+            self._hub.to_room(room, codec.message(room, self._now(kept)))
+            if kept.seq > head:
+                self._hub.to_others(room, codec.activity(RoomHead(room, kept.seq)))
+        if head == 0 and room != self._first_room:
+            self._hub.to_all(codec.rooms(await self.rooms()))
+        return kept
+
+    async def change(self, room: str, message_id: str, text: str, /, *, final: bool) -> None:
+        """Give a message its whole new text. Raises MessageGone when the room does not have it."""
+        growing = self._growing.get(message_id)
+        if growing is not None and not final:
+            self._show(growing, text)
+            return
+        async with self._lock(room):
+            kept = await self._store.update(room, message_id, text=text, final=final)
+            if kept is None:
+                self._growing.pop(message_id, None)
+                raise MessageGone(f"web: message {message_id} is no longer in room {room!r}")
+            if not final:
+                self._remember(room, kept)
+            elif self._growing.pop(message_id, None) and growing and text.startswith(growing.message.text):
+                add = text[len(growing.message.text) :]
+                self._hub.to_room(room, codec.grow(room, message_id, add, done_version=kept.version))
+                return
+            self._hub.to_room(room, codec.message(room, self._now(kept)))
+
+    async def join(self, browser: Browser, room: str, version: int | None) -> None:
+        """Send the page a cut through the room, and from then on what happens in it."""
+        async with self._lock(room):
+            cut = await self._changed(room, version) if version else None
+            if cut is None:
+                cut = await self._page(room, before_seq=None, reset=True)
+            self._hub.show(browser, room)
+            browser.push(codec.joined(room, cut, self._hub.people(room)))
+
+    async def older(self, browser: Browser, room: str, before_seq: int) -> None:
+        """Send the page what was said before `before_seq`."""
+        async with self._lock(room):
+            browser.push(codec.older(room, await self._page(room, before_seq=before_seq, reset=False)))
+
+    async def has(self, room: str) -> bool:
+        return room == self._first_room or await self._head(room) > 0
+
+    async def _page(self, room: str, *, before_seq: int | None, reset: bool) -> Cut:
+        found = await self._store.history(room, before_seq=before_seq, limit=PAGE_LENGTH + 1)
+        return Cut(tuple(map(self._now, found[-PAGE_LENGTH:])), reset=reset, more=len(found) > PAGE_LENGTH)
+
+    async def _changed(self, room: str, version: int) -> Cut | None:
+        """What changed since, or None when it is too much, or the page has seen what this store has not."""
+        found = await self._store.changes(room, after_version=version - 1, limit=MAX_CHANGES + 1)
+        if not found or len(found) > MAX_CHANGES:
+            return None
+        changed = {message.id: message for message in found if message.version > version}
+        grown = (
+            each.message for each in self._growing.values() if each.room == room and each.message.id not in changed
+        )
+        return Cut(tuple(map(self._now, [*changed.values(), *grown])), reset=False, more=False)
+
+    def _now(self, kept: RoomMessage) -> Shown:
+        growing = self._growing.get(kept.id)
+        if growing is None or kept.final:
+            return Shown(kept, live=False)
+        return Shown(replace(kept, text=growing.message.text), live=True)
+
+    def _remember(self, room: str, kept: RoomMessage) -> None:
+        known = self._growing.get(kept.id)
+        if known is None or not known.message.text.startswith(kept.text):
+            self._growing[kept.id] = _Growing(room, kept)
+        self._growing.move_to_end(kept.id)
+        if len(self._growing) > MAX_GROWING:
+            self._growing.popitem(last=False)
+
+    def _show(self, growing: _Growing, text: str) -> None:
+        before = growing.message
+        if text == before.text:
+            return
+        growing.message = replace(before, text=text)
+        self._growing.move_to_end(before.id)
+        if text.startswith(before.text):
+            self._hub.to_room(growing.room, codec.grow(growing.room, before.id, text[len(before.text) :]))
+        else:
+            self._hub.to_room(growing.room, codec.message(growing.room, Shown(growing.message, live=True)))
+
+    def _lock(self, room: str) -> anyio.Lock:
+        return self._locks.setdefault(room, anyio.Lock())
+
+    async def _head(self, room: str) -> int:
+        """The `seq` of the newest message; 0 for a room that is not there, which is asked anew each time."""
+        if room in self._heads:
+            return self._heads[room]
+        newest = await self._store.history(room, limit=1)
+        return self._heads.setdefault(room, newest[-1].seq) if newest else 0
