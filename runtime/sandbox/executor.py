@@ -41,8 +41,8 @@ class Snippet:
     """A statement to run.
 
     `names` are the variables it sees (JSON data). `functions` are the host functions it may call, dotted names
-    included (`Agent.Playbook`). `prelude` are earlier definitions (def, import) it relies on. `keep` are the names whose
-    values are wanted afterwards.
+    included (`Agent.Playbook`). `prelude` are earlier definitions (def, import) it relies on. `keep` are the names
+    whose values are wanted afterwards.
     """
 
     source: str
