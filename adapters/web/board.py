@@ -80,9 +80,9 @@ class Board:
                 raise MessageGone(f"web: message {message_id} is no longer in room {room!r}")
             if not final:
                 self._remember(room, kept)
-            elif self._growing.pop(message_id, None) and growing and text.startswith(growing.message.text):
-                add = text[len(growing.message.text) :]
-                self._hub.to_room(room, codec.grow(room, message_id, add, done_version=kept.version))
+            elif growing is not None and self._growing.pop(message_id, None) is growing:
+                before = growing.message.text
+                self._hub.to_room(room, codec.grow(room, message_id, before, text, done_version=kept.version))
                 return
             self._hub.to_room(room, codec.message(room, self._now(kept)))
 
@@ -138,10 +138,7 @@ class Board:
             return
         growing.message = replace(before, text=text)
         self._growing.move_to_end(before.id)
-        if text.startswith(before.text):
-            self._hub.to_room(growing.room, codec.grow(growing.room, before.id, text[len(before.text) :]))
-        else:
-            self._hub.to_room(growing.room, codec.message(growing.room, Shown(growing.message, live=True)))
+        self._hub.to_room(growing.room, codec.grow(growing.room, before.id, before.text, text))
 
     def _lock(self, room: str) -> anyio.Lock:
         return self._locks.setdefault(room, anyio.Lock())

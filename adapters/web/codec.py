@@ -17,7 +17,8 @@ The gateway says:
             `version`, and every message that grows right now. `more`: there are older messages.
     older   room, messages, more
     message room, message           it is new, or it is different from what it was
-    grow    room, id, add, done?    append `add` to its text; with `done` {version} it is finished
+    grow    room, id, add, cut?, done?
+            take `cut` UTF-16 units from the end of its text, append `add`; with `done` {version} it is finished
     taken   id                      the message is safe: the page may forget its copy
     refused id, code, text          the message was not taken. `too_long`, `invalid`, `conflict`: never will be;
                                     `busy`, `slow_down`: the same message again in a few seconds
@@ -278,9 +279,27 @@ def message(room: str, shown: Shown) -> str:
     return _frame("message", room=room, message=_message(shown.message, shown.live))
 
 
-def grow(room: str, message_id: str, add: str, *, done_version: int | None = None) -> str:
-    done = {} if done_version is None else {"done": {"version": done_version}}
-    return _frame("grow", room=room, id=message_id, add=add, **done)
+def grow(room: str, message_id: str, before: str, after: str, *, done_version: int | None = None) -> str:
+    """The change from one text to the next, as what differs at their ends."""
+    same = len(before) if after.startswith(before) else _common_length(before, after)
+    fields: dict[str, Any] = {"add": after[same:]}
+    if same < len(before):
+        fields["cut"] = len(before[same:].encode("utf-16-le")) // 2
+    if done_version is not None:
+        fields["done"] = {"version": done_version}
+    return _frame("grow", room=room, id=message_id, **fields)
+
+
+def _common_length(one: str, other: str) -> int:
+    """How long the beginning is that two texts share; by halving, because comparing slices is fast."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def taken(message_id: str) -> str:

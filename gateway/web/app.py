@@ -1,0 +1,177 @@
+"""The chat's ASGI application: the page, its WebSocket, who sits before it, and whether we live."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from adapters.capabilities import Budget
+from adapters.web.adapter import WebAdapter
+from adapters.web.allowance import Allowance
+from gateway.web.guard import Guard, allowed_hosts
+from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, clean_name
+from runtime.core.clock import Clock
+
+PAGE = Path(__file__).parent / "page"
+MAX_FORM_BYTES = 4_096
+CLOSE_WHO_ARE_YOU = 4401
+"""The WebSocket's close code for a page without a valid cookie."""
+
+LOGINS = Budget(rate_per_s=0.2, burst=10)
+"""Attempts to log in from one address."""
+
+NotReady = Callable[[], Sequence[str]]
+"""Why the service is not ready, one line each; empty when it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    """`secret` signs cookies; `password`, when given, is asked of everybody once; `hosts` are further names we answer
+    to besides those of the loopback interface (bound to the network and none given: any)."""
+
+    secret: str
+    password: str | None = None
+    bind_host: str = "127.0.0.1"
+    hosts: tuple[str, ...] = ()
+
+
+class _Assets(StaticFiles):
+    """Files that the browser asks about each time, so that it never mixes two versions of the page."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
+class _SocketLink:
+    """A WebSocket of Starlette's as a visit's Link."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+
+    async def receive(self) -> str | None:
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return None
+        return message.get("text") or ""
+
+    async def send(self, frame: str, /) -> None:
+        try:
+            await self._socket.send_text(frame)
+        except WebSocketDisconnect:
+            return
+
+    async def close(self, code: int, reason: str, /) -> None:
+        try:
+            await self._socket.close(code, reason)
+        except WebSocketDisconnect:
+            return
+
+
+class _Door:
+    """The routes, with what they share."""
+
+    def __init__(self, adapter: WebAdapter, not_ready: NotReady, options: WebOptions, clock: Clock) -> None:
+        self._adapter = adapter
+        self._not_ready = not_ready
+        self._identities = Identities(options.secret, options.password)
+        self._logins = Allowance(LOGINS, clock)
+
+    async def page(self, _: Request) -> Response:
+        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+
+    async def healthz(self, _: Request) -> Response:
+        return JSONResponse({"status": "alive"})
+
+    async def readyz(self, _: Request) -> Response:
+        reasons = list(self._not_ready())
+        status = {"status": "waiting" if reasons else "ready", "reasons": reasons}
+        return JSONResponse(status, status_code=503 if reasons else 200)
+
+    async def session(self, request: Request) -> Response:
+        """Who the page's person is, and whether a password will be asked."""
+        person = self._identities.person(request.cookies.get(COOKIE))
+        known = None if person is None else {"id": person.id, "name": person.name}
+        data = {"person": known, "need_password": self._identities.need_password}
+        return JSONResponse(data, headers={"cache-control": "no-store"})
+
+    async def login(self, request: Request) -> Response:
+        """Choose a name, {name, password?}; who has a cookie already stays the same person."""
+        address = request.client.host if request.client else ""
+        form = await _small_json(request)
+        known = self._identities.person(request.cookies.get(COOKIE))
+        if form is None:
+            return JSONResponse({"error": "The form could not be read."}, status_code=400)
+        if known is None:
+            if not self._logins.take(address):
+                return JSONResponse({"error": "Too many attempts. Wait a minute."}, status_code=429)
+            if not self._identities.admits(form.get("password", "")):
+                return JSONResponse({"error": "That is not the password."}, status_code=403)
+        name = clean_name(form.get("name", ""))
+        if not name:
+            return JSONResponse({"error": "A name needs at least one visible character."}, status_code=422)
+        person = self._identities.newcomer(name) if known is None else type(known)(known.id, name)
+        response = JSONResponse({"person": {"id": person.id, "name": person.name}})
+        response.set_cookie(
+            COOKIE,
+            self._identities.cookie(person),
+            max_age=COOKIE_LASTS_S,
+            httponly=True,
+            samesite="lax",
+            secure=request.url.scheme == "https",
+        )
+        return response
+
+    async def chat(self, socket: WebSocket) -> None:
+        """The page's WebSocket; see adapters/web/codec.py for what is said over it."""
+        person = self._identities.person(socket.cookies.get(COOKIE))
+        await socket.accept()
+        if person is None:
+            await socket.close(CLOSE_WHO_ARE_YOU, "choose a name first")
+            return
+        await self._adapter.attend(_SocketLink(socket), person)
+
+
+async def _small_json(request: Request) -> dict[str, str] | None:
+    """A JSON object of strings from the body; None when it is too big or anything else."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FORM_BYTES:
+            return None
+    try:
+        data = json.loads(body)
+    except ValueError:
+        return None
+    if not isinstance(data, dict):
+        return None
+    return {key: value for key, value in data.items() if isinstance(value, str)}
+
+
+def build_web(adapter: WebAdapter, not_ready: NotReady, options: WebOptions, clock: Clock) -> Starlette:
+    """The application; serve it with gateway.web.server.serve."""
+    door = _Door(adapter, not_ready, options, clock)
+    return Starlette(
+        routes=[
+            Route("/", door.page),
+            Route("/healthz", door.healthz),
+            Route("/readyz", door.readyz),
+            Route("/session", door.session),
+            Route("/login", door.login, methods=["POST"]),
+            WebSocketRoute("/ws", door.chat),
+            Mount("/assets", _Assets(directory=PAGE)),
+        ],
+        middleware=[Middleware(Guard, hosts=allowed_hosts(options.bind_host, options.hosts))],
+    )

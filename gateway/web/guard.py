@@ -1,0 +1,112 @@
+"""What every request must pass: the right host, the right origin, and the headers that every answer carries.
+
+The host check is against DNS rebinding: a foreign page whose name resolves to 127.0.0.1 reaches us, but names itself
+in `Host`. The origin check is against foreign pages that open our WebSocket or post our forms with the person's cookie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+PROBES = frozenset({"/healthz", "/readyz"})
+"""Open under any name: whoever watches the process may call it by its address."""
+
+_CONTENT_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types dompurify",
+    )
+)
+HEADERS = {
+    "content-security-policy": _CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+def allowed_hosts(bind_host: str, configured: Iterable[str]) -> frozenset[str] | None:
+    """The names that we answer to, without port; None for any: bound to the network and no names configured."""
+    names = frozenset(name.lower() for name in configured)
+    if bind_host in LOOPBACK_HOSTS or names:
+        return names | LOOPBACK_HOSTS
+    return None
+
+
+class Guard:
+    """ASGI middleware: refuses what comes to a wrong host or from a foreign origin, and adds the headers."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is None:
+            await self._app(scope, receive, send_with_headers)
+        elif scope["type"] == "websocket":
+            await WebSocket(scope, receive, send).send_denial_response(refusal)
+        else:
+            await refusal(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if scope["path"] in PROBES:
+            return None
+        if self._hosts is not None and _hostname(f"//{host}") not in self._hosts:
+            text = f"This chat does not answer to the name {host!r}. Add it to web.hosts in parley.toml.\n"
+            return PlainTextResponse(text, status_code=421)
+        if not self._from_here(scope, headers, host):
+            return PlainTextResponse("This request comes from a foreign page.\n", status_code=403)
+        return None
+
+    def _from_here(self, scope: Scope, headers: Headers, host: str) -> bool:
+        origin = headers.get("origin")
+        kind: str = scope["type"]
+        if origin is None:
+            return kind == "http"
+        if kind == "http" and scope["method"] in ("GET", "HEAD"):
+            return True
+        if urlsplit(origin).scheme not in ("http", "https"):
+            return False
+        behind_proxy = self._hosts is not None and _hostname(origin) in self._hosts - LOOPBACK_HOSTS
+        return urlsplit(origin).netloc == host or behind_proxy
+
+
+def _hostname(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None

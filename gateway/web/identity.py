@@ -1,0 +1,74 @@
+"""Who sits before a page: a name that the person chose, in a cookie that only we can write."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from itsdangerous import BadData, URLSafeTimedSerializer
+
+from adapters.web.codec import Person
+
+COOKIE = "parley_person"
+COOKIE_LASTS_S = 365 * 24 * 3600
+MAX_NAME = 40
+"""The longest name of a person, in code points."""
+
+
+def persistent_secret(file: Path) -> str:
+    """The key that signs cookies: read from `file`, or made and kept there, readable by us only."""
+    try:
+        return file.read_text().strip()
+    except FileNotFoundError:
+        pass
+    secret = secrets.token_urlsafe(32)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as opened:
+        opened.write(secret + "\n")
+    return secret
+
+
+def clean_name(name: str) -> str:
+    """A name without what cannot be seen, at most 40 characters; empty when nothing is left."""
+    visible = "".join(char for char in " ".join(name.split()) if char.isprintable())
+    return visible[:MAX_NAME].strip()
+
+
+class Identities:
+    """Makes and reads the cookies. A new password makes all cookies from before it void."""
+
+    def __init__(self, secret: str, password: str | None) -> None:
+        self._password = password
+        salt = hashlib.sha256((password or "").encode()).hexdigest()
+        self._serializer = URLSafeTimedSerializer(secret, salt=f"parley.person.{salt}")
+
+    @property
+    def need_password(self) -> bool:
+        return bool(self._password)
+
+    def admits(self, password: str) -> bool:
+        """Whether the password is right; always when there is none."""
+        return not self._password or hmac.compare_digest(password.encode(), self._password.encode())
+
+    def cookie(self, person: Person) -> str:
+        """The cookie's value for this person."""
+        return str(self._serializer.dumps({"id": person.id, "name": person.name}))
+
+    def person(self, cookie: str | None) -> Person | None:
+        """Who the cookie says it is; None when it is missing, not ours, or a year old."""
+        if not cookie:
+            return None
+        try:
+            data: Any = self._serializer.loads(cookie, max_age=COOKIE_LASTS_S)
+        except BadData:
+            return None
+        return Person(data["id"], data["name"])
+
+    @staticmethod
+    def newcomer(name: str) -> Person:
+        """Somebody whom we have not seen in this browser before."""
+        return Person(f"web:{secrets.token_urlsafe(9)}", name)

@@ -1,0 +1,99 @@
+"""Serving an ASGI application inside the caller's task group, with uvicorn."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Generator
+
+import anyio
+import uvicorn
+from anyio.abc import TaskStatus
+from starlette.types import ASGIApp
+
+from runtime.core.errors import ConfigError
+
+MAX_FRAME_BYTES = 2 * 1024 * 1024
+"""A WebSocket frame beyond it ends the connection; a too long message below it is refused with a reason."""
+
+PING_INTERVAL_S = 20.0
+STOP_TIMEOUT_S = 0.45
+
+
+class _Server(uvicorn.Server):
+    """Leaves the process's signals alone, and says when it is up."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = anyio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
+
+    def drop_connections(self) -> None:
+        """End at once what has not ended by itself."""
+        for task in self.server_state.tasks:
+            task.cancel()
+        for connection in list(self.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
+
+async def serve(
+    app: ASGIApp, host: str, port: int, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    """Serve until cancelled; then stop within half a second, telling pages to come back (close code 1012).
+
+    Reports the port that it listens on through `task_status`: `port` 0 takes any free one. Raises ConfigError when the
+    address cannot be had.
+    """
+    listener = _listen(host, port)
+    config = uvicorn.Config(
+        app,
+        ws="websockets-sansio",
+        ws_max_size=MAX_FRAME_BYTES,
+        ws_ping_interval=PING_INTERVAL_S,
+        ws_ping_timeout=PING_INTERVAL_S,
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+    )
+    server = _Server(config)
+    async with anyio.create_task_group() as tasks:
+        stopped = anyio.Event()
+        serving = anyio.CancelScope(shield=True)
+        tasks.start_soon(_run, server, listener, serving, stopped)
+        try:
+            await server.up.wait()
+            task_status.started(listener.getsockname()[1])
+            await stopped.wait()
+        finally:
+            server.should_exit = True
+            with anyio.move_on_after(STOP_TIMEOUT_S, shield=True):
+                await stopped.wait()
+            serving.cancel()
+            server.drop_connections()
+
+
+async def _run(server: _Server, listener: socket.socket, scope: anyio.CancelScope, stopped: anyio.Event) -> None:
+    try:
+        with scope:
+            await server.serve(sockets=[listener])
+    finally:
+        stopped.set()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        text = f"web: cannot listen on {host} port {port}: {error.strerror}. Choose another with PARLEY_WEB__PORT"
+        raise ConfigError(text) from error
