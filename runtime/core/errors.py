@@ -75,43 +75,43 @@ class VerificationError(ExecutionError): ...
 class SandboxError(ExecutionError): ...
 
 
-class QueueTimeout(ExecutionError): ...  # noqa: N818 - a state, as in anyio
+class QueueTimeout(ExecutionError): ...
 
 
-class QueueClosed(ExecutionError): ...  # noqa: N818
+class QueueClosed(ExecutionError): ...
 
 
-class QueueFull(ExecutionError): ...  # noqa: N818
+class QueueFull(ExecutionError): ...
 
 
-class OutcomeUnknown(ExecutionError): ...  # noqa: N818
+class OutcomeUnknown(ExecutionError): ...
 
 
 class JournalError(ExecutionError): ...
 
 
-class Divergence(JournalError): ...  # noqa: N818
+class Divergence(JournalError): ...
 
 
-class ProgramChanged(JournalError): ...  # noqa: N818
+class ProgramChanged(JournalError): ...
 
 
-class Unjournaled(JournalError): ...  # noqa: N818
+class Unjournaled(JournalError): ...
 
 
 class RoutingError(ParleyError): ...
 
 
-class UnknownTarget(RoutingError): ...  # noqa: N818
+class UnknownTarget(RoutingError): ...
 
 
-class UnknownStream(RoutingError): ...  # noqa: N818
+class UnknownStream(RoutingError): ...
 
 
 class AdapterError(ParleyError): ...
 
 
-class RateLimited(AdapterError):  # noqa: N818
+class RateLimited(AdapterError):
     """The platform asks for a pause."""
 
     def __init__(self, text: str, *, retry_after_s: float) -> None:
@@ -119,28 +119,28 @@ class RateLimited(AdapterError):  # noqa: N818
         self.retry_after_s = retry_after_s
 
 
-class NotDelivered(AdapterError): ...  # noqa: N818
+class NotDelivered(AdapterError): ...
 
 
-class OutcomeUncertain(AdapterError): ...  # noqa: N818
+class OutcomeUncertain(AdapterError): ...
 
 
-class MessageGone(AdapterError): ...  # noqa: N818
+class MessageGone(AdapterError): ...
 
 
-class BadMarkup(AdapterError): ...  # noqa: N818
+class BadMarkup(AdapterError): ...
 
 
-class AuthFailed(AdapterError): ...  # noqa: N818
+class AuthFailed(AdapterError): ...
 
 
 class LLMError(ParleyError): ...
 
 
-class LLMUnavailable(LLMError): ...  # noqa: N818
+class LLMUnavailable(LLMError): ...
 
 
-class LLMRateLimited(LLMError):  # noqa: N818
+class LLMRateLimited(LLMError):
     """The provider asks for a pause; None when it does not say how long."""
 
     def __init__(self, text: str, *, retry_after_s: float | None = None) -> None:
@@ -148,19 +148,19 @@ class LLMRateLimited(LLMError):  # noqa: N818
         self.retry_after_s = retry_after_s
 
 
-class LLMTimeout(LLMError): ...  # noqa: N818
+class LLMTimeout(LLMError): ...
 
 
-class LLMRefused(LLMError): ...  # noqa: N818
+class LLMRefused(LLMError): ...
 
 
-class ContextTooLong(LLMError): ...  # noqa: N818
+class ContextTooLong(LLMError): ...
 
 
 class StorageError(ParleyError): ...
 
 
-class TapeConflict(StorageError):  # noqa: N818
+class TapeConflict(StorageError):
     """Somebody else appended first; both sequence numbers are given."""
 
     def __init__(self, text: str, *, expected: int, actual: int) -> None:
@@ -169,10 +169,10 @@ class TapeConflict(StorageError):  # noqa: N818
         self.actual = actual
 
 
-class LeaseLost(StorageError): ...  # noqa: N818
+class LeaseLost(StorageError): ...
 
 
-class InboxFull(StorageError): ...  # noqa: N818
+class InboxFull(StorageError): ...
 
 
-class StorageUnavailable(StorageError): ...  # noqa: N818
+class StorageUnavailable(StorageError): ...

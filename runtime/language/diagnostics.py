@@ -46,7 +46,7 @@ class Diagnostic:
         return asdict(self)
 
 
-class ProgramRejected(ParseError):  # noqa: N818 - carries all diagnostics at once
+class ProgramRejected(ParseError):
     """A program that cannot be used; the text is every diagnostic, rendered."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:

@@ -4,9 +4,10 @@ Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a ca
 session   wake · begin[program] · person[id, name] · ended
 agent     agent[id, class] · begun[id] · in[agent, message] · idle[agent]
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?] · ret[f, val|exc] · drop[f, pos, …]
-          turn[f, said, heard, waits?, args?, kwargs?] · stop[agent]
-statement stmt[f, src] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, kind, val]
-call      res[f, pos, name, dig, val|exc, set?] · set[f, pos, name, val, fired] · intent[f, pos]
+          turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
+          park[f, waits] · stop[agent]
+statement stmt[f, src] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val]
+call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] · intent[f, pos]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val]
 page      page[f, agent, to] · opening[page, part, text] · sent[page, part, pid] · fin[page, text, + res] ·
           close[page, text] · shown[page]
@@ -34,6 +35,9 @@ from runtime.tape.state import (
 )
 
 Data = Mapping[str, Any]
+
+TURN = "turn"
+"""The position of the wait between two turns of a frame."""
 
 
 def apply(state: SessionState, seq: int, kind: str, data: Data) -> None:
@@ -66,8 +70,10 @@ def _record(state: SessionState, data: Data) -> None:
     state.waits.pop(key, None)
     state.intents.pop(key, None)
     state.fired.pop(key, None)
-    variables = state.agents[frame.agent].variables
+    agent = state.agents[frame.agent]
+    variables = agent.variables
     variables.update(data.get("set") or {})
+    agent.last_addressed = data.get("to", agent.last_addressed)
     value, error = _outcome(data)
     hidden = bool(data.get("hidden"))
     frame.records[pos] = CallRecord(data["name"], data["dig"], value, error, dict(variables), hidden)
@@ -185,6 +191,10 @@ def _stop(state: SessionState, _: int, data: Data) -> None:
     state.agents[data["agent"]].begun = False
 
 
+def _park(state: SessionState, _: int, data: Data) -> None:
+    state.frames[data["f"]].waits_for = data["waits"]
+
+
 def _turn(state: SessionState, _: int, data: Data) -> None:
     frame = state.frames[data["f"]]
     frame.turn += 1
@@ -192,6 +202,7 @@ def _turn(state: SessionState, _: int, data: Data) -> None:
         frame.transcript.append({"heard": data["heard"], "said": data["said"]})
     frame.args = list(data.get("args", frame.args))
     frame.kwargs = dict(data.get("kwargs", frame.kwargs))
+    frame.gave = data.get("gave", "")
     frame.waits_for = data.get("waits")
     frame.records, frame.order, frame.statements, frame.turn_steps = {}, [], [], []
     frame.rejections, frame.inbox, frame.ending = [], [], None
@@ -222,7 +233,7 @@ def _rej(state: SessionState, _: int, data: Data) -> None:
 
 def _end(state: SessionState, _: int, data: Data) -> None:
     frame = state.frames[data["f"]]
-    frame.ending = Ending(data["kind"], data.get("val"))
+    frame.ending = Ending(data["how"], data.get("val"))
     frame.statements[-1].done = True
 
 
@@ -249,8 +260,8 @@ def _wait(state: SessionState, seq: int, data: Data) -> None:
 def _took(state: SessionState, _: int, data: Data) -> None:
     frame = state.frames[data["f"]]
     taken = _take(state, frame.agent, data["mids"])
-    if data["pos"] == "turn":
-        state.waits.pop(call_key(frame.id, "turn"), None)
+    if data["pos"] == TURN:
+        state.waits.pop(call_key(frame.id, TURN), None)
         frame.inbox.extend(taken)
         frame.waits_for = None
     else:
@@ -259,17 +270,18 @@ def _took(state: SessionState, _: int, data: Data) -> None:
 
 def _page(state: SessionState, seq: int, data: Data) -> None:
     state.pages[str(seq)] = PageState(str(seq), data["f"], data["agent"], data["to"])
-    if data["agent"] in state.agents:
-        state.agents[data["agent"]].last_addressed = data["to"]
 
 
 def _opening(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages[data["page"]]
-    page.opened.setdefault(data["part"], data["text"])
+    page = state.pages.get(data["page"])
+    if page is not None:
+        page.opened.setdefault(data["part"], data["text"])
 
 
 def _sent(state: SessionState, _: int, data: Data) -> None:
-    state.pages[data["page"]].parts[data["part"]] = data["pid"]
+    page = state.pages.get(data["page"])
+    if page is not None:
+        page.parts[data["part"]] = data["pid"]
 
 
 def _fin(state: SessionState, _: int, data: Data) -> None:
@@ -332,6 +344,7 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "ret": _ret,
     "drop": _drop,
     "stop": _stop,
+    "park": _park,
     "turn": _turn,
     "stmt": _stmt,
     "done": _done,

@@ -60,7 +60,8 @@ class FrameState:
     """A playbook in execution.
 
     `records` hold this turn's results by position, `order` the order in which they are handed out. `base` are the
-    agent's variables when the turn began. `transcript` is what the model was told and answered in earlier turns.
+    agent's variables when the turn began. `transcript` is what the model was told and answered in earlier turns, `gave`
+    what the calls of the last one gave.
     """
 
     id: str
@@ -81,6 +82,7 @@ class FrameState:
     turn_steps: list[str] = field(default_factory=list)
     inbox: list[Message] = field(default_factory=list)
     transcript: list[dict[str, str]] = field(default_factory=list)
+    gave: str = ""
     rejections: list[dict[str, Any]] = field(default_factory=list)
     ending: Ending | None = None
     waits_for: dict[str, Any] | None = None

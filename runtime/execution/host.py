@@ -1,0 +1,200 @@
+"""Executes host calls: built-in ones here, playbooks as frames of their own. Every result becomes a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
+from typing import Any, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from runtime.core.errors import JournalError, ParleyError, PlaybookError, StorageError, UnknownTarget
+from runtime.execution.frame import Call, Frame
+from runtime.execution.speech import Pages
+from runtime.tape.journal import Journal, as_data
+from runtime.tape.state import CallSite
+
+Builtin = Callable[[Frame, Call], Awaitable[None]]
+
+
+class Executable(Protocol):
+    """A playbook, ready to run. `version` changes with its code or steps."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    def bind(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+        """Check arguments against the signature: args and kwargs as data, and the variables that they set.
+
+        Raises PlaybookError that names what does not fit.
+        """
+        ...
+
+    async def run(self, frame: Frame, /) -> Any:
+        """Execute the frame to its value. Raises PlaybookError when it fails."""
+        ...
+
+
+class Callees(Protocol):
+    """Finds playbooks by the names that calls use."""
+
+    def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
+        """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it."""
+        ...
+
+    def of_agent(self, agent: str, name: str) -> Executable | None:
+        """The playbook of this name that belongs to the agent."""
+        ...
+
+
+class Host:
+    """The host calls of one session, each in a task of the session's group."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        pages: Pages,
+        callees: Callees,
+        tasks: TaskGroup,
+        builtins: Mapping[str, Builtin],
+    ) -> None:
+        self._journal = journal
+        self._pages = pages
+        self._callees = callees
+        self._tasks = tasks
+        self._builtins = builtins
+        self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
+
+    def start(self, frame: Frame, call: Call, /) -> None:
+        """Begin to execute `call`; the frame hears of its result through the journal."""
+        scope = self._scopes[frame.id, call.pos] = anyio.CancelScope()
+        self._tasks.start_soon(self._execute, frame, call, scope)
+
+    async def give_up(self, frame: Frame, call: Call, /) -> None:
+        """The code cancelled `call`: stop it and all that it started, and write that down."""
+        if not frame.alive or call.pos in frame.state.records:
+            return
+        await self.reap(f"{frame.id}:{call.pos}")
+        scope = self._scopes.pop((frame.id, call.pos), None)
+        if scope is not None:
+            scope.cancel()
+        self._journal.note("drop", **site(frame, call), exc=["Cancelled", ""])
+
+    async def reap(self, frame: str) -> None:
+        """Stop every call below `frame` and close the pages it left open."""
+        for owner, pos in list(self._scopes):
+            if owner == frame or owner.startswith(frame + ":"):
+                self._scopes.pop((owner, pos)).cancel()
+        await self._pages.close_own(frame)
+
+    async def _execute(self, frame: Frame, call: Call, scope: anyio.CancelScope) -> None:
+        with scope:
+            try:
+                await self._perform(frame, call)
+            except (StorageError, JournalError):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
+                self._journal.note("res", **site(frame, call), exc=described(error))
+                await self._journal.commit()
+        if self._scopes.get((frame.id, call.pos)) is scope:
+            del self._scopes[frame.id, call.pos]
+
+    async def _perform(self, frame: Frame, call: Call) -> None:
+        builtin = self._builtins.get(call.name)
+        if builtin is not None:
+            await builtin(frame, call)
+            return
+        found = self._callees.find(frame.state.agent, call.name)
+        if found is None:
+            raise UnknownTarget(f"there is no playbook {call.name!r} that this agent may call")
+        await self.run_child(frame, call, *found)
+
+    async def run_child(
+        self, frame: Frame, call: Call, agent: str, playbook: Executable, *, hidden: bool = False
+    ) -> None:
+        """Run `playbook` on `agent` as the answer to `call`; goes on with it where a crash left it."""
+        id_ = f"{frame.id}:{call.pos}"
+        if id_ not in self._journal.state.frames:
+            args, kwargs, variables = playbook.bind(call.args, call.kwargs)
+            self._journal.note(
+                "start",
+                f=id_,
+                agent=agent,
+                pb=playbook.name,
+                args=args,
+                kwargs=kwargs,
+                version=playbook.version,
+                set=variables,
+                up=asdict(CallSite(frame.id, call.pos, call.name, call.digest, hidden)),
+                meeting=frame.state.meeting,
+            )
+        await self.run_frame(id_, playbook)
+
+    async def run_frame(self, id_: str, playbook: Executable) -> BaseException | None:
+        """Run a frame to its end and write down what came of it; returns the exception that ended it, if one did."""
+        frame = Frame(self._journal, id_)
+        failure: BaseException | None = None
+        outcome: dict[str, Any]
+        try:
+            outcome = {"val": as_data(await playbook.run(frame))}
+        except (StorageError, JournalError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
+            failure = error
+            outcome = {"exc": described(error)}
+        finally:
+            frame.close()
+        await self.reap(id_)
+        if id_ in self._journal.state.frames:
+            self._journal.note("ret", f=id_, **outcome)
+        return failure
+
+
+def site(frame: Frame, call: Call) -> dict[str, Any]:
+    """The keys of a fact about `call`."""
+    return {"f": frame.id, "pos": call.pos, "name": call.name, "dig": call.digest}
+
+
+def described(error: BaseException) -> list[str]:
+    """An exception as data: its type's name and its text."""
+    if isinstance(error, RaisedByPlaybook):
+        return [error.type_name, error.text]
+    return [type(error).__name__, str(error)]
+
+
+class RaisedByPlaybook(PlaybookError):
+    """An exception that crossed a playbook's border: its type's name and text, as the journal keeps them."""
+
+    def __init__(self, type_name: str, text: str) -> None:
+        super().__init__(f"{type_name}: {text}" if type_name != "PlaybookError" else text)
+        self.type_name = type_name
+        self.text = text
+
+
+def rebuilt(error: tuple[str, str]) -> Exception:
+    """The exception that a record stands for: the built-in type or ours where there is one, else RaisedByPlaybook."""
+    name, text = error
+    kind = _EXCEPTIONS.get(name)
+    return kind(text) if kind is not None else RaisedByPlaybook(name, text)
+
+
+def _plain_exceptions() -> dict[str, type[Exception]]:
+    found: dict[str, type[Exception]] = {
+        kind.__name__: kind for kind in (ValueError, TypeError, KeyError, TimeoutError, RuntimeError, LookupError)
+    }
+    pending: list[type[ParleyError]] = [ParleyError]
+    while pending:
+        kind = pending.pop()
+        pending += kind.__subclasses__()
+        if kind.__init__ is Exception.__init__:
+            found[kind.__name__] = kind
+    return found
+
+
+_EXCEPTIONS = _plain_exceptions()

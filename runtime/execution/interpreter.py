@@ -1,0 +1,295 @@
+"""Fetch, decode, verify, execute: one frame of natural language on a language model."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.core.errors import LLMError, ProgramChanged, VerificationError
+from runtime.execution.builtins import Builtins, LiveStream
+from runtime.execution.frame import Frame, drive
+from runtime.execution.host import Host, RaisedByPlaybook
+from runtime.execution.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
+from runtime.execution.reply_run import ReplyRun
+from runtime.execution.speech import Pages
+from runtime.execution.statement import SnippetBody, assigned_names, control_value, lower
+from runtime.execution.verifier import CallShape, Position, Rejected, step_line
+from runtime.language.flow import Flow
+from runtime.language.program import AgentSpec, PlaybookSpec, Program
+from runtime.llm.client import CompletionRequest, LLMClient
+from runtime.sandbox.executor import HostCall, Sandbox, Snippet
+from runtime.tape.fold import TURN
+from runtime.tape.journal import Journal
+
+MAX_REJECTIONS = 2
+"""A turn's reply is refused at most this often: the model gets one corrective turn."""
+
+MAX_BREAKS = 2
+"""A reply that breaks off in the middle is asked for again at most this often in a row."""
+
+MAX_FAILURES = 3
+"""A turn's code may fail at most this often before its playbook does."""
+
+MAX_TURNS = 200
+"""A playbook that takes more turns without waiting for anybody is taken to go in circles."""
+
+_WAITS_FOR_NOBODY = frozenset({"call"})
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What executing a session needs."""
+
+    program: Program
+    journal: Journal
+    host: Host
+    builtins: Builtins
+    pages: Pages
+    sandbox: Sandbox
+    llm: LLMClient
+    clock: Clock
+    bus: Bus
+
+
+class Interpreter:
+    """Executes one frame of an LLM playbook, turn by turn, live and after a restart alike."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        frame: Frame,
+        agent: AgentSpec,
+        playbook: PlaybookSpec,
+        functions: Mapping[str, CallShape],
+        state_types: Mapping[str, str],
+    ) -> None:
+        self._machine = machine
+        self._frame = frame
+        self._agent = agent
+        self._playbook = playbook
+        self._functions = functions
+        self._types = state_types
+        self._flow = Flow(playbook) if playbook.steps else None
+        self._state_params = {param.name for param in playbook.params if param.state}
+
+    async def run(self) -> Any:
+        """Execute the frame to its value. Raises VerificationError or RaisedByPlaybook when it fails."""
+        while self._frame.alive:
+            await self._hear()
+            await self._turn()
+            ending = self._frame.state.ending
+            if ending is None:
+                continue
+            if ending.kind == "return":
+                return ending.value
+            await self._yield(str(ending.value))
+        return None
+
+    async def _hear(self) -> None:
+        """Wait for the messages that the last turn yielded for."""
+        if self._frame.state.waits_for is None:
+            return
+        journal = self._machine.journal
+        key = f"{self._frame.id}|{TURN}"
+        if key not in journal.state.waits:
+            journal.note(
+                "wait", f=self._frame.id, pos=TURN, name="Yld", dig="", source=self._frame.state.waits_for, due=None
+            )
+        taken = await self._machine.builtins.receive(self._frame, TURN)
+        mids = [message.id for message in taken or ()]
+        journal.note("took", f=self._frame.id, pos=TURN, mids=mids)
+        await journal.commit()
+
+    async def _yield(self, source: str) -> None:
+        """End the turn: what was left unsaid is closed, the journal collapses to locals and transcript."""
+        frame, journal = self._frame, self._machine.journal
+        word = source.strip().lower()
+        if word == "exit":
+            await self._machine.builtins.end()
+            return
+        waits = None if word in _WAITS_FOR_NOBODY else self._machine.builtins.source(frame, source)
+        await self._machine.pages.close_own(frame.id)
+        state = frame.state
+        if waits is None and state.turn >= MAX_TURNS:
+            raise VerificationError(f"{self._playbook.name} went on for {MAX_TURNS} turns without waiting for anybody")
+        journal.note(
+            "turn",
+            f=frame.id,
+            heard=heard_text(state),
+            said=said_text(state),
+            gave=results_text(state),
+            waits=waits,
+        )
+        self._publish("turn.completed")
+
+    async def _turn(self) -> None:
+        """Run what is left of the turn's statements, then ask the model, until the turn has ended."""
+        for index, statement in enumerate(self._frame.state.statements):
+            if not statement.done:
+                await self._execute(index)
+        breaks = 0
+        while self._frame.state.ending is None:
+            run = self._reply_run()
+            try:
+                await self._ask(run)
+            except LLMError as error:
+                breaks += 1
+                if not run.said_anything or breaks > MAX_BREAKS:
+                    await self._model_failed(error)
+                    return
+
+    def _reply_run(self) -> ReplyRun:
+        state = self._frame.state
+        return ReplyRun(self, [s.source for s in state.statements], state.turn_steps)
+
+    async def _ask(self, run: ReplyRun) -> None:
+        """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""
+        machine, frame = self._machine, self._frame
+        self._publish("llm.requested", model=machine.llm.model)
+        request = CompletionRequest(build_prompt(machine.program, self._agent, machine.journal.state, frame.state))
+        try:
+            async with machine.llm.stream(request) as completion:
+                async for piece in completion:
+                    await run.feed(piece)
+                    if run.over:
+                        break
+                if not run.over:
+                    await run.close()
+                usage = completion.usage
+        finally:
+            await machine.builtins.drop_stream(frame.id, "the reply broke off")
+        self._publish("llm.answered", tokens_in=usage.input_tokens, tokens_out=usage.output_tokens)
+        if run.rejected is not None:
+            self._reject(run.rejected)
+
+    def _reject(self, rejected: Rejected) -> None:
+        frame = self._frame
+        self._machine.journal.note("rej", f=frame.id, **rejection_data(rejected))
+        self._publish("step.rejected", rule=rejected.rule, error=rejected.message)
+        if len(frame.state.rejections) >= MAX_REJECTIONS:
+            raise VerificationError(
+                f"{self._playbook.name}: the model's reply was refused twice: {rejected.message} ({rejected.rule})"
+            )
+
+    async def accept(self, source: str) -> None:
+        """Write down a verified statement and run it."""
+        self._machine.journal.note("stmt", f=self._frame.id, src=source)
+        await self._execute(len(self._frame.state.statements) - 1)
+
+    async def _execute(self, index: int) -> None:
+        """Run one statement of the turn against its journal; its failure is for the model to see."""
+        frame, journal = self._frame, self._machine.journal
+        state = frame.state
+        statement = state.statements[index]
+        lowered = lower(statement.source, self._state_names(), self._functions)
+        snippet = Snippet(
+            source=lowered.source,
+            names=_used(self._names(statement.variables), [lowered.source, *state.prelude]),
+            functions=frozenset(self._functions),
+            prelude=tuple(state.prelude),
+            keep=lowered.keep,
+        )
+        async with self._machine.sandbox.evaluate(snippet) as evaluation:
+            body = SnippetBody(evaluation, index)
+            await drive(frame, body, self._machine.host, prefix=f"{index}.")
+            if body.control is not None:
+                self._note_ending(body.control)
+            elif evaluation.error is not None:
+                self._note_failure(evaluation.error.type, evaluation.error.text)
+            else:
+                prelude = [lowered.source] if lowered.definition else []
+                journal.note("done", f=frame.id, loc=dict(evaluation.kept), prelude=prelude)
+
+    def _note_ending(self, control: HostCall) -> None:
+        if control.name == "Return":
+            value = control_value(control, "value")
+            self._machine.journal.note("end", f=self._frame.id, how="return", val=value)
+            return
+        source = str(control_value(control, "source", "user"))
+        kind = "return" if source.strip().lower() == "return" else "yield"
+        value = None if kind == "return" else source
+        self._machine.journal.note("end", f=self._frame.id, how=kind, val=value)
+
+    def _note_failure(self, type_name: str, text: str) -> None:
+        frame = self._frame
+        self._machine.journal.note("failed", f=frame.id, exc=[type_name, text])
+        self._publish("step.rejected", rule="raised", error=f"{type_name}: {text}")
+        failures = sum(1 for statement in frame.state.statements if statement.error)
+        if failures >= MAX_FAILURES:
+            raise RaisedByPlaybook(type_name, text)
+
+    async def _model_failed(self, error: LLMError) -> None:
+        """Say what is wrong with the model, and try again when somebody writes: nothing of the frame is lost."""
+        self._publish("llm.failed", error=f"{type(error).__name__}: {error}")
+        await self._machine.builtins.notice(self._frame, f"⚠️ {error}")
+        self._machine.journal.note("park", f=self._frame.id, waits={"human": True})
+
+    async def open_stream(self, target: str) -> LiveStream | None:
+        """Begin to show what is said to `target`."""
+        builtins = self._machine.builtins
+        return await builtins.begin_stream(self._frame, builtins.target(self._frame, target))
+
+    @property
+    def halted(self) -> bool:
+        """Whether the last statement ended the turn or failed: nothing more of this reply runs."""
+        state = self._frame.state
+        return state.ending is not None or bool(state.statements and state.statements[-1].error)
+
+    def value_of(self, name: str) -> Any:
+        """The value of a plain name as the next statement would see it. Raises KeyError."""
+        return self._names(self._frame.agent.variables)[name]
+
+    def position(self) -> Position:
+        """Where the frame is now, for the verifier."""
+        frame = self._frame
+        builtins = self._machine.builtins
+        position = Position(
+            playbook=self._playbook.name,
+            flow=self._flow,
+            step=None,
+            functions=self._functions,
+            names=set(self._names(frame.agent.variables)) | self._state_names() | self._definitions(),
+            check_target=lambda text: builtins.target(frame, text),
+            check_source=lambda text: builtins.source(frame, text),
+            types=self._types,
+        )
+        if frame.state.step is not None:
+            position.step = step_line(frame.state.step, position)
+        return position
+
+    def _names(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        state = self._frame.state
+        own = {name: value for name, value in state.kwargs.items() if name not in self._state_params}
+        return {**variables, **own, **state.locals}
+
+    def _state_names(self) -> set[str]:
+        return (set(self._types) | set(self._frame.agent.variables) | {"__"}) - set(self._frame.state.locals)
+
+    def _definitions(self) -> set[str]:
+        return {name for source in self._frame.state.prelude for name in assigned_names(ast.parse(source))}
+
+    def _publish(self, name: str, **data: Any) -> None:
+        self._machine.bus.publish(
+            name,
+            session_id=self._machine.journal.session,
+            agent_id=self._frame.state.agent,
+            playbook=self._playbook.name,
+            **data,
+        )
+
+
+def check_version(frame: Frame, version: str) -> None:
+    """Refuse to go on with another version of a playbook. Raises ProgramChanged before any effect."""
+    if frame.state.version != version:
+        raise ProgramChanged(
+            f"{frame.state.playbook} was changed while it was running here; /new starts the new version afresh"
+        )
+
+
+def _used(names: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
+    used = {node.id for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    return {name: value for name, value in names.items() if name in used}

@@ -1,0 +1,237 @@
+"""What the model is told: the contract and the program first, then the frame's past, then what is true now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from runtime.core.message import Message
+from runtime.execution.verifier import Rejected
+from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step
+from runtime.llm.client import ChatMessage
+from runtime.tape.state import FrameState, SessionState
+
+MAX_VALUE_CHARS = 2000
+"""A value longer than this is shown to the model by its beginning and its length."""
+
+CONTRACT = """\
+You are the processor that executes a program written in natural language. Its steps are given below in PBAsm, one \
+instruction a line: `line:CODE text`. Execute them exactly and in order; never invent, skip or repeat a step.
+
+Answer with one Python block and nothing else:
+
+```python
+# recap: one sentence on where the program is
+# plan: one sentence on what comes next
+await Step("Main:01:QUE")
+# trig? no
+await Say("user", "Hello! What is your name?")
+await Yld("user")
+```
+
+Rules
+- Before the calls that carry out a step comes `await Step("Playbook:line:CODE")`, exactly as in the program.
+- After a step or an update of a variable, write `# trig? no`, or `# trig? <code>` and then \
+`await Trigger("<code>")` and a call of the playbook that has this trigger.
+- `await Say(target, text)`: target is "user", an agent class, "agent 1001", "meeting" or "meeting 100"; the text is \
+Markdown.
+- `await Var("name", value)` sets the program's `$name`; it is read by its plain name. Other assignments make locals.
+- Playbooks are called as `result = await Playbook(args)`; other agents' public ones as `await Agent.Playbook(args)`.
+- End with exactly one of `await Yld("user")`, `await Yld("agent 1001")`, `await Yld("meeting")` (wait for a message), \
+`await Yld("call")` (go on with what the calls gave), `await Yld("exit")` (the program ends) or `await Return(value)` \
+(the playbook ends; set `await Var("__", "<summary of what was done>")` before). Nothing may follow it.
+- A step that says `YLD for user` is carried out with `await Yld("user")` in the same reply; one that says \
+`YLD for exit` with `await Yld("exit")`; `RET x` with `await Return(x)`.
+- CND: decide by the variables. When it holds, execute its sub-steps; otherwise go on behind them. JMP: go to that line.
+- The code runs in a small Python: no classes, no yield, no files, no network; import only json, re, math, datetime.\
+"""
+
+RESUME = """\
+Your reply broke off. These statements of it were executed; they must not run again:
+{executed}
+Go on after them. The first line of the block is `# resume: {count}`, then come the statements that are still to be \
+executed. A sentence that was only half said is said again as a whole; it replaces the half.\
+"""
+
+
+def signature(name: str, params: Sequence[Param], returns: str | None) -> str:
+    """A playbook's signature as programs write it."""
+    parts = []
+    for p in params:
+        text = ("$" if p.state else "") + p.name + (f":{p.type}" if p.type else "")
+        parts.append(text + (f" = {p.default}" if p.default is not None else ""))
+    return f"{name}({', '.join(parts)})" + (f" -> {returns}" if returns else "")
+
+
+def program_text(program: Program, agent: AgentSpec) -> str:
+    """The program as the executing agent sees it: its own playbooks whole, other agents' public ones by signature."""
+    lines = [f"# {agent.name}", agent.description, ""]
+    for playbook in agent.playbooks:
+        if not playbook.metadata.get("hidden"):
+            lines += _playbook_text(agent, playbook)
+    for other in program.agents:
+        if other.name == agent.name or other.kind is AgentKind.HUMAN:
+            continue
+        lines.append(f"# {other.name} (another agent; Say reaches it)")
+        for playbook in other.playbooks:
+            if playbook.public:
+                call = signature(f"{other.name}.{playbook.name}", playbook.params, playbook.returns)
+                lines.append(f"- {call}: {playbook.description or 'no description'}")
+    return "\n".join(line for line in lines if line is not None).strip()
+
+
+def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec) -> list[str]:
+    lines = [f"## {signature(playbook.name, playbook.params, playbook.returns)}"]
+    if playbook.description:
+        lines.append(playbook.description)
+    if playbook.triggers:
+        lines.append("### Triggers")
+        lines += [f"- {agent.name}:{playbook.name}:{t.code}:{t.kind} {t.text}" for t in playbook.triggers]
+    if playbook.steps:
+        lines.append("### Steps")
+        lines += [line for step in playbook.steps for line in _step_lines(step, 0)]
+    if playbook.notes:
+        lines.append("### Notes")
+        lines += [f"- {note}" for note in playbook.notes]
+    return [*lines, ""]
+
+
+def _step_lines(step: Step, depth: int) -> list[str]:
+    own = f"{'  ' * depth}- {step.line}:{step.op} {step.text}"
+    return [own, *(line for child in step.children for line in _step_lines(child, depth + 1))]
+
+
+def shown_value(value: Any) -> str:
+    """A value as the model sees it: JSON, cut when it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    if len(text) <= MAX_VALUE_CHARS:
+        return text
+    return f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters in all)"
+
+
+def heard_text(frame: FrameState) -> str:
+    """What the frame hears at the beginning of a turn: its call, or the messages that came."""
+    lines = [frame.gave] if frame.gave else []
+    lines += [_message_line(message) for message in frame.inbox]
+    if not lines:
+        lines.append("Execute from the beginning." if frame.turn == 0 else "Go on.")
+    return "\n".join(lines)
+
+
+def _message_line(message: Message) -> str:
+    where = f" in meeting {message.meeting_id}" if message.meeting_id else ""
+    if message.from_human:
+        who = message.sender_name or "user"
+        who = who if who == "user" else f"{who} (user)"
+    else:
+        who = f"{message.sender_class} (agent {message.sender_id})"
+    return f"Message from {who}{where}: {message.content}"
+
+
+def situation(state: SessionState, frame: FrameState) -> str:
+    """What is true now: call stack, arguments, variables, agents and meetings."""
+    agent = state.agents[frame.agent]
+    shown = {name: value for name, value in agent.variables.items() if name != "_"}
+    lines = [f"You execute {frame.playbook} as {agent.klass} (agent {agent.id})."]
+    lines.append("Call stack: " + ", ".join(stack_entries(state, frame)))
+    if frame.kwargs or frame.args:
+        lines.append(f"Arguments: {shown_value(frame.kwargs or frame.args)}")
+    lines.append("Variables: " + ("; ".join(f"${n} = {shown_value(v)}" for n, v in shown.items()) or "none"))
+    if frame.locals:
+        lines.append("Locals: " + "; ".join(f"{n} = {shown_value(v)}" for n, v in frame.locals.items()))
+    others = [f"{a.klass} (agent {a.id})" for a in state.agents.values() if a.id != agent.id]
+    if others:
+        lines.append("Other agents: " + ", ".join(others))
+    people = sorted(set(state.people.values()))
+    if len(people) > 1:
+        lines.append("People here: " + ", ".join(people))
+    lines += [
+        f"Meeting {meeting.id} ({meeting.topic}): {', '.join(f'agent {who}' for who in meeting.joined)}"
+        for meeting in state.meetings.values()
+        if meeting.status != "ended" and agent.id in meeting.joined
+    ]
+    return "\n".join(lines)
+
+
+def stack_entries(state: SessionState, frame: FrameState) -> list[str]:
+    """The call stack, innermost first, as `Main:03` or `Talk:01[meeting 100]`."""
+    entries = []
+    current: FrameState | None = frame
+    while current is not None:
+        at = f":{current.step.split(':', 1)[1]}" if current.step and ":" in current.step else ""
+        meeting = f"[meeting {current.meeting}]" if current.meeting else ""
+        entries.append(f"{current.playbook}{at}{meeting}")
+        current = state.frames.get(current.caller.frame) if current.caller else None
+    return entries
+
+
+def executed_text(frame: FrameState) -> str:
+    """The statements of this turn that were executed, with what their calls gave."""
+    lines = []
+    for index, statement in enumerate(frame.statements):
+        lines.append(f"{index + 1}. {statement.source}")
+        for pos in frame.order:
+            record = frame.records[pos]
+            if not pos.startswith(f"{index}.") or record.name in ("Step", "Say", "Var", "Trigger"):
+                continue
+            outcome = f"raised {record.error[0]}: {record.error[1]}" if record.error else shown_value(record.value)
+            lines.append(f"   {record.name} -> {outcome}")
+        if statement.error:
+            lines.append(f"   failed: {statement.error[0]}: {statement.error[1]}")
+    return "\n".join(lines)
+
+
+def rejection_text(rejection: dict[str, Any]) -> str:
+    """A rejection as the model is told of it."""
+    lines = [f"Your reply was refused: {rejection['message']} (rule: {rejection['rule']})."]
+    if rejection.get("source"):
+        lines.append(f"Refused: {rejection['source']}")
+    if rejection.get("legal"):
+        lines.append("Legal next steps: " + ", ".join(rejection["legal"]))
+    lines.append("Nothing of the refused statement ran. Answer again, corrected.")
+    return "\n".join(lines)
+
+
+def rejection_data(rejected: Rejected) -> dict[str, Any]:
+    """A rejection as data for the tape."""
+    return {
+        "rule": rejected.rule,
+        "message": rejected.message,
+        "source": rejected.source[:500],
+        "legal": list(rejected.legal),
+    }
+
+
+def build_prompt(program: Program, agent: AgentSpec, state: SessionState, frame: FrameState) -> tuple[ChatMessage, ...]:
+    """The request for the next reply of a frame. What repeats from turn to turn comes first."""
+    messages = [ChatMessage("system", f"{CONTRACT}\n\nThe program:\n\n{program_text(program, agent)}", cacheable=True)]
+    for past in frame.transcript:
+        messages.append(ChatMessage("user", past["heard"]))
+        messages.append(ChatMessage("assistant", past["said"]))
+    if frame.transcript:
+        messages[-1] = ChatMessage("assistant", frame.transcript[-1]["said"], cacheable=True)
+    now = [heard_text(frame), situation(state, frame)]
+    if frame.rejections:
+        now.append(rejection_text(frame.rejections[-1]))
+    if frame.statements:
+        now.append(RESUME.format(executed=executed_text(frame), count=len(frame.statements)))
+    messages.append(ChatMessage("user", "\n\n".join(now)))
+    return tuple(messages)
+
+
+def said_text(frame: FrameState) -> str:
+    """The reply of this turn as it was executed, for the frame's transcript."""
+    return "```python\n" + "\n".join(statement.source for statement in frame.statements) + "\n```"
+
+
+def results_text(frame: FrameState) -> str:
+    """What this turn's playbook calls gave, for the next turn to know; empty when there were none."""
+    lines = []
+    for pos in frame.order:
+        record = frame.records[pos]
+        if record.name in ("Step", "Say", "Var", "Trigger", "Artifact"):
+            continue
+        outcome = f"raised {record.error[0]}: {record.error[1]}" if record.error else shown_value(record.value)
+        lines.append(f"{record.name} gave {outcome}")
+    return "\n".join(lines)

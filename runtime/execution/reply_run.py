@@ -1,0 +1,224 @@
+"""One reply of the model on its way into execution: resumed or repeated, verified, streamed, run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+from runtime.execution.builtins import LiveStream
+from runtime.execution.reply import ReplyReader
+from runtime.execution.reply_items import (
+    Broken,
+    Prose,
+    Remark,
+    ReplyItem,
+    SayHeld,
+    SayName,
+    SayStarted,
+    SayText,
+    Statement,
+)
+from runtime.execution.statement import call_name
+from runtime.execution.verifier import Position, Rejected, ends_turn, step_line, verify, verify_say_head
+
+_STREAMABLE = (str, int, bool)
+"""Values whose `str()` is what an f-string shows; floats and others are left to the executed call."""
+
+
+class Executor(Protocol):
+    """What a reply runs on."""
+
+    async def accept(self, source: str, /) -> None:
+        """Run a verified statement."""
+        ...
+
+    async def open_stream(self, target: str, /) -> LiveStream | None:
+        """Begin to show what is said to `target`."""
+        ...
+
+    def position(self) -> Position:
+        """Where the frame is now."""
+        ...
+
+    def value_of(self, name: str, /) -> Any:
+        """A variable as the next statement sees it. Raises KeyError."""
+        ...
+
+    @property
+    def halted(self) -> bool:
+        """Whether nothing more of this reply may run."""
+        ...
+
+
+class ReplyRun:
+    """Feeds a reply to an executor. `over` says that the rest of the reply is not wanted; `rejected` why, if so.
+
+    After a break the reply must begin with `# resume: <count>`, or repeat every executed statement exactly (then they
+    are skipped), or begin with a Step that legally follows and was not executed yet. Anything else is refused before
+    any of it runs or is shown.
+    """
+
+    def __init__(self, executor: Executor, executed: Sequence[str], turn_steps: Sequence[str]) -> None:
+        self.over = False
+        self.rejected: Rejected | None = None
+        self.said_anything = False
+        self._executor = executor
+        self._executed = [_normal(source) for source in executed]
+        self._turn_steps = frozenset(turn_steps)
+        self._repeated = 0
+        self._continues = not executed
+        self._reader = ReplyReader()
+        self._stream: LiveStream | None = None
+        self._final: str | None = None
+        self._prose = ""
+        self._steps: dict[type, Callable[[Any], Awaitable[None]]] = {
+            Prose: self._on_prose,
+            Remark: self._on_remark,
+            Statement: self._on_statement,
+            SayStarted: self._on_say_started,
+            SayText: self._on_say_text,
+            SayName: self._on_say_name,
+            SayHeld: self._on_say_held,
+            Broken: self._on_broken,
+        }
+
+    async def feed(self, text: str) -> None:
+        """Take the next piece of the reply."""
+        self.said_anything = self.said_anything or bool(text.strip())
+        await self._run(self._reader.feed(text))
+
+    async def close(self) -> None:
+        """The reply is complete: run what was held back, or say what it lacks."""
+        await self._run(self._reader.close())
+        if self.over:
+            return
+        if self._final is not None:
+            await self._accept(self._final)
+        elif not self.said_anything:
+            self._reject("empty", "the reply is empty; answer with one Python block")
+        elif not self._continues:
+            self._reject("resume", _RESUME.format(count=len(self._executed)))
+        else:
+            self._reject("end", "the reply ends without Yld or Return", self._prose[:200])
+
+    async def _run(self, items: Sequence[ReplyItem]) -> None:
+        for item in items:
+            if self.over:
+                return
+            await self._steps[type(item)](item)
+
+    def _reject(self, rule: str, message: str, source: str = "") -> None:
+        self._refuse(Rejected(rule, message, source, self._executor.position().legal_steps()))
+
+    def _refuse(self, rejected: Rejected) -> None:
+        self.rejected = rejected
+        self.over = True
+        self._stream = None
+
+    async def _on_prose(self, item: Prose) -> None:
+        self._prose += item.text
+
+    async def _on_remark(self, item: Remark) -> None:
+        word, _, count = item.text.partition(":")
+        if word.strip() != "resume" or self._continues:
+            return
+        if count.strip() == str(len(self._executed)) and not self._repeated:
+            self._continues = True
+        else:
+            self._reject("resume", _RESUME.format(count=len(self._executed)))
+
+    async def _on_statement(self, item: Statement) -> None:
+        if not self._continues and not self._starts_after(item.source):
+            self._repeat(item.source)
+            return
+        self._continues = True
+        if self._final is not None:
+            self._reject("end", f"nothing may follow {self._final}", item.source)
+            return
+        rejected = verify(item.source, self._position())
+        if rejected is not None:
+            self._refuse(rejected)
+        elif ends_turn(item.source):
+            self._final = item.source
+        else:
+            await self._accept(item.source)
+
+    def _repeat(self, source: str) -> None:
+        if _normal(source) != self._executed[self._repeated]:
+            self._reject("resume", _RESUME.format(count=len(self._executed)), source)
+            return
+        self._repeated += 1
+        self._continues = self._repeated == len(self._executed)
+
+    def _starts_after(self, source: str) -> bool:
+        """Whether a reply that begins with `source` goes on by itself: a legal next Step that was not executed."""
+        if self._repeated:
+            return False
+        step = _step_location(source)
+        if step is None or step in self._turn_steps:
+            return False
+        position = self._executor.position()
+        line = step_line(step, position)
+        return line is not None and position.flow is not None and position.flow.may_follow(position.step, line)
+
+    def _position(self) -> Position:
+        position = self._executor.position()
+        position.ended = self._final is not None
+        return position
+
+    async def _accept(self, source: str) -> None:
+        self._stream = None
+        await self._executor.accept(source)
+        if self._executor.halted:
+            self.over = True
+
+    async def _on_say_started(self, item: SayStarted) -> None:
+        if not self._continues:
+            return
+        rejected = verify_say_head(item.target, self._position())
+        if rejected is not None:
+            self._refuse(rejected)
+            return
+        self._stream = await self._executor.open_stream(item.target)
+
+    async def _on_say_text(self, item: SayText) -> None:
+        if self._stream is not None:
+            await self._stream.write(item.text)
+
+    async def _on_say_name(self, item: SayName) -> None:
+        if self._stream is None:
+            return
+        try:
+            value = self._executor.value_of(item.name)
+        except KeyError:
+            value = None
+        if isinstance(value, _STREAMABLE):
+            await self._stream.write(str(value))
+        else:
+            self._stream = None
+
+    async def _on_say_held(self, _: SayHeld) -> None:
+        self._stream = None
+
+    async def _on_broken(self, item: Broken) -> None:
+        self._refuse(Rejected("parse", f"{item.message} (line {item.line})", item.source))
+
+
+_RESUME = (
+    "{count} statements of the reply that broke off were executed; begin with `# resume: {count}`, or repeat all of "
+    "them exactly"
+)
+
+
+def _normal(source: str) -> str:
+    return ast.unparse(ast.parse(source))
+
+
+def _step_location(source: str) -> str | None:
+    match ast.parse(source).body:
+        case [ast.Expr(value=ast.Await(value=ast.Call(func=func, args=[ast.Constant(value=str(location))])))] if (
+            call_name(func) == "Step"
+        ):
+            return location
+    return None

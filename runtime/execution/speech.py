@@ -1,0 +1,183 @@
+"""What agents say to people: pages that grow while they are written, and are finished exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from runtime.bus import Bus
+from runtime.channels.outbox import LivePage, Outbox, PageSpec
+from runtime.core.address import Address, Speaker
+from runtime.core.ids import MessageId, StreamId
+from runtime.core.message import Message
+from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.tape.journal import Journal
+from runtime.tape.state import PageState
+
+INTERRUPTED = " ⏹"
+"""Closes an utterance that was broken off and will not be finished."""
+
+MAX_UNFINISHED_PAGES = 8
+"""A conversation with this many utterances on their way makes its agents wait."""
+
+
+class Pages:
+    """The pages of one session: on the tape first, then on the platform.
+
+    `page` is noted when an utterance begins, `opening` committed before its first text is sent, `sent` when the
+    platform has it, the final text before the final edit, and `shown` noted when people see it. What is final and not
+    shown is repaired after a restart; an open page is gone on with by its frame's next utterance to the same target.
+    """
+
+    def __init__(self, journal: Journal, outbox: Outbox, address: Address, tasks: TaskGroup, bus: Bus) -> None:
+        self._journal = journal
+        self._outbox = outbox
+        self._address = address
+        self._tasks = tasks
+        self._bus = bus
+        self._live: dict[str, LivePage] = {}
+        self._streams: dict[StreamId, str] = {}
+        self._messages: dict[MessageId, str] = {}
+        self._texts: dict[str, str] = {}
+        self._unfinished = 0
+        self._room = anyio.Event()
+
+    def repair(self) -> None:
+        """Show what is final or closed and was not seen to be shown. Called once, after the tapes were read."""
+        for page in list(self._journal.state.pages.values()):
+            if page.status != "open":
+                self.show(page)
+
+    @property
+    def unfinished(self) -> int:
+        """How many pages are on their way."""
+        return self._unfinished
+
+    async def room(self) -> None:
+        """Wait while too many utterances are on their way."""
+        while self._unfinished >= MAX_UNFINISHED_PAGES:
+            self._room = anyio.Event()
+            await self._room.wait()
+
+    async def adopt(self, frame: str, to: str) -> PageState:
+        """The page for the frame's next utterance: its open one, or a new one below what its callers left open."""
+        page = self._journal.state.open_page(frame, to)
+        if page is not None:
+            return page
+        await self._close(lambda other: other.to == to and frame.startswith(other.frame + ":"))
+        agent = self._journal.state.frames[frame].agent
+        seq = self._journal.note("page", f=frame, agent=agent, to=to)
+        return self._journal.state.pages[str(seq)]
+
+    async def close_own(self, frame: str) -> None:
+        """Close what the frame, or a frame it called, left open: nothing will finish it."""
+        await self._close(lambda page: page.frame == frame or page.frame.startswith(frame + ":"))
+
+    async def _close(self, condition: Callable[[PageState], bool]) -> None:
+        for page in [p for p in self._journal.state.pages.values() if p.status == "open" and condition(p)]:
+            said = self._texts.pop(page.id, None) or page.opened.get(0, "")
+            self._journal.note("close", page=page.id, text=said + INTERRUPTED)
+            if not page.opened:
+                self._abandon(page.id)
+                continue
+            self._bus.publish("page.closed", session_id=self._journal.session, page_id=page.id)
+            self.show(page)
+
+    def _abandon(self, page_id: str) -> None:
+        live = self._live.pop(page_id, None)
+        if live is not None:
+            live.abandon()
+
+    def expect_stream(self, stream: StreamId, page: PageState) -> None:
+        """The stream that is about to start is the text of `page`."""
+        self._streams[stream] = page.id
+
+    def expect_message(self, message: MessageId, page: PageState) -> None:
+        """The message that is about to be delivered is the final text of `page`."""
+        self._messages[message] = page.id
+
+    def observe(self, start: StreamStart) -> StreamObserver:
+        """The observer that shows a stream while it runs."""
+        page_id = self._streams.pop(start.stream_id)
+        return _PageStream(self._page(self._journal.state.pages[page_id]), page_id, self._texts)
+
+    async def deliver(self, message: Message) -> None:
+        """Show a finished message; returns at once, the page finishes on its own."""
+        page = self._journal.state.pages.get(self._messages.pop(message.id, ""))
+        if page is not None:
+            self.show(page)
+
+    def show(self, page: PageState) -> None:
+        """Bring a final or closed page to people's eyes, in the background."""
+        self._unfinished += 1
+        self._tasks.start_soon(self._finish, page, self._page(page))
+
+    async def _finish(self, page: PageState, live: LivePage) -> None:
+        try:
+            await self._journal.commit()
+            await live.finish(page.text)
+            self._live.pop(page.id, None)
+            self._texts.pop(page.id, None)
+            self._journal.note("shown", page=page.id)
+            self._bus.publish("page.finished", session_id=self._journal.session, page_id=page.id)
+        finally:
+            self._unfinished -= 1
+            self._room.set()
+        if not self._unfinished:
+            await self._journal.commit()
+
+    def _page(self, page: PageState) -> LivePage:
+        live = self._live.get(page.id)
+        if live is None:
+            agent = self._journal.state.agents.get(page.agent)
+            speaker = Speaker(page.agent, agent.klass if agent else "Parley")
+            spec = PageSpec(f"{self._journal.session}.{page.id}", self._address, speaker, dict(page.parts))
+            live = self._live[page.id] = self._outbox.page(spec, _Record(self._journal, page, self._bus))
+        return live
+
+
+class _PageStream:
+    """Passes a stream's text on to its page."""
+
+    def __init__(self, live: LivePage, page_id: str, texts: dict[str, str]) -> None:
+        self._live = live
+        self._page_id = page_id
+        self._texts = texts
+        self._text = ""
+
+    async def on_stream_start(self, event: StreamStart, /) -> None:
+        """The page was opened with the observer."""
+
+    async def on_stream_chunk(self, event: StreamChunk, /) -> None:
+        self._text += event.text
+        self._texts[self._page_id] = self._text
+        self._live.update(self._text)
+
+    async def on_stream_complete(self, event: StreamComplete, /) -> None:
+        """The final text comes with the message; a stream that failed leaves its page open."""
+
+
+class _Record:
+    """Writes down what became visible of a page."""
+
+    def __init__(self, journal: Journal, page: PageState, bus: Bus) -> None:
+        self._journal = journal
+        self._page = page
+        self._bus = bus
+
+    async def opening(self, part: int, text: str, /) -> None:
+        self._journal.note("opening", page=self._page.id, part=part, text=text)
+        await self._journal.commit()
+        self._publish("page.opened", part)
+
+    async def sent(self, part: int, platform_id: str, /) -> None:
+        self._journal.note("sent", page=self._page.id, part=part, pid=platform_id)
+        await self._journal.commit()
+        self._publish("page.sent", part)
+
+    def _publish(self, name: str, part: int) -> None:
+        data: dict[str, Any] = {"session_id": self._journal.session, "page_id": self._page.id, "part": part}
+        self._bus.publish(name, **data)

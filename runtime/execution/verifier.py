@@ -1,0 +1,291 @@
+"""The verification contract: the model proposes a statement, the runtime says whether it is a legal next one."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime.core.errors import UnknownTarget
+from runtime.execution.statement import CONTROL, assigned_names, call_name
+from runtime.language.flow import Flow
+from runtime.language.program import Param
+from runtime.sandbox.policy import check as check_policy
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Why a statement does not run: the rule it breaks, what is wrong, and what would have been legal."""
+
+    rule: str
+    message: str
+    source: str = ""
+    legal: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallShape:
+    """How a function may be called. `names` are its parameters in order, `required` how many must be given."""
+
+    names: tuple[str, ...]
+    required: int
+
+    @classmethod
+    def of(cls, params: Sequence[Param]) -> CallShape:
+        """The shape of a playbook with these parameters."""
+        return cls(tuple(p.name for p in params), sum(p.default is None for p in params))
+
+    def mismatch(self, node: ast.Call) -> str | None:
+        """What does not fit about a call, None when it fits. Calls with `*` or `**` are checked when they are made."""
+        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+            return None
+        if len(node.args) > len(self.names):
+            return f"takes {len(self.names)} arguments ({', '.join(self.names)}), not {len(node.args)}"
+        given = [*self.names[: len(node.args)], *(k.arg for k in node.keywords if k.arg)]
+        for name in given:
+            if name not in self.names:
+                return f"has no parameter {name!r}; it takes {', '.join(self.names) or 'nothing'}"
+            if given.count(name) > 1:
+                return f"is given {name!r} twice"
+        missing = [name for name in self.names[: self.required] if name not in given]
+        return f"needs {missing[0]!r}; it takes {', '.join(self.names)}" if missing else None
+
+
+@dataclass(slots=True)
+class Position:
+    """Where a frame is while its reply is verified: its playbook, step and what can be named there.
+
+    `flow` is None for a playbook without steps. `types` are declared types of state variables by name.
+    """
+
+    playbook: str
+    flow: Flow | None
+    step: str | None
+    functions: Mapping[str, CallShape]
+    names: set[str]
+    check_target: Callable[[str], object]
+    check_source: Callable[[str], object]
+    types: Mapping[str, str] = field(default_factory=dict)
+    ended: bool = False
+
+    def legal_steps(self) -> tuple[str, ...]:
+        """The steps that may come next, as a reply names them."""
+        if self.flow is None:
+            return ()
+        return tuple(f"{self.playbook}:{s.line}:{s.op}" for s in self.flow.legal_after(self.step))
+
+    def location(self, line: str) -> None:
+        """The frame has gone to `line`."""
+        self.step = line
+
+
+def verify(source: str, position: Position) -> Rejected | None:
+    """None when the statement may run in `position`, else why not. Nothing of it has run or been shown."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        return Rejected("parse", f"this is not Python: {error}", source)
+    violation = check_policy(tree)
+    if violation is not None:
+        return Rejected("policy", f"{violation.message} ({violation.rule})", source)
+    if position.ended:
+        return Rejected("end", "nothing may follow Return or Yld", source)
+    for rule in (_check_names, _check_calls, _check_steps, _check_end):
+        rejected = rule(tree, position)
+        if rejected is not None:
+            return Rejected(rejected.rule, rejected.message, source, rejected.legal)
+    return None
+
+
+def verify_say_head(target: str, position: Position) -> Rejected | None:
+    """None when a `Say` to `target` may begin to be shown in `position`."""
+    if position.ended:
+        return Rejected("end", "nothing may follow Return or Yld")
+    if position.flow is not None and position.step is None:
+        return _no_step(position, "Say")
+    return _check_literal(position.check_target, target, "target")
+
+
+def _no_step(position: Position, name: str) -> Rejected:
+    return Rejected("step", f"{name} comes before any Step: say first which step it carries out", "", _legal(position))
+
+
+def _legal(position: Position) -> tuple[str, ...]:
+    return position.legal_steps()
+
+
+def _calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    for node in sorted(nodes, key=lambda n: (n.lineno, n.col_offset)):
+        name = call_name(node.func)
+        if name is not None:
+            yield name, node
+
+
+def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
+    bound = assigned_names(tree) | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    agents = {name.partition(".")[0] for name in position.functions if "." in name}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            continue
+        known = node.id in bound or node.id in position.names or node.id in position.functions
+        if known or node.id in agents or hasattr(builtins, node.id) or node.id == "asyncio":
+            continue
+        return Rejected("name", f"{node.id!r} is not known here; known are {_listed(position.names)}")
+    return None
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "no variables yet"
+
+
+def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
+    agents = {name.partition(".")[0] for name in position.functions if "." in name}
+    for name, node in _calls(tree):
+        shape = position.functions.get(name)
+        if shape is None:
+            if name.partition(".")[0] in agents and "." in name:
+                public = sorted(f for f in position.functions if f.startswith(name.partition(".")[0] + "."))
+                return Rejected("call", f"{name} is not a public playbook; public are {', '.join(public)}")
+            continue
+        mismatch = shape.mismatch(node)
+        if mismatch is not None:
+            return Rejected("arguments", f"{name} {mismatch}")
+        rejected = _check_meaning(name, node, position)
+        if rejected is not None:
+            return rejected
+    return None
+
+
+def _check_meaning(name: str, node: ast.Call, position: Position) -> Rejected | None:
+    first = node.args[0] if node.args else node.keywords[0].value if node.keywords else None
+    text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
+    if name == "Say" and text is not None:
+        return _check_literal(position.check_target, text, "target")
+    if name == "Yld" and text is not None and text.lower() not in ("call", "exit", "return"):
+        return _check_literal(position.check_source, text, "source")
+    if name == "Var" and text is not None and len(node.args) > 1:
+        return _check_type(text.removeprefix("$"), node.args[1], position)
+    return None
+
+
+def _check_literal(check: Callable[[str], object], text: str, rule: str) -> Rejected | None:
+    try:
+        check(text)
+    except UnknownTarget as error:
+        return Rejected(rule, str(error))
+    return None
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "list": (list,),
+    "dict": (dict,),
+}
+
+
+def fits(value: Any, type_name: str) -> bool:
+    """Whether a variable of this declared type may have the value; unknown types take everything, None always fits."""
+    kinds = _TYPES.get(type_name.partition("[")[0])
+    if kinds is None or value is None:
+        return True
+    return isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds)
+
+
+def _check_type(name: str, value: ast.expr, position: Position) -> Rejected | None:
+    declared = position.types.get(name)
+    if declared is None:
+        return None
+    try:
+        literal = ast.literal_eval(value)
+    except (ValueError, TypeError):
+        return None
+    if fits(literal, declared):
+        return None
+    return Rejected("type", f"${name} is declared {declared}, {literal!r} is {type(literal).__name__}")
+
+
+_FREE = frozenset({"Step", "Var", "Trigger"})
+"""Calls that may stand before the first Step."""
+
+
+def _check_steps(tree: ast.AST, position: Position) -> Rejected | None:
+    seen = [position.step]
+    for name, node in _calls(tree):
+        if name == "Step":
+            rejected = _check_step(node, position, seen)
+            if rejected is not None:
+                return rejected
+        elif position.flow is not None and seen == [None] and name in position.functions and name not in _FREE:
+            return _no_step(position, name)
+    return None
+
+
+def _check_step(node: ast.Call, position: Position, seen: list[str | None]) -> Rejected | None:
+    first = node.args[0] if node.args else node.keywords[0].value
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        return Rejected("step", "a Step is named by its text, as in the program", "", _legal(position))
+    if position.flow is None:
+        return Rejected("step", f"{position.playbook} has no steps; leave out {first.value!r}")
+    line = step_line(first.value, position)
+    if line is None:
+        return Rejected("step", f"there is no step {first.value!r} in {position.playbook}", "", _legal(position))
+    if not any(position.flow.may_follow(before, line) for before in seen):
+        return Rejected("order", f"{first.value!r} may not follow {_here(position)}", "", _legal(position))
+    seen.append(line)
+    return None
+
+
+def _here(position: Position) -> str:
+    return f"step {position.step}" if position.step else "the beginning"
+
+
+def step_line(location: str, position: Position) -> str | None:
+    """The line of `Playbook:line:code` when the playbook has exactly this step, else None."""
+    parts = location.split(":")
+    if len(parts) != 3 or parts[0].rpartition(".")[2] != position.playbook or position.flow is None:
+        return None
+    step = position.flow.playbook.step(parts[1])
+    return step.line if step is not None and step.op == parts[2] else None
+
+
+def _check_end(tree: ast.AST, position: Position) -> Rejected | None:
+    for node in ast.walk(tree):
+        for block in _blocks(node):
+            for index, statement in enumerate(block[:-1]):
+                if isinstance(statement, ast.Expr) and _is_control(statement.value):
+                    return Rejected("end", f"nothing may follow {ast.unparse(block[index])}")
+    return None
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield block
+
+
+def _is_control(value: ast.expr) -> bool:
+    inner = value.value if isinstance(value, ast.Await) else value
+    return isinstance(inner, ast.Call) and call_name(inner.func) in CONTROL
+
+
+def ends_turn(source: str) -> bool:
+    """Whether the statement is itself a `Yld` or `Return`."""
+    body = ast.parse(source).body
+    return bool(body) and isinstance(body[-1], ast.Expr) and _is_control(body[-1].value)
+
+
+def last_step(source: str) -> str | None:
+    """The line of the last Step that the statement names, None when it names none."""
+    lines = [
+        node.args[0].value
+        for name, node in _calls(ast.parse(source))
+        if name == "Step" and node.args and isinstance(node.args[0], ast.Constant)
+    ]
+    return str(lines[-1]).split(":")[1] if lines else None

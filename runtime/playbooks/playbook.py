@@ -1,0 +1,55 @@
+"""The port of a playbook: whatever can be called by name and runs as a frame."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from runtime.core.errors import PlaybookError
+from runtime.execution.host import Executable
+from runtime.language.program import Param, PlaybookSpec
+from runtime.tape.journal import as_data
+
+
+class Playbook(Executable, Protocol):
+    """A playbook of a program. See `Executable` for how it runs."""
+
+    @property
+    def spec(self) -> PlaybookSpec: ...
+
+
+def bound(name: str, params: Sequence[Param], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of every parameter, as data. Raises PlaybookError that names what does not fit."""
+    if len(args) > len(params):
+        raise PlaybookError(f"{name} takes {len(params)} arguments, not {len(args)}")
+    values: dict[str, Any] = dict(zip((p.name for p in params), args, strict=False))
+    known = {p.name for p in params}
+    for key, value in kwargs.items():
+        if key not in known:
+            raise PlaybookError(f"{name} has no parameter {key!r}; it takes {', '.join(sorted(known)) or 'nothing'}")
+        if key in values:
+            raise PlaybookError(f"{name} is given {key!r} twice")
+        values[key] = value
+    for param in params:
+        if param.name not in values:
+            values[param.name] = _default(name, param)
+    try:
+        plain: dict[str, Any] = as_data(values)
+    except (TypeError, ValueError) as error:
+        raise PlaybookError(f"an argument of {name} is not data that survives a restart: {error}") from error
+    return plain
+
+
+def _default(name: str, param: Param) -> Any:
+    if param.default is None:
+        raise PlaybookError(f"{name} needs {param.name!r}")
+    try:
+        return ast.literal_eval(param.default)
+    except (ValueError, SyntaxError) as error:
+        raise PlaybookError(f"the default of {param.name!r} in {name} is not a plain value: {param.default}") from error
+
+
+def state_values(params: Sequence[Param], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The variables of the agent that a call sets: its parameters written with `$`."""
+    return {param.name: values[param.name] for param in params if param.state}

@@ -1,0 +1,240 @@
+"""Playbooks in Python: trusted code of the program's author, replayed against the journal after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from runtime.core.errors import ProgramError, Unjournaled
+from runtime.execution.builtins import SIGNATURES
+from runtime.execution.frame import Call, Frame, Handed, HostCalls, drive
+from runtime.execution.host import rebuilt
+from runtime.execution.interpreter import check_version
+from runtime.execution.loop import RUNNING, FrameLoop
+from runtime.language.program import AgentSpec, PlaybookSpec, PythonFence
+from runtime.playbooks.playbook import bound, state_values
+from runtime.tape.fold import TURN
+from runtime.tape.journal import Journal, digest_of
+
+_NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Returned by an endless python playbook: begin anew with these arguments, and let the journal collapse."""
+
+    args: tuple[Any, ...] = ()
+
+    @classmethod
+    def call(cls, *args: Any) -> Again:
+        """`return Again(x)` in a playbook."""
+        return cls(args)
+
+
+class PythonBody:
+    """A coroutine of the author as the body of its frame: its host calls are futures that the journal resolves."""
+
+    def __init__(self, frame: Frame, code: Callable[[], Awaitable[Any]], tasks: TaskGroup) -> None:
+        self._frame = frame
+        self._futures: dict[str, asyncio.Future[Any]] = {}
+        self._calls: list[Call] = []
+        self._cancelled: list[Call] = []
+        self._issued = 0
+        self.ended = False
+        self.value: Any = None
+        self.error: Exception | None = None
+        token = RUNNING.set(self)
+        try:
+            tasks.start_soon(self._run, code)
+        finally:
+            RUNNING.reset(token)
+
+    @property
+    def pending(self) -> int:
+        """Callbacks of this code that are waiting to run."""
+        return self._frame.pending
+
+    @pending.setter
+    def pending(self, count: int) -> None:
+        self._frame.pending = count
+
+    async def _run(self, code: Callable[[], Awaitable[Any]]) -> None:
+        try:
+            self.value = await code()
+        except Exception as error:  # noqa: BLE001 - the author's exception is the playbook's outcome
+            self.error = error
+        finally:
+            self.ended = True
+
+    def issue(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> asyncio.Future[Any]:
+        """A host call: numbered when its expression is evaluated, resolved by the journal."""
+        call = Call(str(self._issued), name, args, kwargs)
+        self._issued += 1
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._futures[call.pos] = future
+        self._calls.append(call)
+        future.add_done_callback(lambda done: self._cancelled.append(call) if done.cancelled() else None)
+        return future
+
+    @property
+    def variables(self) -> Mapping[str, Any]:
+        """The agent's variables as of the last result."""
+        return self._view
+
+    _view: Mapping[str, Any]
+
+    def see(self, variables: Mapping[str, Any]) -> None:
+        """The variables that the code reads from now on."""
+        self._view = dict(variables)
+
+    async def quiet(self) -> None:
+        while self._frame.pending:
+            await anyio.sleep(0)
+
+    def take_calls(self) -> Sequence[Call]:
+        calls, self._calls = self._calls, []
+        return calls
+
+    def take_cancelled(self) -> Sequence[Call]:
+        cancelled, self._cancelled = self._cancelled, []
+        return cancelled
+
+    async def hand(self, result: Handed, /) -> None:
+        self.see(result.variables)
+        future = self._futures.pop(result.pos)
+        if future.cancelled():
+            return
+        if result.error is not None:
+            future.set_exception(rebuilt(result.error))
+        else:
+            future.set_result(result.value)
+
+
+class PythonPlaybook:
+    """A function of the author. A coroutine function runs on the loop, a plain one in a thread."""
+
+    def __init__(
+        self, spec: PlaybookSpec, function: Callable[..., Any], journal: Journal, host: HostCalls, version: str
+    ) -> None:
+        self.spec = spec
+        self.name = spec.name
+        self.version = version
+        self._function = function
+        self._journal = journal
+        self._host = host
+
+    def bind(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+        """See `Executable.bind`."""
+        values = bound(self.name, self.spec.params, args, kwargs)
+        return [], values, state_values(self.spec.params, values)
+
+    async def run(self, frame: Frame, /) -> Any:
+        """See `Executable.run`."""
+        check_version(frame, self.version)
+        if not inspect.iscoroutinefunction(self._function):
+            state = frame.state
+            return await anyio.to_thread.run_sync(lambda: self._function(*state.args, **state.kwargs))
+        if not isinstance(asyncio.get_running_loop(), FrameLoop):
+            raise Unjournaled("python playbooks need the event loop runtime.execution.loop.FrameLoop")
+        while True:
+            value = await self._once(frame)
+            if not isinstance(value, Again):
+                return value
+            values = bound(self.name, self.spec.params, value.args, {})
+            self._journal.note("turn", f=frame.id, args=[], kwargs=values)
+
+    async def _once(self, frame: Frame) -> Any:
+        state = frame.state
+        async with anyio.create_task_group() as tasks:
+            body = PythonBody(frame, lambda: self._function(*state.args, **state.kwargs), tasks)
+            body.see(state.base)
+            await drive(frame, body, self._host)
+        if body.error is not None:
+            raise body.error
+        return body.value
+
+
+class Variables(Mapping[str, Any]):
+    """`variables["name"]` in a playbook: its agent's variables, as of the last result."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _running().variables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_running().variables)
+
+    def __len__(self) -> int:
+        return len(_running().variables)
+
+
+def _running() -> PythonBody:
+    body = RUNNING.get()
+    if not isinstance(body, PythonBody):
+        raise Unjournaled("host calls and variables can be used only inside a running playbook")
+    return body
+
+
+def host_function(name: str) -> Callable[..., asyncio.Future[Any]]:
+    """A function of this name that makes a host call of whichever playbook is running."""
+
+    def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
+        return _running().issue(name, args, kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+class _PublicPlaybooks:
+    """`Agent.Playbook(...)` in an author's code."""
+
+    def __init__(self, agent: AgentSpec) -> None:
+        for playbook in agent.playbooks:
+            if playbook.public:
+                setattr(self, playbook.name, host_function(f"{agent.name}.{playbook.name}"))
+
+
+class Module:
+    """The python code of an agent class: its fences, executed once, with the host calls as functions."""
+
+    def __init__(self, agent: AgentSpec, others: Sequence[AgentSpec]) -> None:
+        self._names: dict[str, Any] = {"playbook": _marked, "Again": Again.call, "variables": Variables()}
+        for name in SIGNATURES.keys() - _NOT_IN_PYTHON:
+            self._names[name] = host_function(name)
+        for other in others:
+            self._names[other.name] = _PublicPlaybooks(other)
+        for fence in agent.fences:
+            self._execute(agent, fence)
+        self._functions = dict(self._names)
+        for spec in agent.playbooks:
+            self._names[spec.name] = host_function(spec.name)
+        self.version = digest_of(agent.name, [fence.source for fence in agent.fences], {})
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """The author's function of this name."""
+        found: Callable[..., Any] = self._functions[name]
+        return found
+
+    def _execute(self, agent: AgentSpec, fence: PythonFence) -> None:
+        padded = "\n" * (fence.span.line - 1) + fence.source
+        try:
+            exec(compile(padded, fence.span.file, "exec"), self._names)  # noqa: S102 - trusted code of the author
+        except Exception as error:  # noqa: BLE001 - whatever the author's module code raises
+            raise ProgramError(
+                f"{fence.span}: the python code of {agent.name} fails when it is loaded: {type(error).__name__}: {error}"
+            ) from error
+
+
+def _marked(*args: Any, **_: Any) -> Any:
+    """The `@playbook` decorator: what it says was read from the source already."""
+    if len(args) == 1 and callable(args[0]):
+        return args[0]
+    return lambda function: function
