@@ -1,0 +1,58 @@
+"""A clock that stands still until a test moves it."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from datetime import UTC, datetime, timedelta
+
+_SETTLE_ROUNDS = 50
+
+
+class FakeClock:
+    """Time passes only in `advance`, which wakes sleepers in the order of their times and lets everything settle."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._start = start
+        self._elapsed_s = 0.0
+        self._order = itertools.count()
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+
+    def now(self) -> datetime:
+        return self._start + timedelta(seconds=self._elapsed_s)
+
+    def monotonic(self) -> float:
+        return self._elapsed_s
+
+    @property
+    def sleeping(self) -> int:
+        """How many tasks wait for a time."""
+        return sum(not sleeper.done() for _, _, sleeper in self._sleepers)
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        if monotonic_s <= self._elapsed_s:
+            await asyncio.sleep(0)
+            return
+        sleeper = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (monotonic_s, next(self._order), sleeper))
+        await sleeper
+
+    async def advance(self, seconds: float) -> None:
+        """Let `seconds` pass."""
+        target_s = self._elapsed_s + seconds
+        await self.settle()
+        while self._sleepers and self._sleepers[0][0] <= target_s:
+            due_s, _, sleeper = heapq.heappop(self._sleepers)
+            self._elapsed_s = max(self._elapsed_s, due_s)
+            if not sleeper.done():
+                sleeper.set_result(None)
+                await self.settle()
+        self._elapsed_s = target_s
+        await self.settle()
+
+    @staticmethod
+    async def settle() -> None:
+        """Let every task that can run do so."""
+        for _ in range(_SETTLE_ROUNDS):
+            await asyncio.sleep(0)
