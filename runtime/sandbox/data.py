@@ -10,7 +10,7 @@ MAX_CHARS = 1_000_000
 _MAX_INT_BITS = 4096
 
 
-class NotData(ValueError):  # noqa: N818 - says what the value is
+class NotData(ValueError):
     """The value is not JSON data, or is too big or too deep."""
 
 

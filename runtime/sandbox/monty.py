@@ -65,6 +65,7 @@ class MontySandbox:
         self, *, max_workers: int = 4, limits: SandboxLimits | None = None, wrapper: Path | None = None
     ) -> None:
         self._limits = limits or SandboxLimits()
+        self._max_workers = max_workers
         self._free = anyio.Semaphore(max_workers)
         self._pool = monty.AsyncMonty(
             binary_path=wrapper,
@@ -112,16 +113,26 @@ class MontySandbox:
         }
         policy: monty.OSPolicy = {**_OS_POLICY_FIXED, "random_start": {"seed": seed}}
         async with self._free:
-            session = self._pool.checkout(limits=limits, os_policy=policy)
-            try:
-                await session.__aenter__()
-            except (monty.MontyError, OSError, RuntimeError, TimeoutError) as error:
-                raise SandboxError(f"The sandbox has no worker process: {error}") from error
+            session = await self._checked_out(lambda: self._pool.checkout(limits=limits, os_policy=policy))
             try:
                 yield session
             finally:
                 with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
                     await session.__aexit__(None, None, None)
+
+    async def _checked_out(self, checkout: Callable[[], monty.AsyncMontySession]) -> monty.AsyncMontySession:
+        """A live worker. Those that died while idle are only noticed here, one at each try."""
+        dead = 0
+        while True:
+            session = checkout()
+            try:
+                await session.__aenter__()
+            except (monty.MontyError, OSError, RuntimeError, TimeoutError) as error:
+                dead += 1
+                if dead > self._max_workers or not isinstance(error, monty.MontyCrashedError):
+                    raise SandboxError(f"The sandbox has no worker process: {error}") from error
+            else:
+                return session
 
 
 class MontyEvaluation:
