@@ -1,0 +1,73 @@
+"""The syntax tree of a program as its author wrote it, before lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from runtime.language.diagnostics import Span
+from runtime.language.program import AgentKind, Param, PythonFence
+
+
+@dataclass(frozen=True, slots=True)
+class ListItem:
+    """One item of a list: a step, a trigger or a note. `text` is one line, without the bullet."""
+
+    text: str
+    span: Span
+    children: tuple[ListItem, ...] = ()
+
+    def walk(self) -> Iterator[ListItem]:
+        """This item and all below it, in order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPlaybook:
+    """A `## heading` and its sections, or a python function marked `@playbook`."""
+
+    name: str
+    kind: Literal["llm", "python"]
+    span: Span
+    params: tuple[Param, ...] = ()
+    returns: str | None = None
+    description: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    triggers: tuple[ListItem, ...] = ()
+    steps: tuple[ListItem, ...] = ()
+    notes: tuple[ListItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedAgent:
+    """A `# heading` and everything below it.
+
+    `source` is its text with imports in place. `compiled` is true when it comes from a .pbasm file: then its steps
+    and triggers already carry their codes.
+    """
+
+    name: str
+    kind: AgentKind
+    span: Span
+    source: str
+    compiled: bool = False
+    description: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    playbooks: tuple[ParsedPlaybook, ...] = ()
+    fences: tuple[PythonFence, ...] = ()
+
+    def playbook(self, name: str) -> ParsedPlaybook | None:
+        """The playbook of this name."""
+        return next((playbook for playbook in self.playbooks if playbook.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedProgram:
+    """All agents of all files, in order. `metadata` is the merged frontmatter."""
+
+    name: str
+    agents: tuple[ParsedAgent, ...]
+    metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,59 @@
+"""Collecting what is wrong, so that an author sees all of it at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
+
+_MOST = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line and where it stands in its own file. `shift` columns of `text` were put before it by an indented import."""
+
+    text: str
+    file: str
+    number: int
+    shift: int = 0
+
+    def span(self, column: int = 1) -> Span:
+        """The place of a column of `text` (from 1) in the file."""
+        return Span(self.file, self.number, max(1, column - self.shift))
+
+    @property
+    def content_column(self) -> int:
+        """The column of the first character that is not a blank."""
+        return len(self.text) - len(self.text.lstrip()) + 1
+
+
+class Problems:
+    """The diagnostics found so far; only the first 50 are kept."""
+
+    def __init__(self) -> None:
+        self._found: list[Diagnostic] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "") -> None:
+        """Something is wrong at this column of the line; by default at its first character."""
+        place = line.span(line.content_column if column is None else column)
+        shown = line.text[line.shift :].replace("\t", " ")
+        self._add(Diagnostic(message, place, shown, hint))
+
+    def at_span(self, span: Span, message: str, *, text: str = "", hint: str = "") -> None:
+        """Something is wrong at a place whose line is not at hand."""
+        self._add(Diagnostic(message, span, text, hint))
+
+    def stop_if_any(self) -> None:
+        """Raise ProgramRejected with everything found, in the order of the source."""
+        if self._found:
+            files = list(dict.fromkeys(d.span.file for d in self._found))
+            key = {file: index for index, file in enumerate(files)}
+            raise ProgramRejected(sorted(self._found, key=lambda d: (key[d.span.file], d.span.line, d.span.column)))
+
+    def _add(self, diagnostic: Diagnostic) -> None:
+        if len(self._found) < _MOST and diagnostic not in self._found:
+            self._found.append(diagnostic)

@@ -1,0 +1,225 @@
+"""From files to lines: globs, shebang, frontmatter and imports."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from runtime.language.diagnostics import Span
+from runtime.language.problems import Problems, SourceLine
+from runtime.language.yaml_text import load_mapping
+
+MAX_FILE_BYTES = 1 << 20
+MAX_TOTAL_BYTES = 8 << 20
+MAX_IMPORT_DEPTH = 10
+_IMPORT = re.compile(r"^(\s*)!import\s+(.+?)(?:\s+#.*)?\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a program: all files one after another. `files` are those named, not those imported."""
+
+    lines: tuple[SourceLine, ...]
+    files: tuple[str, ...]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What the frontmatter calls the program, else the name of the first file."""
+        for key in ("name", "title", "application"):
+            if self.metadata.get(key):
+                return str(self.metadata[key])
+        return Path(self.files[0]).stem if self.files else "program"
+
+
+def is_compiled(file: str) -> bool:
+    """Whether a file of this name holds PBAsm."""
+    return file.endswith(".pbasm")
+
+
+def read_paths(paths: Sequence[str | Path]) -> Source:
+    """Read files and globs into one source, each file once, in the order given.
+
+    A leading shebang line is dropped; YAML frontmatter is merged, and a key given twice is an error. Raises
+    ProgramRejected for a file that is missing, a directory, longer than 1 MiB or not UTF-8, and for bad imports.
+    """
+    reader = _Reader()
+    for file in reader.resolve(paths):
+        reader.take(file)
+    reader.problems.stop_if_any()
+    return Source(tuple(reader.lines), tuple(reader.files), reader.metadata)
+
+
+def read_text(text: str, file: str) -> Source:
+    """The same for a text at hand. Imports are resolved relative to `file`."""
+    reader = _Reader()
+    reader.files.append(file)
+    reader.base = Path(file).parent
+    reader.add(text, file)
+    reader.problems.stop_if_any()
+    return Source(tuple(reader.lines), (file,), reader.metadata)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.problems = Problems()
+        self.lines: list[SourceLine] = []
+        self.files: list[str] = []
+        self.metadata: dict[str, Any] = {}
+        self.base = Path()
+        self._from: dict[str, str] = {}
+        self._bytes = 0
+
+    def resolve(self, paths: Sequence[str | Path]) -> list[Path]:
+        found: dict[Path, Path] = {}
+        for given in paths:
+            matches = _expand(str(given))
+            if not matches:
+                self.problems.at_span(
+                    Span(str(given), 1), "no such file", hint="Name a .pb, .playbooks or .pbasm file, or a glob."
+                )
+            for match in matches:
+                found.setdefault(match.resolve(), match)
+        if not paths:
+            self.problems.at_span(Span("<none>", 1), "no file was given", hint="Name a .pb file.")
+        return list(found.values())
+
+    def take(self, path: Path) -> None:
+        text = self._load(path, None)
+        if text is None:
+            return
+        if not self.files:
+            self.base = path.parent
+        self.files.append(str(path))
+        if self.lines:
+            self.lines.append(SourceLine("", str(path), 0))
+        self.add(text, str(path))
+
+    def add(self, text: str, file: str) -> None:
+        self.lines.extend(self._expand_imports(self._own_lines(text, file), (Path(file).resolve(),)))
+
+    def _own_lines(self, text: str, file: str) -> list[SourceLine]:
+        """The lines of one file, blank where its shebang and frontmatter stood, so that numbers stay true."""
+        rows = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        lines = [SourceLine(row, file, number) for number, row in enumerate(rows, 1)]
+        if rows[0].startswith("#!"):
+            lines[0] = replace(lines[0], text="")
+        start = next((index for index, line in enumerate(lines) if line.text.strip()), None)
+        if start is None or lines[start].text.rstrip() != "---":
+            return lines
+        end = next((i for i in range(start + 1, len(lines)) if lines[i].text.rstrip() == "---"), None)
+        if end is None or not _looks_like_yaml(lines[start + 1 : end]):
+            return lines
+        self._merge(lines[start : end + 1])
+        for index in range(start, end + 1):
+            lines[index] = replace(lines[index], text="")
+        return lines
+
+    def _merge(self, block: list[SourceLine]) -> None:
+        inner = block[1:-1]
+        if not inner:
+            return
+        for key, value in load_mapping(inner, self.problems).items():
+            if key in self.metadata:
+                line = next((line for line in inner if line.text.startswith(f"{key}:")), inner[0])
+                self.problems.at(line, f"the frontmatter key `{key}` was already given in {self._from[key]}")
+            self.metadata[key] = value
+            self._from[key] = block[0].file
+
+    def _expand_imports(self, lines: Iterable[SourceLine], chain: tuple[Path, ...]) -> Iterable[SourceLine]:
+        for line in lines:
+            match = None if is_compiled(line.file) else _IMPORT.match(line.text)
+            if match is None:
+                yield line
+            else:
+                yield from self._import(line, match, chain)
+
+    def _import(self, line: SourceLine, match: re.Match[str], chain: tuple[Path, ...]) -> Iterable[SourceLine]:
+        indent, name = match[1], match[2].strip("\"'")
+        column = match.start(2) + 1
+        path = self._find(line, name, column, chain)
+        if path is None:
+            return
+        text = self._load(path, (line, column))
+        if text is None:
+            return
+        lines = self._own_lines(text, str(path))
+        while lines and not lines[-1].text.strip():
+            lines.pop()
+        for inner in self._expand_imports(lines, (*chain, path.resolve())):
+            yield replace(inner, text=indent + inner.text, shift=inner.shift + len(indent)) if inner.text else inner
+
+    def _find(self, line: SourceLine, name: str, column: int, chain: tuple[Path, ...]) -> Path | None:
+        problem = ""
+        if re.match(r"https?:", name):
+            problem = "a program is imported from files only, not from the network"
+        elif len(chain) > MAX_IMPORT_DEPTH:
+            problem = f"imports go deeper than {MAX_IMPORT_DEPTH} files"
+        if problem:
+            self.problems.at(line, problem, column=column)
+            return None
+        places = list(dict.fromkeys((Path(line.file).parent / name, self.base / name, Path(name))))
+        path = next((place for place in places if _exists(place)), None)
+        if path is None:
+            tried = ", ".join(str(place) for place in places)
+            self.problems.at(line, f"cannot find the imported file {name!r}", column=column, hint=f"Tried: {tried}")
+        elif path.resolve() in chain:
+            loop = " imports ".join(p.name for p in (*chain[chain.index(path.resolve()) :], path))
+            self.problems.at(line, f"the imports go in a circle: {loop}", column=column)
+            return None
+        return path
+
+    def _load(self, path: Path, importer: tuple[SourceLine, int] | None) -> str | None:
+        """The text of a file, or None with the problem noted: at the import, when there is one."""
+        problem, hint, row = "", "", 1
+        try:
+            data = path.read_bytes()
+        except IsADirectoryError:
+            problem, hint = f"{path} is a directory", f"Name the files in it: {path}/*.pb"
+        except (OSError, ValueError) as error:
+            problem = f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
+        else:
+            self._bytes += len(data)
+            if len(data) > MAX_FILE_BYTES or self._bytes > MAX_TOTAL_BYTES:
+                problem = f"{path} is too big ({len(data):,} bytes)"
+                hint = f"A file may have {MAX_FILE_BYTES:,} bytes, a program with its imports {MAX_TOTAL_BYTES:,}."
+            elif (bad := _undecodable(data)) is not None:
+                row = data[:bad].count(b"\n") + 1
+                problem, hint = f"{path} is not UTF-8 text (byte {bad} is 0x{data[bad]:02x})", "Save it as UTF-8."
+        if not problem:
+            return data.decode("utf-8")
+        if importer is None:
+            self.problems.at_span(Span(str(path), row), problem, hint=hint)
+        else:
+            self.problems.at(importer[0], problem, column=importer[1], hint=hint)
+        return None
+
+
+def _expand(given: str) -> list[Path]:
+    if _exists(Path(given)) or not glob.has_magic(given):
+        return [Path(given)] if _exists(Path(given)) else []
+    return [Path(match) for match in sorted(glob.glob(given, recursive=True)) if Path(match).is_file()]
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _undecodable(data: bytes) -> int | None:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    nul = data.find(b"\0")
+    return nul if nul >= 0 else None
+
+
+def _looks_like_yaml(lines: list[SourceLine]) -> bool:
+    return all(not line.text.strip() or not line.text.startswith(("# ", "## ")) for line in lines)

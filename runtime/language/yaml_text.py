@@ -1,0 +1,48 @@
+"""YAML out of a program's lines, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from runtime.language.problems import Problems, SourceLine
+
+
+def load_mapping(lines: Sequence[SourceLine], problems: Problems) -> dict[str, Any]:
+    """The mapping these lines spell; {} when they are empty or, with a problem noted, wrong.
+
+    Keys are strings; values are str, int, float, bool, None, lists and mappings of them (dates become text).
+    """
+    try:
+        value = yaml.safe_load("\n".join(line.text for line in lines))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        row = min(mark.line, len(lines) - 1) if mark else 0
+        column = mark.column + 1 if mark and mark.line == row else 1
+        problems.at(lines[row], f"this is not YAML: {error.problem or error.context}", column=column)
+        return {}
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError, OverflowError) as error:
+        problems.at(lines[0], f"this is not YAML: {str(error).splitlines()[0] if str(error) else 'too deeply nested'}")
+        return {}
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        problems.at(lines[0], "expected `key: value` lines")
+        return {}
+    plain = _plain(value, 0)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def _plain(value: object, depth: int) -> Any:
+    if depth > 20:
+        return "…"
+    if isinstance(value, dict):
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(item, depth + 1) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
