@@ -35,7 +35,6 @@ class ReplyReader:
         self._lexer = ReplyLexer()
         self._statements = StatementReader()
         self._in_code = False
-        self._fenced = False
         self._seen_code = False
         self._in_other_block = False
         self._in_prose_line = False
@@ -82,7 +81,7 @@ class ReplyReader:
                 return False
             fence = _FENCE.match(head)
             if fence is not None:
-                self._read_fence_in_code(fence[1].lower(), items)
+                self._read_fence_in_code(head, fence[1], items)
                 return True
         token = self._lexer.next(self._text, self._position, final=final)
         if token is None:
@@ -91,13 +90,15 @@ class ReplyReader:
         items.extend(self._statements.take(token))
         return True
 
-    def _read_fence_in_code(self, language: str, items: list[ReplyItem]) -> None:
-        self._skip_line()
-        if language in _PYTHON and not self._fenced:
-            self._fenced = True
+    def _read_fence_in_code(self, head: str, language: str, items: list[ReplyItem]) -> None:
+        """The end of the code, unless it names Python: then an earlier fence was left out."""
+        if language.lower() in _PYTHON and head.endswith("\n"):
+            self._skip_line()
             return
         items.extend(self._statements.finish())
+        self._position += len(head) - len(head.lstrip("`"))
         self._in_code = False
+        self._in_prose_line = True
 
     def _read_prose(self, items: list[ReplyItem], final: bool) -> bool:
         """One line, or a piece of one; False when it is not clear yet what the line is."""
@@ -109,12 +110,12 @@ class ReplyReader:
             begun = self._text[self._position :]
             if not self._is_unfenced_code(begun):
                 return False
-            self._begin_code(items, fenced=False)
+            self._begin_code(items)
         elif self._opens_code(head):
-            self._begin_code(items, fenced=True)
+            self._begin_code(items)
             self._skip_line()
         elif self._is_unfenced_code(head):
-            self._begin_code(items, fenced=False)
+            self._begin_code(items)
         else:
             self._take_prose()
         return True
@@ -135,7 +136,7 @@ class ReplyReader:
     def _opens_code(self, head: str) -> bool:
         """Whether this line is a fence that begins our code; keeps track of blocks in other languages."""
         fence = _FENCE.match(head)
-        if fence is None:
+        if fence is None or not head.endswith("\n"):
             return False
         language = fence[1].lower()
         if self._in_other_block:
@@ -146,10 +147,9 @@ class ReplyReader:
         self._in_other_block = True
         return False
 
-    def _begin_code(self, items: list[ReplyItem], *, fenced: bool) -> None:
+    def _begin_code(self, items: list[ReplyItem]) -> None:
         self._end_prose(items)
         self._in_code = self._seen_code = True
-        self._fenced = fenced
 
     def _end_prose(self, items: list[ReplyItem]) -> None:
         text = "".join(self._prose).strip()
@@ -164,6 +164,5 @@ class ReplyReader:
         self._position = end
 
     def _skip_line(self) -> None:
-        self._in_prose_line = False
         end = self._text.find("\n", self._position)
         self._position = len(self._text) if end < 0 else end + 1
