@@ -1,0 +1,263 @@
+"""What waits to be read by one agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import TypeVar
+
+import anyio
+
+from runtime.core.clock import Clock
+from runtime.core.errors import QueueClosed, QueueFull, QueueTimeout
+from runtime.core.ids import MeetingId, ParticipantId
+from runtime.core.message import Message
+
+
+@dataclass(frozen=True, slots=True)
+class FromSender:
+    """Messages of one participant; found without looking at others."""
+
+    sender_id: ParticipantId
+
+    def __call__(self, message: Message) -> bool:
+        return message.sender_id == self.sender_id
+
+
+@dataclass(frozen=True, slots=True)
+class InMeeting:
+    """Messages of one meeting; found without looking at others."""
+
+    meeting_id: MeetingId
+
+    def __call__(self, message: Message) -> bool:
+        return message.meeting_id == self.meeting_id
+
+
+_Key = TypeVar("_Key")
+
+Match = Callable[[Message], bool]
+"""Which messages are meant: FromSender, InMeeting, or any predicate that has no effects and does not raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStats:
+    """`size` messages and `waiting` readers now; `put`, `taken` and `refused` since the beginning."""
+
+    size: int
+    waiting: int
+    put: int
+    taken: int
+    refused: int
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    match: Match | None
+    least: int
+    most: int
+    woken: asyncio.Future[list[Message] | None]
+    """Done with messages that are already out of the queue, or with None when time is up or the queue closed."""
+
+
+class MessageQueue:
+    """A bounded queue, oldest first, whose readers wait for the messages they choose.
+
+    `put` never waits. Readers are served in the order in which they came, each as soon as it can be; a message goes
+    to one reader. Cancelling a reader loses nothing: what it was about to get goes back to where it was.
+    """
+
+    def __init__(self, capacity: int, clock: Clock) -> None:
+        self._capacity = capacity
+        self._clock = clock
+        self._numbers = count()
+        self._messages: OrderedDict[int, Message] = OrderedDict()
+        self._by_sender: dict[ParticipantId, OrderedDict[int, Message]] = {}
+        self._by_meeting: dict[MeetingId, OrderedDict[int, Message]] = {}
+        self._waiters: dict[_Waiter, None] = {}
+        self._closed = False
+        self._put = self._taken = self._refused = 0
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @property
+    def stats(self) -> QueueStats:
+        """Figures for metrics."""
+        return QueueStats(len(self._messages), len(self._waiters), self._put, self._taken, self._refused)
+
+    def put(self, message: Message, *, priority: bool = False) -> None:
+        """Take a message, with `priority` before all others. Raises QueueFull and QueueClosed; then it is not taken."""
+        self._check_room(1)
+        self._put += 1
+        if not self._hand_over(message):
+            self._insert(message, first=priority)
+            self._serve()
+
+    def put_all(self, messages: Sequence[Message]) -> None:
+        """Take all of the messages or none; a reader of batches sees them together. Raises as `put`."""
+        self._check_room(len(messages))
+        self._put += len(messages)
+        for message in messages:
+            self._insert(message)
+        self._serve()
+
+    async def get(self, match: Match | None = None, *, timeout_s: float | None = None) -> Message:
+        """The oldest message that matches; waits for it. Raises QueueTimeout and QueueClosed."""
+        return (await self.get_batch(match, max_messages=1, timeout_s=timeout_s))[0]
+
+    async def get_batch(
+        self,
+        match: Match | None = None,
+        *,
+        min_messages: int = 1,
+        max_messages: int = 100,
+        timeout_s: float | None = None,
+    ) -> list[Message]:
+        """The oldest messages that match, as soon as there are `min_messages`, at most `max_messages`.
+
+        When the time is up, what there is; raises QueueTimeout when that is nothing, and QueueClosed.
+        """
+        self._check_open()
+        numbers = self._find(match, max_messages)
+        if len(numbers) >= min_messages:
+            return self._take(numbers)
+        messages = await self._wait(_Waiter(match, min_messages, max_messages, _new_future()), timeout_s)
+        more = self._find(match, max_messages - len(messages))
+        messages.extend(self._take(more))
+        if not messages:
+            self._check_open()
+            raise QueueTimeout(f"no message that was waited for came within {timeout_s} s")
+        return messages
+
+    def peek(self, match: Match | None = None) -> Message | None:
+        """The oldest message that matches, which stays; None when there is none."""
+        numbers = self._find(match, 1)
+        return self._messages[numbers[0]] if numbers else None
+
+    def remove(self, match: Match) -> int:
+        """Discard the messages that match; how many they were."""
+        return len(self._take(self._find(match, None)))
+
+    def clear(self) -> int:
+        """Discard all messages; how many they were."""
+        return len(self._take(list(self._messages)))
+
+    def close(self) -> list[Message]:
+        """Take and give nothing from now on; readers that wait get QueueClosed. Returns what nobody has read."""
+        self._closed = True
+        for waiter in self._waiters:
+            if not waiter.woken.done():
+                waiter.woken.set_result(None)
+        return self._take(list(self._messages))
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise QueueClosed("the queue is closed; its agent has ended")
+
+    def _check_room(self, needed: int) -> None:
+        self._check_open()
+        if len(self._messages) + needed > self._capacity:
+            self._refused += needed
+            raise QueueFull(f"{len(self._messages)} of {self._capacity} messages are unread; send again later")
+
+    def _insert(self, message: Message, *, first: bool = False) -> None:
+        number = next(self._numbers)
+        for index in self._indexes(message):
+            index[number] = message
+            if first:
+                index.move_to_end(number, last=False)
+
+    def _indexes(self, message: Message) -> Iterable[OrderedDict[int, Message]]:
+        yield self._messages
+        yield self._by_sender.setdefault(message.sender_id, OrderedDict())
+        if message.meeting_id is not None:
+            yield self._by_meeting.setdefault(message.meeting_id, OrderedDict())
+
+    def _find(self, match: Match | None, most: int | None) -> list[int]:
+        """The numbers of the oldest messages that match."""
+        if match is None:
+            return list(islice(self._messages, most))
+        if isinstance(match, FromSender):
+            return list(islice(self._by_sender.get(match.sender_id, ()), most))
+        if isinstance(match, InMeeting):
+            return list(islice(self._by_meeting.get(match.meeting_id, ()), most))
+        return list(islice((number for number, message in self._messages.items() if match(message)), most))
+
+    def _take(self, numbers: list[int]) -> list[Message]:
+        messages = [self._messages.pop(number) for number in numbers]
+        for number, message in zip(numbers, messages, strict=True):
+            _drop(self._by_sender, message.sender_id, number)
+            if message.meeting_id is not None:
+                _drop(self._by_meeting, message.meeting_id, number)
+        self._taken += len(messages)
+        return messages
+
+    def _hand_over(self, message: Message) -> bool:
+        """Gives the message to the first reader that needs no more than it."""
+        for waiter in self._waiters:
+            if waiter.least <= 1 and not waiter.woken.done() and (waiter.match is None or waiter.match(message)):
+                waiter.woken.set_result([message])
+                self._taken += 1
+                return True
+        return False
+
+    def _serve(self) -> None:
+        """Gives each reader that can have its batch now its batch."""
+        for waiter in self._waiters:
+            if waiter.woken.done():
+                continue
+            numbers = self._find(waiter.match, waiter.most)
+            if len(numbers) >= waiter.least:
+                waiter.woken.set_result(self._take(numbers))
+
+    async def _wait(self, waiter: _Waiter, timeout_s: float | None) -> list[Message]:
+        self._waiters[waiter] = None
+        arrived = False
+        try:
+            if timeout_s is None:
+                messages = await waiter.woken
+            else:
+                messages = await self._wait_until(waiter, self._clock.monotonic() + timeout_s)
+            arrived = True
+        finally:
+            del self._waiters[waiter]
+            if not arrived:
+                self._give_back(waiter)
+        return messages or []
+
+    async def _wait_until(self, waiter: _Waiter, due_s: float) -> list[Message] | None:
+        async def expire() -> None:
+            await self._clock.sleep_until(due_s)
+            if not waiter.woken.done():
+                waiter.woken.set_result(None)
+
+        async with anyio.create_task_group() as timer:
+            timer.start_soon(expire)
+            messages = await waiter.woken
+            timer.cancel_scope.cancel()
+        return messages
+
+    def _give_back(self, waiter: _Waiter) -> None:
+        """Puts back what a cancelled reader was given but did not see."""
+        if not waiter.woken.done() or waiter.woken.cancelled():
+            return
+        messages = waiter.woken.result() or []
+        for message in reversed(messages):
+            self._insert(message, first=True)
+        self._taken -= len(messages)
+        self._serve()
+
+
+def _new_future() -> asyncio.Future[list[Message] | None]:
+    return asyncio.get_running_loop().create_future()
+
+
+def _drop(index: dict[_Key, OrderedDict[int, Message]], key: _Key, number: int) -> None:
+    messages = index[key]
+    del messages[number]
+    if not messages:
+        del index[key]
