@@ -1,0 +1,108 @@
+/** The WebSocket, kept up: it comes back by itself, soon at first and then more slowly. */
+
+const FIRST_DELAY_MS = 400;
+const LONGEST_DELAY_MS = 15_000;
+const PING_EVERY_MS = 20_000;
+const ANSWER_WITHIN_MS = 8_000;
+const OPEN_WITHIN_MS = 10_000;
+const WHO_ARE_YOU = 4401;
+
+export class Connection {
+  /** `on` has `frame(data)`, `state("open" | "lost" | "offline")` and `stranger()`. */
+  constructor(on) {
+    this.on = on;
+    this.socket = null;
+    this.delay = FIRST_DELAY_MS;
+    this.stopped = true;
+    window.addEventListener("online", () => this.now());
+    window.addEventListener("offline", () => this.drop());
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "visible") this.socket ? this.ping() : this.now();
+    });
+  }
+
+  start() {
+    this.stopped = false;
+    this.now();
+  }
+
+  /** Connect anew, as somebody else. */
+  restart() {
+    this.forget();
+    this.start();
+  }
+
+  /** Try at once. */
+  now() {
+    if (this.stopped || this.socket) return;
+    clearTimeout(this.timer);
+    this.open();
+  }
+
+  get ready() {
+    return this.socket?.readyState === WebSocket.OPEN;
+  }
+
+  /** Send a frame; false when there is no connection. */
+  send(data) {
+    if (!this.ready) return false;
+    this.socket.send(JSON.stringify(data));
+    return true;
+  }
+
+  open() {
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = new WebSocket(`${scheme}://${location.host}/ws`);
+    this.socket = socket;
+    this.deadline = setTimeout(() => this.drop(), OPEN_WITHIN_MS);
+    socket.addEventListener("open", () => {
+      clearTimeout(this.deadline);
+      this.beat = setInterval(() => this.ping(), PING_EVERY_MS);
+    });
+    socket.addEventListener("message", (event) => {
+      if (socket !== this.socket) return;
+      clearTimeout(this.deadline);
+      const data = JSON.parse(event.data);
+      if (data.t === "welcome") {
+        this.delay = FIRST_DELAY_MS;
+        this.on.state("open");
+      }
+      this.on.frame(data);
+    });
+    socket.addEventListener("close", (event) => {
+      if (socket === this.socket) this.lost(event.code);
+    });
+  }
+
+  ping() {
+    if (!this.send({ t: "ping" })) return;
+    clearTimeout(this.deadline);
+    this.deadline = setTimeout(() => this.drop(), ANSWER_WITHIN_MS);
+  }
+
+  /** The connection is dead, whatever the browser thinks. */
+  drop() {
+    if (this.socket) this.lost(0);
+  }
+
+  forget() {
+    clearTimeout(this.deadline);
+    clearTimeout(this.timer);
+    clearInterval(this.beat);
+    const socket = this.socket;
+    this.socket = null;
+    socket?.close();
+  }
+
+  lost(code) {
+    this.forget();
+    if (code === WHO_ARE_YOU) {
+      this.stopped = true;
+      this.on.stranger();
+      return;
+    }
+    this.on.state(navigator.onLine ? "lost" : "offline");
+    this.timer = setTimeout(() => this.now(), this.delay * (0.7 + 0.6 * Math.random()));
+    this.delay = Math.min(this.delay * 2, LONGEST_DELAY_MS);
+  }
+}

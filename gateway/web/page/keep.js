@@ -1,0 +1,87 @@
+/** What this browser keeps for a person: unsent messages, how far rooms were read, drafts. */
+
+const memory = new Map();
+
+function read(key, fallback) {
+  try {
+    return JSON.parse(localStorage.getItem(key)) ?? fallback;
+  } catch {
+    return memory.get(key) ?? fallback;
+  }
+}
+
+function write(key, value) {
+  memory.set(key, value);
+  try {
+    localStorage.setItem(key, JSON.stringify(value));
+  } catch {
+    // Storage is full or forbidden: this page still knows it.
+  }
+}
+
+/** Messages that the gateway has not confirmed, oldest first: {id, room, thread, text, at}. */
+export class Unsent {
+  constructor(person) {
+    this.key = `parley.unsent.${person}`;
+  }
+
+  all() {
+    return read(this.key, []);
+  }
+
+  add(message) {
+    write(this.key, [...this.all(), message]);
+  }
+
+  remove(id) {
+    write(this.key, this.all().filter((message) => message.id !== id));
+  }
+
+  find(id) {
+    return this.all().find((message) => message.id === id);
+  }
+}
+
+/** The newest message of each room that the person has seen. */
+export class ReadMarks {
+  constructor(person) {
+    this.key = `parley.read.${person}`;
+  }
+
+  /** A room that is met for the first time counts as read. */
+  of(room, seq) {
+    const marks = read(this.key, {});
+    if (room in marks) return marks[room];
+    this.set(room, seq);
+    return seq;
+  }
+
+  set(room, seq) {
+    const marks = read(this.key, {});
+    if ((marks[room] ?? -1) < seq) write(this.key, { ...marks, [room]: seq });
+  }
+
+  /** Never further than the room itself: its store may have begun anew. */
+  limit(room, seq) {
+    const marks = read(this.key, {});
+    if (marks[room] > seq) write(this.key, { ...marks, [room]: seq });
+  }
+}
+
+/** Half-written messages by place. */
+export class Drafts {
+  constructor(person) {
+    this.key = `parley.drafts.${person}`;
+  }
+
+  get(place) {
+    return read(this.key, {})[place] ?? "";
+  }
+
+  set(place, text) {
+    const drafts = read(this.key, {});
+    if (text) drafts[place] = text;
+    else delete drafts[place];
+    write(this.key, drafts);
+  }
+}

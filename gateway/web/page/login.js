@@ -1,0 +1,64 @@
+/** Who sits here: asks for a name, and for the chat's password where there is one. */
+
+const dialog = document.getElementById("login");
+const form = document.getElementById("login-form");
+const nameInput = document.getElementById("login-name");
+const passwordRow = document.getElementById("login-password-row");
+const passwordInput = document.getElementById("login-password");
+const errorBox = document.getElementById("login-error");
+const cancel = document.getElementById("login-cancel");
+
+/** The person of this browser, or null. Throws when the gateway cannot be reached. */
+export async function whoAmI() {
+  const response = await fetch("/session", { headers: { accept: "application/json" } });
+  const session = await response.json();
+  passwordRow.hidden = !session.need_password || Boolean(session.person);
+  return session.person;
+}
+
+/** Ask for a name; null when an already known person changed their mind. */
+export function askName(known) {
+  document.getElementById("login-title").textContent = known ? "Change your name" : "Welcome to Parley";
+  form.querySelector(".primary").textContent = known ? "Save" : "Start chatting";
+  cancel.hidden = !known;
+  passwordInput.required = !passwordRow.hidden;
+  nameInput.value = known?.name ?? "";
+  showError("");
+  dialog.showModal();
+  nameInput.select();
+  return new Promise((resolve) => {
+    const finish = (person) => {
+      form.onsubmit = cancel.onclick = dialog.oncancel = null;
+      dialog.close();
+      resolve(person);
+    };
+    cancel.onclick = () => finish(null);
+    dialog.oncancel = (event) => {
+      event.preventDefault();
+      if (known) finish(null);
+    };
+    form.onsubmit = async (event) => {
+      event.preventDefault();
+      const person = await logIn();
+      if (person) finish(person);
+    };
+  });
+}
+
+async function logIn() {
+  const body = JSON.stringify({ name: nameInput.value, password: passwordInput.value });
+  try {
+    const response = await fetch("/login", { method: "POST", headers: { "content-type": "application/json" }, body });
+    const answer = await response.json();
+    if (response.ok) return answer.person;
+    showError(answer.error);
+  } catch {
+    showError("The gateway cannot be reached. Try again in a moment.");
+  }
+  return null;
+}
+
+function showError(text) {
+  errorBox.textContent = text;
+  errorBox.hidden = !text;
+}

@@ -1,0 +1,99 @@
+/** How people, agents and times look: small pure functions and DOM helpers. */
+
+/** A new element: `el("button", {class: "x", type: "button"}, "text", child…)`. */
+export function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+/** An icon drawn as lines on a 20 × 20 grid. */
+export function icon(path) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", "0 0 20 20");
+  svg.setAttribute("aria-hidden", "true");
+  const line = document.createElementNS(space, "path");
+  line.setAttribute("d", path);
+  svg.append(line);
+  return svg;
+}
+
+export const ICONS = {
+  reply: "M8 5L4 9l4 4M4 9h7a5 5 0 0 1 5 5v1",
+  copy: "M7 7V4h9v9h-3M4 7h9v9H4z",
+  send: "M10 16V4M5 9l5-5 5 5",
+  down: "M10 4v12M5 11l5 5 5-5",
+};
+
+/** A hue from 0 to 359 that is always the same for the same text. */
+export function hueOf(text) {
+  let hash = 2166136261;
+  for (const char of text) hash = Math.imul(hash ^ char.codePointAt(0), 16777619);
+  return ((hash >>> 0) * 137) % 360;
+}
+
+export function initials(name) {
+  const words = name.split(/[\s._-]+|(?<=\p{Ll})(?=\p{Lu})/u).filter(Boolean);
+  const first = [...(words[0] ?? "?")][0];
+  const second = words.length > 1 ? [...words[words.length - 1]][0] : "";
+  return (first + second).toUpperCase();
+}
+
+/** A picture of someone: people are round, agents are square. */
+export function avatar(name, kind, key) {
+  const picture = el("span", { class: `avatar ${kind}`, "aria-hidden": "true" }, initials(name));
+  picture.style.setProperty("--hue", hueOf(key));
+  return picture;
+}
+
+/** By what someone is told apart: an agent by its name, so that it looks the same in every room. */
+export function lookKey(by, name, kind) {
+  return kind === "person" ? by : `agent ${name}`;
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const fullTime = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+const withYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "long", year: "numeric" });
+
+export const timeOf = (date) => clock.format(date);
+export const fullTimeOf = (date) => fullTime.format(date);
+
+const dayNumber = (date) => Math.floor((date.getTime() - date.getTimezoneOffset() * 60_000) / 86_400_000);
+export const sameDay = (one, other) => dayNumber(one) === dayNumber(other);
+
+export function dayOf(date) {
+  const now = new Date();
+  const ago = dayNumber(now) - dayNumber(date);
+  if (ago === 0) return "Today";
+  if (ago === 1) return "Yesterday";
+  return (date.getFullYear() === now.getFullYear() ? weekday : withYear).format(date);
+}
+
+/** Show a short notice for some seconds. */
+export function toast(text) {
+  const box = document.getElementById("toast");
+  box.textContent = text;
+  box.hidden = false;
+  clearTimeout(toast.timer);
+  toast.timer = setTimeout(() => (box.hidden = true), 6000);
+}
+
+export async function copyText(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.classList.add("done");
+    button.dataset.said = "Copied";
+  } catch {
+    button.dataset.said = "Not allowed";
+  }
+  setTimeout(() => {
+    button.classList.remove("done");
+    delete button.dataset.said;
+  }, 1600);
+}

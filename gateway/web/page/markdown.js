@@ -1,0 +1,85 @@
+/** Markdown as sanitised DOM. Nothing here or elsewhere in the page assigns HTML text to the document. */
+
+import { Marked } from "./vendor/marked.esm.js";
+import { copyText, el, icon, ICONS } from "./look.js";
+
+const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const escape = (text) => text.replace(/[&<>"]/g, (char) => escaped[char]);
+
+// A remote picture would tell its server who reads this and when, so pictures are links.
+const marked = new Marked({
+  gfm: true,
+  breaks: true,
+  renderer: {
+    image: ({ href, text }) => `<a href="${escape(href)}">${escape(text || href)}</a>`,
+    checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+  },
+});
+
+const purifier = window.DOMPurify;
+const RULES = {
+  ALLOWED_TAGS: [
+    "p", "br", "hr", "strong", "em", "b", "i", "s", "del", "code", "pre", "kbd", "sub", "sup", "a", "ul", "ol", "li",
+    "blockquote", "table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6", "details", "summary",
+  ],
+  ALLOWED_ATTR: ["href", "title", "start", "align", "class"],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+  RETURN_DOM_FRAGMENT: true,
+};
+
+purifier.addHook("afterSanitizeAttributes", (node) => {
+  if (node.nodeName === "A" && node.hasAttribute("href")) {
+    node.setAttribute("target", "_blank");
+    node.setAttribute("rel", "noopener noreferrer nofollow");
+  }
+  if (node.hasAttribute?.("class") && !(node.nodeName === "CODE" && /^language-[\w+#.-]+$/.test(node.className))) {
+    node.removeAttribute("class");
+  }
+});
+
+/** The text as a document fragment. */
+export function render(text) {
+  const fragment = purifier.sanitize(marked.parse(text), RULES);
+  for (const pre of fragment.querySelectorAll("pre")) frameCode(pre);
+  for (const table of fragment.querySelectorAll("table")) {
+    const frame = el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table" });
+    table.replaceWith(frame);
+    frame.append(table);
+  }
+  return fragment;
+}
+
+function frameCode(pre) {
+  const language = /^language-(.+)$/.exec(pre.querySelector("code")?.className ?? "")?.[1] ?? "";
+  const copy = el("button", { type: "button", class: "copy", "aria-label": "Copy the code" }, icon(ICONS.copy));
+  copy.addEventListener("click", () => copyText(pre.textContent.replace(/\n$/, ""), copy));
+  pre.tabIndex = 0;
+  const frame = el("div", { class: "code" }, el("div", { class: "code-head" }, el("span", {}, language), copy));
+  pre.replaceWith(frame);
+  frame.append(pre);
+}
+
+/**
+ * Where a growing text may be cut so that what is before need not be rendered again: behind the last empty line that
+ * is outside a code fence and is followed by a plain paragraph, heading or fence. `from` is an earlier cut.
+ */
+export function settledLength(text, from) {
+  let cut = from;
+  let fence = null;
+  let empty = false;
+  let at = from;
+  while (at < text.length) {
+    const end = text.indexOf("\n", at);
+    if (end < 0) break;
+    const line = text.slice(at, end);
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    if (empty && !fence && /^[^\s>|\d*+<[-]/.test(line)) cut = at;
+    if (mark && !fence) fence = mark;
+    else if (mark && mark.startsWith(fence) && line.trim() === mark) fence = null;
+    empty = line.trim() === "";
+    at = end + 1;
+  }
+  return cut;
+}

@@ -1,0 +1,98 @@
+/** What this page knows of the room it shows: messages by id, their threads, and how new that knowledge is. */
+
+const PENDING_SEQ = 1e15;
+const FACES = 3;
+
+export class Room {
+  constructor(id) {
+    this.id = id;
+    this.forget();
+  }
+
+  forget() {
+    this.version = null;
+    this.messages = new Map();
+    this.more = false;
+    this.people = [];
+    this.joined = false;
+  }
+
+  /** Take what the gateway says of a message; returns it as it is kept here. */
+  take(message) {
+    this.version = Math.max(this.version ?? 0, message.version);
+    const known = this.messages.get(message.id);
+    const kept = { ...message, pending: known?.pending, replies: known?.replies };
+    this.messages.set(message.id, kept);
+    if (message.thread && !(known && known.seq === message.seq)) this.countReplies(message.thread);
+    if (!known) this.countReplies(message.id);
+    return kept;
+  }
+
+  /** Change a growing message; null when it is not known here. */
+  grow({ id, add, cut = 0, done }) {
+    const known = this.messages.get(id);
+    if (!known) return null;
+    known.text = (cut ? known.text.slice(0, -cut) : known.text) + add;
+    known.live = !done;
+    if (done) {
+      known.version = done.version;
+      this.version = Math.max(this.version ?? 0, done.version);
+    }
+    return known;
+  }
+
+  /** A message of the person's own that the gateway has not confirmed. */
+  takeUnsent(message, me, place) {
+    const known = this.messages.get(message.id);
+    if (known) {
+      known.pending = !message.failed;
+      known.failed = message.failed;
+      return known;
+    }
+    const kept = {
+      id: message.id, seq: PENDING_SEQ + place, version: 0, by: me.id, name: me.name, kind: "person",
+      text: message.text, at: message.at, live: false, thread: message.thread, pending: !message.failed, failed: message.failed,
+    };
+    this.messages.set(message.id, kept);
+    return kept;
+  }
+
+  countReplies(root) {
+    const message = this.messages.get(root);
+    if (!message) return;
+    const replies = [...this.messages.values()].filter((each) => each.thread === root && each.seq < PENDING_SEQ);
+    if (!replies.length) return;
+    replies.sort((one, other) => one.seq - other.seq);
+    const faces = [...new Map(replies.map((each) => [each.kind + each.name, each])).values()];
+    message.replies = { count: replies.length, last: replies.at(-1).at, faces: faces.slice(0, FACES) };
+  }
+
+  inThread(root) {
+    const all = [...this.messages.values()];
+    return all.filter((each) => each.id === root || each.thread === root).sort((one, other) => one.seq - other.seq);
+  }
+
+  /** The oldest kept message's place. */
+  get firstSeq() {
+    let first = PENDING_SEQ;
+    for (const message of this.messages.values()) first = Math.min(first, message.seq);
+    return first;
+  }
+
+  get headSeq() {
+    let head = 0;
+    for (const message of this.messages.values()) if (message.seq < PENDING_SEQ) head = Math.max(head, message.seq);
+    return head;
+  }
+
+  get agents() {
+    const found = new Map();
+    for (const each of this.messages.values()) if (each.kind === "agent") found.set(each.name, each);
+    return [...found.values()];
+  }
+
+  get talked() {
+    for (const each of this.messages.values()) if (each.kind !== "notice") return true;
+    return false;
+  }
+}

@@ -1,0 +1,148 @@
+/** The list of rooms, the switcher (Ctrl+K), who is here, and the drawer they live in on a phone. */
+
+import { avatar, el, lookKey } from "./look.js";
+
+const byId = (id) => document.getElementById(id);
+const FACES = 5;
+
+export class Sidebar {
+  /** `on` has `go(room)`, `open(name)` and `rename()`. */
+  constructor(on) {
+    this.on = on;
+    this.rooms = [];
+    this.switcher = new Switcher(on);
+    byId("new-room").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const input = byId("new-room-name");
+      if (!input.value.trim()) return;
+      on.open(input.value);
+      input.value = "";
+      this.toggle(false);
+    });
+    byId("me").addEventListener("click", () => on.rename());
+    byId("switch-room").addEventListener("click", () => this.switch());
+    byId("menu").addEventListener("click", () => this.toggle(true));
+    byId("shade").addEventListener("click", () => this.toggle(false));
+    document.addEventListener("keydown", (event) => {
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        this.switch();
+      }
+    });
+  }
+
+  switch() {
+    this.toggle(false);
+    this.switcher.show(this.rooms);
+  }
+
+  get isOpen() {
+    return document.body.classList.contains("drawer");
+  }
+
+  toggle(open) {
+    document.body.classList.toggle("drawer", open);
+    byId("menu").setAttribute("aria-expanded", String(open));
+    if (open) byId("rooms").querySelector("button")?.focus();
+  }
+
+  /** `rooms` is [{id, unread}] in order. */
+  show(rooms, current) {
+    this.rooms = rooms;
+    byId("rooms").replaceChildren(...rooms.map((room) => this.item(room, room.id === current)));
+    byId("menu-dot").hidden = !rooms.some((room) => room.unread && room.id !== current);
+  }
+
+  item({ id, unread }, current) {
+    const many = unread > 99 ? "99+" : String(unread);
+    const badge = unread ? el("span", { class: "badge", "aria-label": `${many} unread` }, many) : null;
+    const name = el("span", { class: "name" }, id);
+    const button = el("button", { type: "button", "aria-current": current ? "page" : null, class: unread ? "unread" : null }, name, badge);
+    button.addEventListener("click", () => {
+      this.on.go(id);
+      this.toggle(false);
+    });
+    return el("li", {}, button);
+  }
+
+  showMe({ id, name }) {
+    byId("me").replaceChildren(avatar(name, "person", id), el("span", { class: "name" }, name), el("span", { class: "change" }, "Change"));
+  }
+}
+
+class Switcher {
+  constructor(on) {
+    this.on = on;
+    this.dialog = byId("switcher");
+    this.filter = byId("switcher-filter");
+    this.list = byId("switcher-list");
+    this.filter.addEventListener("input", () => this.draw());
+    this.filter.addEventListener("keydown", (event) => this.key(event));
+    this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
+  }
+
+  show(rooms) {
+    this.rooms = rooms;
+    this.filter.value = "";
+    this.draw();
+    if (!this.dialog.open) this.dialog.showModal();
+    this.filter.focus();
+  }
+
+  draw() {
+    const typed = this.filter.value.trim().toLowerCase();
+    this.choices = this.rooms.filter((room) => room.id.includes(typed.replaceAll(" ", "-"))).map((room) => ({ room: room.id }));
+    if (typed && !this.choices.some((choice) => choice.room === typed)) this.choices.push({ open: this.filter.value.trim() });
+    this.at = 0;
+    const items = this.choices.map((choice, index) => {
+      const label = choice.room ? `# ${choice.room}` : `Open the room “${choice.open}”`;
+      const item = el("li", { role: "option", id: `choice-${index}` }, label);
+      item.addEventListener("click", () => this.choose(choice));
+      return item;
+    });
+    this.list.replaceChildren(...items);
+    this.mark();
+  }
+
+  mark() {
+    [...this.list.children].forEach((item, index) => item.setAttribute("aria-selected", String(index === this.at)));
+    this.filter.setAttribute("aria-activedescendant", `choice-${this.at}`);
+    this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
+  }
+
+  key(event) {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      const count = this.choices.length || 1;
+      this.at = (this.at + (event.key === "ArrowDown" ? 1 : -1) + count) % count;
+      this.mark();
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      if (this.choices[this.at]) this.choose(this.choices[this.at]);
+    }
+  }
+
+  choose(choice) {
+    this.dialog.close();
+    if (choice.room) this.on.go(choice.room);
+    else this.on.open(choice.open);
+  }
+}
+
+/** Show who looks at the room. */
+export function showPresence(people, agents) {
+  const faces = [
+    ...agents.map((agent) => ({ name: agent.name, kind: "agent", key: lookKey(agent.by, agent.name, "agent") })),
+    ...people.map((person) => ({ name: person.name, kind: "person", key: person.id })),
+  ];
+  const names = people.map((person) => person.name).join(", ");
+  const word = people.length === 1 ? "person" : "people";
+  const box = byId("presence");
+  const pictures = faces.slice(0, FACES).map((face) => avatar(face.name, face.kind, face.key));
+  const more = faces.length > FACES ? el("span", { class: "more" }, `+${faces.length - FACES}`) : null;
+  const count = el("span", { class: "count" }, `${people.length} here`);
+  box.replaceChildren(el("span", { class: "faces" }, ...pictures, more), count);
+  box.title = agents.length ? `Here: ${names}\nAgents: ${agents.map((agent) => agent.name).join(", ")}` : `Here: ${names}`;
+  box.setAttribute("aria-label", `${people.length} ${word} here: ${names}`);
+  box.setAttribute("role", "status");
+}
