@@ -31,12 +31,16 @@ class StreamChunk:
 
 @dataclass(frozen=True, slots=True)
 class StreamComplete:
-    """The end of a stream. `message` is None when it failed or was cancelled; `error` says why."""
+    """The end of a stream. `message` is None when it failed or was cancelled; `error` says why.
+
+    `corrected`: the final text does not begin with what was streamed; show the message's content in its place.
+    """
 
     stream_id: StreamId
     message: Message | None
     recipient_id: ParticipantId | None = None
     error: str | None = None
+    corrected: bool = False
 
 
 class StreamObserver(Protocol):

@@ -1,0 +1,98 @@
+"""When an agent is given what came for it: at once, or together with what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import anyio
+from anyio.abc import TaskGroup
+
+from runtime.core.clock import Clock
+from runtime.core.errors import QueueClosed, QueueFull
+from runtime.core.message import Message
+
+MEETING_WAIT_S = 5.0
+"""Talk among agents in a meeting is collected this long from the first message."""
+
+ADDRESSED_WAIT_S = 0.5
+"""So long at most when one of the messages is addressed to the agent."""
+
+_CAPACITY = 100
+
+
+class Batcher:
+    """Collects the messages of one agent and delivers them in the order in which they came.
+
+    Only what an agent says to a whole meeting waits. A person's message and one for this agent alone are delivered at
+    once, after everything that waits. `deliver` takes all of a batch or raises QueueFull; then the batch goes on
+    waiting, and the sender whose message made it due is told. What still waits when the agent has ended (QueueClosed)
+    has no reader and goes.
+    """
+
+    def __init__(
+        self,
+        deliver: Callable[[Sequence[Message]], None],
+        clock: Clock,
+        tasks: TaskGroup,
+        is_addressed: Callable[[Message], bool],
+        *,
+        capacity: int = _CAPACITY,
+    ) -> None:
+        self._deliver = deliver
+        self._clock = clock
+        self._tasks = tasks
+        self._is_addressed = is_addressed
+        self._capacity = capacity
+        self._waiting: list[Message] = []
+        self._due_s = 0.0
+        self._timer: anyio.CancelScope | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, message: Message) -> None:
+        """Take a message. Raises what `deliver` raises when it is due now; then this message is not taken."""
+        self._waiting.append(message)
+        try:
+            if not _may_wait(message) or len(self._waiting) >= self._capacity:
+                self.flush()
+            else:
+                self._wait(ADDRESSED_WAIT_S if self._is_addressed(message) else MEETING_WAIT_S)
+        except BaseException:
+            self._waiting.pop()
+            raise
+
+    def flush(self) -> None:
+        """Deliver what waits, now. Raises what `deliver` raises; then it goes on waiting."""
+        if self._waiting:
+            self._deliver(tuple(self._waiting))
+            self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _wait(self, seconds: float) -> None:
+        """Have what waits delivered in `seconds` at the latest."""
+        due_s = self._clock.monotonic() + seconds
+        if self._timer is not None:
+            if self._due_s <= due_s:
+                return
+            self._timer.cancel()
+        self._due_s = due_s
+        self._timer = anyio.CancelScope()
+        self._tasks.start_soon(self._deliver_when_due, self._timer, due_s)
+
+    async def _deliver_when_due(self, timer: anyio.CancelScope, due_s: float) -> None:
+        with timer:
+            await self._clock.sleep_until(due_s)
+            self._timer = None
+            try:
+                self.flush()
+            except QueueFull:
+                self._wait(MEETING_WAIT_S)
+            except QueueClosed:
+                self._waiting.clear()
+
+
+def _may_wait(message: Message) -> bool:
+    return message.meeting_id is not None and message.recipient_id is None and not message.from_human

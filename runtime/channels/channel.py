@@ -1,0 +1,202 @@
+"""The conduit among participants of a session: whole messages, and streams of text in progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import anyio
+
+from runtime.bus import Bus
+from runtime.channels.participant import Participant
+from runtime.core.errors import RoutingError, UnknownStream
+from runtime.core.ids import ChannelId, ParticipantId, StreamId
+from runtime.core.message import Message
+from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
+
+_MEETING_PREFIX = "meeting_"
+
+
+@dataclass(slots=True)
+class _Stream:
+    start: StreamStart
+    observers: list[StreamObserver]
+    failed: list[StreamObserver] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
+
+
+class Channel:
+    """Delivers to all participants but the sender, by one interface for two, for one to many and for a meeting.
+
+    Streams are shown to the participants that want to watch them and to observers. An observer that raises is counted
+    and published as `stream.observer_failed`; of that stream it gets only the end. Observers run inside the calls
+    here, so they must be quick: whoever waits for a network does so elsewhere.
+    """
+
+    def __init__(self, channel_id: ChannelId, participants: Sequence[Participant], bus: Bus) -> None:
+        if not channel_id or not participants:
+            raise RoutingError(
+                f"channel {channel_id!r} has {len(participants)} participants; it needs an id and at least one"
+            )
+        self.id = channel_id
+        self._participants: dict[ParticipantId, Participant] = {p.id: p for p in participants}
+        self._observers: list[tuple[StreamObserver, ParticipantId | None]] = []
+        self._streams: dict[StreamId, _Stream] = {}
+        self._bus = bus
+        self.failures = 0
+        """Deliveries that failed and observers that raised."""
+
+    @property
+    def participants(self) -> tuple[Participant, ...]:
+        """Those who are in it, in the order in which they came."""
+        return tuple(self._participants.values())
+
+    @property
+    def is_meeting(self) -> bool:
+        """Whether this is a meeting's channel, however many are in it."""
+        return self.id.startswith(_MEETING_PREFIX)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether two talk here in private."""
+        return len(self._participants) == 2 and not self.is_meeting
+
+    def participant(self, participant_id: ParticipantId) -> Participant | None:
+        """The participant of that id; None when they are not here."""
+        return self._participants.get(participant_id)
+
+    def add_participant(self, participant: Participant) -> None:
+        """Let somebody in; who is already here stays as they are."""
+        self._participants.setdefault(participant.id, participant)
+
+    def remove_participant(self, participant_id: ParticipantId) -> None:
+        """Let somebody go; no error when they are not here."""
+        self._participants.pop(participant_id, None)
+
+    def add_observer(self, observer: StreamObserver, recipient_id: ParticipantId | None = None) -> None:
+        """Show streams to `observer`: all of them, or those that `recipient_id` sees. Adding it twice changes nothing.
+
+        Streams in progress are not shown to it.
+        """
+        if (observer, recipient_id) not in self._observers:
+            self._observers.append((observer, recipient_id))
+
+    def remove_observer(self, observer: StreamObserver) -> None:
+        """Show it no more streams that begin from now on."""
+        self._observers = [entry for entry in self._observers if entry[0] is not observer]
+
+    async def send(self, message: Message) -> int:
+        """Deliver to everybody but the sender, and to the sender what is addressed to itself; how many got it.
+
+        Who cannot take it is counted and published as `message.undelivered`, and the others get it all the same. When
+        nobody could take it, it is an error: the participant's own when it was one, else RoutingError.
+        """
+        delivered = 0
+        failures: list[Exception] = []
+        for participant in tuple(self._participants.values()):
+            if participant.id == message.sender_id and message.recipient_id != participant.id:
+                continue
+            try:
+                await participant.deliver(message)
+                delivered += 1
+            except Exception as error:  # noqa: BLE001 - one participant must not keep it from the others; told below
+                failures.append(error)
+                self._count("message.undelivered", error, participant_id=participant.id, message_id=message.id)
+        if failures and not delivered:
+            if len(failures) == 1:
+                raise failures[0]
+            raise RoutingError(f"message {message.id} reached nobody in {self.id}: {failures[0]}") from failures[0]
+        return delivered
+
+    async def start_stream(self, start: StreamStart) -> bool:
+        """Begin a stream for those who will watch it; False, and no stream, when there is nobody.
+
+        Raises RoutingError when a stream of that id is in progress.
+        """
+        if start.stream_id in self._streams:
+            raise RoutingError(f"stream {start.stream_id} is already in progress in {self.id}; each needs its own id")
+        observers = self._watchers(start)
+        if not observers:
+            return False
+        stream = self._streams[start.stream_id] = _Stream(start, observers)
+        for observer in observers.copy():
+            try:
+                await observer.on_stream_start(start)
+            except Exception as error:  # noqa: BLE001 - an observer must not harm who speaks
+                self._set_aside(stream, observer, error)
+        self._bus.publish("stream.started", stream_id=start.stream_id, channel_id=self.id, agent_id=start.sender_id)
+        return True
+
+    async def stream_chunk(self, stream_id: StreamId, text: str) -> None:
+        """Show the next piece. Raises UnknownStream."""
+        stream = self._streams.get(stream_id)
+        if stream is None:
+            raise self._unknown(stream_id)
+        stream.pieces.append(text)
+        await self._show(stream, text)
+
+    async def complete_stream(self, stream_id: StreamId, message: Message | None, *, error: str | None = None) -> None:
+        """End a stream, once; with a message, show what is still missing of its text and then `send` it.
+
+        Observers hear of the end even when the caller is cancelled. Raises UnknownStream, and what `send` raises.
+        """
+        stream = self._streams.pop(stream_id, None)
+        if stream is None:
+            raise self._unknown(stream_id)
+        shown = "".join(stream.pieces)
+        corrected = message is not None and not message.content.startswith(shown)
+        with anyio.CancelScope(shield=True):
+            if message is not None and not corrected and len(message.content) > len(shown):
+                await self._show(stream, message.content[len(shown) :])
+            await self._end(stream, StreamComplete(stream_id, message, stream.start.recipient_id, error, corrected))
+        self._bus.publish(
+            "stream.completed",
+            stream_id=stream_id,
+            channel_id=self.id,
+            agent_id=stream.start.sender_id,
+            failed=message is None,
+            corrected=corrected,
+        )
+        if message is not None:
+            await self.send(message)
+
+    def _watchers(self, start: StreamStart) -> list[StreamObserver]:
+        watchers: list[StreamObserver] = []
+        for participant in self._participants.values():
+            if participant.id != start.sender_id and start.recipient_id in (None, participant.id):
+                watcher = participant.observe(start)
+                if watcher is not None:
+                    watchers.append(watcher)
+        for observer, recipient_id in self._observers:
+            if recipient_id is None or start.recipient_id in (None, recipient_id):
+                watchers.append(observer)
+        return watchers
+
+    async def _show(self, stream: _Stream, text: str) -> None:
+        if not text:
+            return
+        chunk = StreamChunk(stream.start.stream_id, text, stream.start.recipient_id)
+        for observer in tuple(stream.observers):
+            try:
+                await observer.on_stream_chunk(chunk)
+            except Exception as error:  # noqa: BLE001 - an observer must not harm who speaks
+                self._set_aside(stream, observer, error)
+
+    async def _end(self, stream: _Stream, complete: StreamComplete) -> None:
+        for observer in (*stream.observers, *stream.failed):
+            try:
+                await observer.on_stream_complete(complete)
+            except Exception as error:  # noqa: BLE001 - an observer must not harm who speaks
+                self._count("stream.observer_failed", error, stream_id=complete.stream_id)
+
+    def _set_aside(self, stream: _Stream, observer: StreamObserver, error: Exception) -> None:
+        stream.observers.remove(observer)
+        stream.failed.append(observer)
+        self._count("stream.observer_failed", error, stream_id=stream.start.stream_id)
+
+    def _count(self, event: str, error: Exception, **data: str) -> None:
+        self.failures += 1
+        self._bus.publish(event, channel_id=self.id, error=f"{type(error).__name__}: {error}", **data)
+
+    def _unknown(self, stream_id: StreamId) -> UnknownStream:
+        return UnknownStream(f"stream {stream_id} is not in progress in {self.id}; it has ended or was never started")

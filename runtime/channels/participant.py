@@ -1,0 +1,78 @@
+"""Who can be spoken to in a channel."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from runtime.core.ids import AgentId, ParticipantId, PersonId
+from runtime.core.message import HUMAN_CLASS, Message
+from runtime.core.stream import StreamObserver, StreamStart
+
+
+class Participant(Protocol):
+    """Somebody in a channel. How a message reaches them is theirs to know."""
+
+    @property
+    def id(self) -> ParticipantId: ...
+
+    @property
+    def klass(self) -> str:
+        """The agent's class, or the person's."""
+        ...
+
+    async def deliver(self, message: Message, /) -> None:
+        """Take a finished message. Raises when it cannot be taken; then it was not."""
+        ...
+
+    def observe(self, start: StreamStart, /) -> StreamObserver | None:
+        """Who shows this stream to them while it is written; None when they want finished messages only."""
+        ...
+
+
+class AgentParticipant:
+    """An agent of this session: `accept` puts a message where the agent reads."""
+
+    def __init__(self, agent_id: AgentId, klass: str, accept: Callable[[Message], Awaitable[None] | None]) -> None:
+        self.id: ParticipantId = agent_id
+        self.klass = klass
+        self._accept = accept
+
+    async def deliver(self, message: Message, /) -> None:
+        """Hand it to the agent."""
+        accepted = self._accept(message)
+        if accepted is not None:
+            await accepted
+
+    def observe(self, start: StreamStart, /) -> StreamObserver | None:
+        """Agents read finished messages."""
+        return None
+
+
+class Display(Protocol):
+    """Where a person sees what is said."""
+
+    async def deliver(self, message: Message, /) -> None:
+        """Show a finished message; one whose `stream_id` was observed is on show already and is now final."""
+        ...
+
+    def observe(self, start: StreamStart, /) -> StreamObserver | None:
+        """Who shows this stream as it grows; None when it is to be shown only when finished."""
+        ...
+
+
+class HumanParticipant:
+    """A person, by the display that shows them what is said."""
+
+    def __init__(self, person_id: PersonId, display: Display, klass: str = HUMAN_CLASS) -> None:
+        self.id: ParticipantId = person_id
+        self.klass = klass
+        self._display = display
+
+    async def deliver(self, message: Message, /) -> None:
+        """Show it."""
+        await self._display.deliver(message)
+
+    def observe(self, start: StreamStart, /) -> StreamObserver | None:
+        """What the display gives."""
+        return self._display.observe(start)

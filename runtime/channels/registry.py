@@ -1,0 +1,67 @@
+"""The channels of one session, each made when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from runtime.bus import Bus
+from runtime.channels.channel import Channel
+from runtime.channels.participant import Participant
+from runtime.core.ids import ChannelId, MeetingId, direct_channel_id, meeting_channel_id
+
+OnCreated = Callable[[Channel], None]
+
+
+class Channels:
+    """One channel for any two, whoever speaks first, and one for each meeting.
+
+    Those who asked with `on_created` are told of a channel once, before anything is said in it; what they raise is
+    counted in `failures` and stops nobody.
+    """
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._channels: dict[ChannelId, Channel] = {}
+        self._on_created: list[OnCreated] = []
+        self.failures = 0
+
+    def on_created(self, callback: OnCreated) -> None:
+        """Call `callback` with each channel that is made from now on. Asking twice changes nothing."""
+        if callback not in self._on_created:
+            self._on_created.append(callback)
+
+    def get(self, channel_id: ChannelId) -> Channel | None:
+        """The channel of that id; None when there is none yet."""
+        return self._channels.get(channel_id)
+
+    def direct(self, one: Participant, other: Participant) -> Channel:
+        """The channel between two; somebody may talk with themselves."""
+        channel_id = direct_channel_id(one.id, other.id)
+        return self._channels.get(channel_id) or self._create(channel_id, (one, other))
+
+    def meeting(self, meeting_id: MeetingId, participants: Sequence[Participant]) -> Channel:
+        """The channel of a meeting; `participants` are let in when they are not yet."""
+        channel_id = meeting_channel_id(meeting_id)
+        channel = self._channels.get(channel_id)
+        if channel is None:
+            return self._create(channel_id, participants)
+        for participant in participants:
+            channel.add_participant(participant)
+        return channel
+
+    def remove(self, channel_id: ChannelId) -> None:
+        """Forget a channel, such as that of a meeting that has ended."""
+        self._channels.pop(channel_id, None)
+
+    def _create(self, channel_id: ChannelId, participants: Sequence[Participant]) -> Channel:
+        channel = self._channels[channel_id] = Channel(channel_id, participants, self._bus)
+        for callback in tuple(self._on_created):
+            try:
+                callback(channel)
+            except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
+                self.failures += 1
+                self._bus.publish(
+                    "channel.watcher_failed", channel_id=channel_id, error=f"{type(error).__name__}: {error}"
+                )
+        self._bus.publish("channel.created", channel_id=channel_id, participants=len(channel.participants))
+        return channel
