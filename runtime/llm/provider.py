@@ -1,0 +1,290 @@
+"""Models of every provider, through litellm.
+
+litellm takes seconds and some hundred megabytes to import: it is imported in a thread, at `warm_up` or at the first
+request. Its own retries are off; ours happen only before the first piece, because a piece that was read has had effects.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Self
+
+import anyio
+import anyio.to_thread
+
+from runtime.core.clock import Clock
+from runtime.core.errors import (
+    ContextTooLong,
+    LLMError,
+    LLMRateLimited,
+    LLMRefused,
+    LLMTimeout,
+    LLMUnavailable,
+)
+from runtime.llm.client import ChatMessage, CompletionRequest, Usage
+
+_MAX_CACHE_MARKS = 4
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 30.0
+_LEAVE_LIMIT_S = 1.0
+_NO_KEY = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTimeouts:
+    """Seconds: to connect, from the request to the first piece, between two pieces, and for the whole answer."""
+
+    connect_s: float = 10.0
+    first_piece_s: float = 90.0
+    between_pieces_s: float = 45.0
+    whole_s: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """Which model, and how it is asked.
+
+    `name` is litellm's (`openai/gpt-…`, `anthropic/claude-…`). `base_url` ends before `/chat/completions`; with it a
+    missing `api_key` is sent as a placeholder. None for `temperature` or `max_output_tokens` leaves the provider's.
+    """
+
+    name: str
+    base_url: str | None = None
+    api_key: str | None = None
+    timeouts: ModelTimeouts = ModelTimeouts()
+    max_retries: int = 4
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+
+
+class LiteLLMClient:
+    """A client of one model. Entering it costs nothing; leaving it closes the connections that litellm keeps."""
+
+    def __init__(self, options: ModelOptions, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self._litellm: ModuleType | None = None
+
+    @property
+    def model(self) -> str:
+        """litellm's name of the model."""
+        return self._options.name
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        await self.aclose()
+
+    async def warm_up(self) -> None:
+        """Import litellm now, so that the first request need not. May be given up at any time."""
+        if self._litellm is None:
+            self._litellm = await anyio.to_thread.run_sync(_import_litellm, abandon_on_cancel=True)
+
+    async def aclose(self) -> None:
+        """Close what litellm keeps open. The client can be used again."""
+        if self._litellm is None:
+            return
+        with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
+            await self._litellm.close_litellm_async_clients()
+        # What was closed stays in the cache otherwise, and the next request would be given it.
+        self._litellm.in_memory_llm_clients_cache.flush_cache()
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[LiteLLMCompletion]:
+        """The answer to `request`; the request is made when it is iterated."""
+        await self.warm_up()
+        completion = LiteLLMCompletion(self._opener(request), self._options, self._clock)
+        try:
+            yield completion
+        finally:
+            await completion.aclose()
+
+    def _opener(self, request: CompletionRequest) -> Callable[[], Awaitable[Any]]:
+        litellm, options = self._litellm, self._options
+        assert litellm is not None
+        arguments: dict[str, Any] = {
+            "model": options.name,
+            "messages": _messages(request.messages, marks=_is_anthropic(options.name)),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "timeout": options.timeouts.whole_s,
+            "max_retries": 0,
+            "num_retries": 0,
+            "stop": list(request.stop) or None,
+            "temperature": options.temperature,
+            "max_tokens": options.max_output_tokens,
+            "base_url": options.base_url,
+            "api_key": options.api_key or (_NO_KEY if options.base_url else None),
+        }
+        given = {name: value for name, value in arguments.items() if value is not None}
+        return lambda: litellm.acompletion(**given)
+
+
+class LiteLLMCompletion:
+    """One answer. It can be iterated once."""
+
+    def __init__(self, open_stream: Callable[[], Awaitable[Any]], options: ModelOptions, clock: Clock) -> None:
+        self._open_stream = open_stream
+        self._options = options
+        self._clock = clock
+        self._response: Any = None
+        self._usage = Usage()
+        self._whole_until = 0.0
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens as the provider counts them; complete when the iteration has ended."""
+        return self._usage
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        piece = await self._first_piece()
+        while piece is not None:
+            if piece:
+                yield piece
+            piece = await self._next_piece(self._options.timeouts.between_pieces_s, "the next piece")
+
+    async def aclose(self) -> None:
+        """Stop the request if it still runs."""
+        response, self._response = self._response, None
+        if response is not None:
+            with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
+                await response.aclose()
+
+    async def _first_piece(self) -> str | None:
+        """Ask until a first piece comes, an error is for good, or the tries are used up."""
+        tried = 0
+        while True:
+            self._whole_until = anyio.current_time() + self._options.timeouts.whole_s
+            try:
+                return await self._ask()
+            except (LLMRateLimited, LLMUnavailable) as error:
+                await self.aclose()
+                if tried >= self._options.max_retries:
+                    raise
+                pause_s = _pause_s(tried, error)
+            tried += 1
+            await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+
+    async def _ask(self) -> str | None:
+        """Make the request and read until there is text; None when it ends without any."""
+        limit_s = self._options.timeouts.first_piece_s
+        until = anyio.current_time() + limit_s
+        self._response = await self._within(limit_s, "the start of an answer", self._open_stream)
+        piece: str | None = ""
+        while piece == "":
+            piece = await self._next_piece(until - anyio.current_time(), "the first piece")
+        return piece
+
+    async def _next_piece(self, limit_s: float, what: str) -> str | None:
+        """Text of the next chunk, empty where it has none; None at the end."""
+        chunk = await self._within(limit_s, what, lambda: anext(self._response, None))
+        if chunk is None:
+            return None
+        self._count(getattr(chunk, "usage", None))
+        if not chunk.choices:
+            return ""
+        if chunk.choices[0].finish_reason == "content_filter":
+            raise LLMRefused(f"The provider withheld the answer of {self._options.name} (content filter).")
+        return chunk.choices[0].delta.content or ""
+
+    async def _within(self, limit_s: float, what: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        now = anyio.current_time()
+        ends = min(now + limit_s, self._whole_until)
+        try:
+            with anyio.fail_after(max(0.0, ends - now)):
+                return await call()
+        except TimeoutError as error:
+            raise LLMTimeout(f"The model {self._options.name} did not send {what} in {ends - now:.1f} s.") from error
+        except Exception as error:
+            raise _translated(error, self._options.name) from error
+
+    def _count(self, usage: Any) -> None:
+        if usage is None:
+            return
+        details = getattr(usage, "prompt_tokens_details", None)
+        self._usage = Usage(
+            input_tokens=usage.prompt_tokens or 0,
+            output_tokens=usage.completion_tokens or 0,
+            cached_tokens=getattr(details, "cached_tokens", None) or 0,
+        )
+
+
+def _import_litellm() -> ModuleType:
+    """litellm, quiet: no price list from the network, no hints on stdout, plain httpx connections."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # noqa: TID251 - litellm has no other switch for it
+    import litellm  # noqa: PLC0415 - seconds and 190 MB, see the module's text
+
+    litellm.suppress_debug_info = True
+    litellm.drop_params = True
+    litellm.disable_aiohttp_transport = True
+    module: ModuleType = litellm
+    return module
+
+
+_KINDS: tuple[tuple[str, type[LLMError]], ...] = (
+    ("ContextWindowExceededError", ContextTooLong),
+    ("Timeout", LLMTimeout),
+    ("AuthenticationError", LLMRefused),
+    ("PermissionDeniedError", LLMRefused),
+    ("NotFoundError", LLMRefused),
+    ("UnprocessableEntityError", LLMRefused),
+    ("BudgetExceededError", LLMRefused),
+    ("BadRequestError", LLMRefused),
+)
+"""litellm's exceptions, most special first, by class name: the classes are only there after its import."""
+
+
+def _translated(error: Exception, model: str) -> LLMError:
+    """What a failure means for us. Everything not known to be final may pass: the provider cannot be reached."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    text = str(error).strip().splitlines()[0][:500] if str(error).strip() else type(error).__name__
+    if "RateLimitError" in names:
+        return LLMRateLimited(f"{model} is rate-limited: {text}", retry_after_s=_retry_after_s(error))
+    for name, kind in _KINDS:
+        if name in names:
+            return kind(f"The model {model} rejects the request: {text}")
+    return LLMUnavailable(f"The model {model} cannot be reached: {text}")
+
+
+def _retry_after_s(error: Exception) -> float | None:
+    """The Retry-After header in seconds; its date form, which no model provider sends, counts as absent."""
+    for source in (error, getattr(error, "response", None)):
+        headers = getattr(source, "litellm_response_headers", None) or getattr(source, "headers", None) or {}
+        try:
+            return max(0.0, float(headers["retry-after"]))
+        except (KeyError, TypeError, ValueError):
+            continue
+    return None
+
+
+def _pause_s(tried: int, error: LLMError) -> float:
+    """What the provider asks for, else twice as long each time, with jitter so that clients spread out."""
+    asked_s = error.retry_after_s if isinstance(error, LLMRateLimited) else None
+    if asked_s is not None:
+        return asked_s
+    longest_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0**tried)
+    return longest_s * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
+
+
+def _is_anthropic(model: str) -> bool:
+    return "anthropic" in model or "claude" in model
+
+
+def _messages(messages: tuple[ChatMessage, ...], *, marks: bool) -> list[dict[str, Any]]:
+    """As the wire wants them; with `marks`, Anthropic's cache marks at the last cacheable ones (it takes four)."""
+    cacheable = [index for index, message in enumerate(messages) if message.cacheable]
+    marked = set(cacheable[-_MAX_CACHE_MARKS:]) if marks else set()
+    return [
+        {"role": message.role, "content": _marked(message.content) if index in marked else message.content}
+        for index, message in enumerate(messages)
+    ]
+
+
+def _marked(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
