@@ -1,0 +1,1 @@
+"""Tests of the Telegram adapter's pure parts."""
