@@ -27,23 +27,21 @@ from runtime.tape.state import PageState
 MAX_WAITED_MESSAGES = 100
 """At most this many messages are taken by one wait."""
 
-SIGNATURES: dict[str, tuple[int, int, frozenset[str]]] = {
-    "Step": (1, 1, frozenset({"location"})),
-    "Trigger": (1, 1, frozenset({"code"})),
-    "Say": (2, 2, frozenset({"target", "message"})),
-    "Var": (2, 2, frozenset({"name", "value"})),
-    "Artifact": (3, 3, frozenset({"name", "summary", "value"})),
-    "WaitForMessage": (1, 2, frozenset({"source", "timeout_s"})),
-    "Sleep": (1, 1, frozenset({"seconds"})),
-    "Now": (0, 0, frozenset()),
-    "Random": (0, 0, frozenset()),
-    "EndProgram": (0, 0, frozenset()),
-    "EndMeeting": (0, 1, frozenset({"meeting"})),
-    "LeaveMeeting": (0, 1, frozenset({"meeting"})),
-    "Yld": (1, 1, frozenset({"source"})),
-    "Return": (0, 1, frozenset({"value"})),
+SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "Step": (1, ("location",)),
+    "Trigger": (1, ("code",)),
+    "Say": (2, ("target", "message")),
+    "Var": (2, ("name", "value")),
+    "Artifact": (3, ("name", "summary", "value")),
+    "WaitForMessage": (1, ("source", "timeout_s")),
+    "Sleep": (1, ("seconds",)),
+    "Now": (0, ()),
+    "Random": (0, ()),
+    "EndProgram": (0, ()),
+    "Yld": (1, ("source",)),
+    "Return": (0, ("value",)),
 }
-"""Least and most positional arguments, and the names by which they may be given."""
+"""How many arguments each call needs, and the names of all it takes, in order."""
 
 
 class Conduits(Protocol):
@@ -154,7 +152,7 @@ class Builtins:
 
     async def random(self, frame: Frame, call: Call) -> None:
         """A random number in [0, 1)."""
-        self._journal.note("res", **site(frame, call), val=random.random())  # noqa: S311 - not for secrets
+        self._journal.note("res", **site(frame, call), val=random.random())
 
     async def end_program(self, frame: Frame, call: Call) -> None:
         """End the session."""

@@ -70,11 +70,10 @@ class HostCalls(Protocol):
 
 
 class Frame:
-    """The live side of a frame. `pending` counts its callbacks that are waiting to run (see `loop`)."""
+    """The live side of a frame."""
 
     def __init__(self, journal: Journal, id_: str) -> None:
         self.id = id_
-        self.pending = 0
         self._journal = journal
         self._changed = anyio.Event()
         journal.listen(id_, self._set_changed)

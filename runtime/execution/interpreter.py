@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
+
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, ProgramChanged, VerificationError
@@ -70,6 +72,7 @@ class Interpreter:
         self._machine = machine
         self._frame = frame
         self._agent = agent
+        self._agent_id = frame.state.agent
         self._playbook = playbook
         self._functions = functions
         self._types = state_types
@@ -150,6 +153,7 @@ class Interpreter:
         """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""
         machine, frame = self._machine, self._frame
         self._publish("llm.requested", model=machine.llm.model)
+        machine.pages.thinking(frame.state.agent, True)
         request = CompletionRequest(build_prompt(machine.program, self._agent, machine.journal.state, frame.state))
         try:
             async with machine.llm.stream(request) as completion:
@@ -161,7 +165,9 @@ class Interpreter:
                     await run.close()
                 usage = completion.usage
         finally:
-            await machine.builtins.drop_stream(frame.id, "the reply broke off")
+            machine.pages.thinking(self._agent_id, False)
+            with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
+                await machine.builtins.drop_stream(frame.id, "the reply broke off")
         self._publish("llm.answered", tokens_in=usage.input_tokens, tokens_out=usage.output_tokens)
         if run.rejected is not None:
             self._reject(run.rejected)

@@ -62,6 +62,12 @@ class Pages:
             self._room = anyio.Event()
             await self._room.wait()
 
+    async def all_shown(self) -> None:
+        """Return when nothing is on its way any more."""
+        while self._unfinished:
+            self._room = anyio.Event()
+            await self._room.wait()
+
     async def adopt(self, frame: str, to: str) -> PageState:
         """The page for the frame's next utterance: its open one, or a new one below what its callers left open."""
         page = self._journal.state.open_page(frame, to)
@@ -90,6 +96,11 @@ class Pages:
         live = self._live.pop(page_id, None)
         if live is not None:
             live.abandon()
+
+    def thinking(self, agent: str, active: bool) -> None:
+        """An agent works on an answer, or has stopped."""
+        known = self._journal.state.agents.get(agent)
+        self._outbox.thinking(self._address, Speaker(agent, known.klass if known else "Parley"), active)
 
     def expect_stream(self, stream: StreamId, page: PageState) -> None:
         """The stream that is about to start is the text of `page`."""

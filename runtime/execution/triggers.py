@@ -45,6 +45,8 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mod: operator.mod,
 }
 
+_STATE_NAME = re.compile(r"\$([A-Za-z_]\w*)(?::([a-z]+))?")
+
 Condition = Callable[[Mapping[str, Any]], bool]
 
 
@@ -114,18 +116,31 @@ def _compared(left: ast.expr, ops: list[ast.cmpop], rights: list[ast.expr], vari
     return True
 
 
+def declared_types(agent: AgentSpec) -> dict[str, str]:
+    """The state variables that an agent's playbooks mention, each with its declared type ("" for none)."""
+    types: dict[str, str] = {}
+    for playbook in agent.playbooks:
+        texts = [step.text for step in playbook.walk_steps()]
+        texts += [trigger.text for trigger in playbook.triggers] + [playbook.description, *playbook.notes]
+        for name, kind in (found for text in texts for found in _STATE_NAME.findall(text)):
+            types[name] = types.get(name) or kind
+        for param in playbook.params:
+            if param.state:
+                types[param.name] = types.get(param.name) or (param.type or "")
+    return types
+
+
 class VariableRules:
     """What happens when a variable is set: its declared type is checked, and triggers that become true are run."""
 
     def __init__(
         self,
         agents: Mapping[str, AgentSpec],
-        types: Mapping[str, Mapping[str, str]],
         journal: Journal,
         host: Host,
         callees: Callees,
     ) -> None:
-        self._types = types
+        self._types = {name: declared_types(spec) for name, spec in agents.items()}
         self._journal = journal
         self._host = host
         self._callees = callees

@@ -11,8 +11,9 @@ from typing import Any
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
-from runtime.core.errors import ProgramError, Unjournaled
+from runtime.core.errors import ParleyError, ProgramError, Unjournaled
 from runtime.execution.builtins import SIGNATURES
 from runtime.execution.frame import Call, Frame, Handed, HostCalls, drive
 from runtime.execution.host import rebuilt
@@ -20,7 +21,6 @@ from runtime.execution.interpreter import check_version
 from runtime.execution.loop import RUNNING, FrameLoop
 from runtime.language.program import AgentSpec, PlaybookSpec, PythonFence
 from runtime.playbooks.playbook import bound, state_values
-from runtime.tape.fold import TURN
 from runtime.tape.journal import Journal, digest_of
 
 _NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
@@ -39,31 +39,26 @@ class Again:
 
 
 class PythonBody:
-    """A coroutine of the author as the body of its frame: its host calls are futures that the journal resolves."""
+    """A coroutine of the author as the body of its frame: its host calls are futures that the journal resolves.
 
-    def __init__(self, frame: Frame, code: Callable[[], Awaitable[Any]], tasks: TaskGroup) -> None:
-        self._frame = frame
+    `pending` counts callbacks of this code that are waiting to run, `variables` are the agent's as of the last result.
+    """
+
+    def __init__(self, code: Callable[[], Awaitable[Any]], variables: Mapping[str, Any], tasks: TaskGroup) -> None:
+        self.pending = 0
+        self.ended = False
+        self.value: Any = None
+        self.error: Exception | None = None
+        self.variables = dict(variables)
         self._futures: dict[str, asyncio.Future[Any]] = {}
         self._calls: list[Call] = []
         self._cancelled: list[Call] = []
         self._issued = 0
-        self.ended = False
-        self.value: Any = None
-        self.error: Exception | None = None
         token = RUNNING.set(self)
         try:
             tasks.start_soon(self._run, code)
         finally:
             RUNNING.reset(token)
-
-    @property
-    def pending(self) -> int:
-        """Callbacks of this code that are waiting to run."""
-        return self._frame.pending
-
-    @pending.setter
-    def pending(self, count: int) -> None:
-        self._frame.pending = count
 
     async def _run(self, code: Callable[[], Awaitable[Any]]) -> None:
         try:
@@ -83,20 +78,9 @@ class PythonBody:
         future.add_done_callback(lambda done: self._cancelled.append(call) if done.cancelled() else None)
         return future
 
-    @property
-    def variables(self) -> Mapping[str, Any]:
-        """The agent's variables as of the last result."""
-        return self._view
-
-    _view: Mapping[str, Any]
-
-    def see(self, variables: Mapping[str, Any]) -> None:
-        """The variables that the code reads from now on."""
-        self._view = dict(variables)
-
     async def quiet(self) -> None:
-        while self._frame.pending:
-            await anyio.sleep(0)
+        while self.pending:
+            await checkpoint()  # lets exactly the callbacks run that are counted
 
     def take_calls(self) -> Sequence[Call]:
         calls, self._calls = self._calls, []
@@ -107,7 +91,7 @@ class PythonBody:
         return cancelled
 
     async def hand(self, result: Handed, /) -> None:
-        self.see(result.variables)
+        self.variables = dict(result.variables)
         future = self._futures.pop(result.pos)
         if future.cancelled():
             return
@@ -154,12 +138,16 @@ class PythonPlaybook:
 
     async def _once(self, frame: Frame) -> Any:
         state = frame.state
+        failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
-            body = PythonBody(frame, lambda: self._function(*state.args, **state.kwargs), tasks)
-            body.see(state.base)
-            await drive(frame, body, self._host)
-        if body.error is not None:
-            raise body.error
+            body = PythonBody(lambda: self._function(*state.args, **state.kwargs), state.base, tasks)
+            try:
+                await drive(frame, body, self._host)
+            except ParleyError as error:
+                failure = error
+                tasks.cancel_scope.cancel()
+        if failure is not None or body.error is not None:
+            raise failure or body.error  # type: ignore[misc]
         return body.value
 
 
@@ -227,9 +215,9 @@ class Module:
         padded = "\n" * (fence.span.line - 1) + fence.source
         try:
             exec(compile(padded, fence.span.file, "exec"), self._names)  # noqa: S102 - trusted code of the author
-        except Exception as error:  # noqa: BLE001 - whatever the author's module code raises
+        except Exception as error:
             raise ProgramError(
-                f"{fence.span}: the python code of {agent.name} fails when it is loaded: {type(error).__name__}: {error}"
+                f"{fence.span}: the python code of {agent.name} fails when it is loaded: {error!r}"
             ) from error
 
 

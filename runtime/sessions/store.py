@@ -71,7 +71,7 @@ class SessionStore(TapeStore, Protocol):
     async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None: ...
 
     async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
-        """Sessions that are awake or have pages in the outbox, with those pages: to be continued after a restart."""
+        """Sessions that are awake or have pages in the outbox, with those pages: what a restart continues."""
         ...
 
 

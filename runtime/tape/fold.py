@@ -2,8 +2,8 @@
 
 Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a call's position in it):
 session   wake · begin[program] · person[id, name] · ended
-agent     agent[id, class] · begun[id] · in[agent, message] · idle[agent]
-frame     start[f, agent, pb, args, kwargs, version, up?, mids?] · ret[f, val|exc] · drop[f, pos, …]
+agent     agent[id, class] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] · dropped[agent, mids]
+frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc] · drop[f, pos, …]
           turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
           park[f, waits] · stop[agent]
 statement stmt[f, src] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val]
@@ -126,10 +126,15 @@ def _agent(state: SessionState, _: int, data: Data) -> None:
     state.agents[data["id"]] = AgentState(data["id"], data["class"], dict(data.get("vars") or {}))
 
 
-def _begun(state: SessionState, _: int, data: Data) -> None:
-    agent = state.agents[data["id"]]
-    agent.begun = data.get("begun", True)
+def _anew(state: SessionState, _: int, data: Data) -> None:
+    agent = state.agents[data["agent"]]
+    _take(state, agent.id, data.get("mids") or [])
+    agent.begun, agent.paused = 0, False
     agent.variables.update(data.get("set") or {})
+
+
+def _paused(state: SessionState, _: int, data: Data) -> None:
+    state.agents[data["agent"]].paused = True
 
 
 def _in(state: SessionState, _: int, data: Data) -> None:
@@ -145,6 +150,8 @@ def _start(state: SessionState, _: int, data: Data) -> None:
     up = data.get("up")
     if up is None:
         agent.roots += 1
+    if data.get("begins"):
+        agent.begun += 1
     frame = FrameState(
         data["f"],
         data["agent"],
@@ -188,7 +195,7 @@ def _drop(state: SessionState, _: int, data: Data) -> None:
 def _stop(state: SessionState, _: int, data: Data) -> None:
     for frame in state.roots(data["agent"]):
         _prune(state, frame.id)
-    state.agents[data["agent"]].begun = False
+    state.agents[data["agent"]].paused = True
 
 
 def _park(state: SessionState, _: int, data: Data) -> None:
@@ -337,7 +344,8 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "ended": _ended,
     "person": _person,
     "agent": _agent,
-    "begun": _begun,
+    "anew": _anew,
+    "paused": _paused,
     "in": _in,
     "dropped": _dropped,
     "start": _start,

@@ -149,7 +149,7 @@ class Journal:
             outbox_add=tuple(f.data["page"] for f in facts if f.kind in ("opening", "fin")),
             outbox_done=tuple(f.data["page"] for f in facts if f.kind == "shown"),
             awake=self.state.restless(),
-            ended=self.state.ended,
+            ended=any(f.kind == "ended" for f in facts),
         )
 
     def _announce(self) -> None:
@@ -173,5 +173,5 @@ class Journal:
         page = self.state.pages.get(data.get("page", ""))
         if page is not None:
             return agent_tape(self.session, page.agent)
-        owner = data.get("agent") or data.get("host") or (data["id"] if kind == "begun" else None)
+        owner = data.get("agent") or data.get("host")
         return agent_tape(self.session, owner) if owner else session_tape(self.session)

@@ -119,14 +119,18 @@ class WaitState:
 
 @dataclass(slots=True)
 class AgentState:
-    """An instance of an agent class. `queue` are messages that nobody has taken."""
+    """An instance of an agent class. `queue` are messages that nobody has taken.
+
+    `begun` counts the playbooks of the beginning that were started; a `paused` agent begins anew with the next message.
+    """
 
     id: str
     klass: str
     variables: dict[str, Any] = field(default_factory=dict)
     queue: list[Message] = field(default_factory=list)
     roots: int = 0
-    begun: bool = False
+    begun: int = 0
+    paused: bool = False
     last_addressed: str | None = None
 
 

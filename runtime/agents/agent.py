@@ -1,0 +1,171 @@
+"""An agent in memory: its queue, and the loop in which it lives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import anyio
+
+from runtime.bus import Bus
+from runtime.channels.message_queue import MessageQueue
+from runtime.channels.participant import AgentParticipant
+from runtime.core.clock import Clock
+from runtime.core.errors import QueueClosed
+from runtime.core.ids import AgentId
+from runtime.core.message import Message, MessageType, message_to_data
+from runtime.execution.host import Executable
+from runtime.tape.journal import Journal
+from runtime.tape.state import AgentState
+
+QUEUE_CAPACITY = 10_000
+"""Messages that may wait for one agent; more are refused, none is forgotten."""
+
+MAX_HANDLED_MESSAGES = 100
+"""An idle agent handles at most this many messages at once."""
+
+
+class Keeper(Protocol):
+    """What an agent's loop needs from its session."""
+
+    def beginning(self, klass: str) -> Sequence[Executable]:
+        """The playbooks with a BGN trigger, in order."""
+        ...
+
+    def handler(self, klass: str) -> Executable | None:
+        """The playbook that handles messages while no other is running."""
+        ...
+
+    def executable(self, agent: str, playbook: str) -> Executable:
+        """The playbook by which a frame of `agent` is executed. Raises ProgramChanged when there is none now."""
+        ...
+
+    async def run_root(self, frame: str, executable: Executable) -> BaseException | None:
+        """Run a frame that nobody called to its end."""
+        ...
+
+    async def invited(self, agent: str, invitation: Message) -> None:
+        """Take part in a meeting, or say why not."""
+        ...
+
+    async def tell(self, text: str) -> None:
+        """Tell the people of the conversation something that no program said."""
+        ...
+
+
+class Agent:
+    """An instance of an agent class. Its state is on the tape; this is its mouth, its ears and its pulse."""
+
+    def __init__(self, id_: AgentId, journal: Journal, keeper: Keeper, clock: Clock, bus: Bus) -> None:
+        self.id = id_
+        self.queue = MessageQueue(QUEUE_CAPACITY, clock)
+        self._running = anyio.CancelScope()
+        self._journal = journal
+        self._keeper = keeper
+        self._bus = bus
+        self.participant = AgentParticipant(id_, self.state.klass, self.accept)
+        for message in self.state.queue:
+            self.queue.put(message)
+
+    @property
+    def state(self) -> AgentState:
+        """What the tape says about this agent."""
+        return self._journal.state.agents[self.id]
+
+    def accept(self, message: Message) -> None:
+        """Take a message into the queue; durable with the next commit. Raises QueueFull."""
+        self.queue.put(message)
+        self._journal.note("in", agent=self.id, message=message_to_data(message))
+
+    def interrupt(self) -> None:
+        """Give up what is running; the tape has been told."""
+        self._running.cancel()
+
+    async def live(self) -> None:
+        """Begin, then handle what comes, until the queue is closed. Goes on where a crash left it."""
+        try:
+            while True:
+                await self._next()
+        except QueueClosed:
+            return
+
+    async def _next(self) -> None:
+        roots = self._journal.state.roots(self.id)
+        if roots:
+            await self._run(roots[0].id, self._keeper.executable(self.id, roots[0].playbook))
+            return
+        beginning = self._keeper.beginning(self.state.klass)
+        if not self.state.paused and self.state.begun < len(beginning):
+            await self._start(beginning[self.state.begun], (), begins=True)
+            return
+        messages = await self._wait()
+        if self.state.paused and beginning:
+            self._begin_anew(messages)
+        elif messages[0].type == MessageType.MEETING_INVITATION:
+            self._journal.note("dropped", agent=self.id, mids=[messages[0].id])
+            await self._keeper.invited(self.id, messages[0])
+        else:
+            await self._handle(messages)
+
+    async def _wait(self) -> Sequence[Message]:
+        await self._journal.commit()
+        first = await self.queue.get(lambda _: True)
+        if first.type == MessageType.MEETING_INVITATION or not len(self.queue):
+            return [first]
+        rest = await self.queue.get_batch(
+            lambda message: message.type != MessageType.MEETING_INVITATION,
+            min_messages=0,
+            max_messages=MAX_HANDLED_MESSAGES,
+            timeout_s=0.0,
+        )
+        return [first, *rest]
+
+    def _begin_anew(self, messages: Sequence[Message]) -> None:
+        text = "\n".join(message.content for message in messages)
+        mids = [message.id for message in messages]
+        self._journal.note("anew", agent=self.id, mids=mids, set={"startup_message": text})
+
+    async def _handle(self, messages: Sequence[Message]) -> None:
+        handler = self._keeper.handler(self.state.klass)
+        mids = [message.id for message in messages]
+        if handler is None:
+            self._journal.note("dropped", agent=self.id, mids=mids)
+            if any(message.from_human for message in messages):
+                await self._keeper.tell(f"{self.state.klass} has nothing more to do here. /new starts afresh.")
+            return
+        text = "\n".join(message.content for message in messages)
+        await self._start(handler, (text,), mids=mids)
+
+    async def _start(self, executable: Executable, args: tuple[Any, ...], **more: Any) -> None:
+        bound, kwargs, variables = executable.bind(args, {})
+        frame = f"{self.id}.{self.state.roots}"
+        self._journal.note(
+            "start",
+            f=frame,
+            agent=self.id,
+            pb=executable.name,
+            args=bound,
+            kwargs=kwargs,
+            version=executable.version,
+            set=variables,
+            **more,
+        )
+        await self._run(frame, executable)
+
+    async def _run(self, frame: str, executable: Executable) -> None:
+        self._publish("playbook.started", executable)
+        failure: BaseException | None = None
+        with anyio.CancelScope() as self._running:
+            failure = await self._keeper.run_root(frame, executable)
+        if self._running.cancelled_caught:
+            return
+        if failure is None:
+            self._publish("playbook.returned", executable)
+            return
+        self._publish("playbook.failed", executable, error=str(failure))
+        self._journal.note("paused", agent=self.id)
+        again = " Write again to begin anew." if self._keeper.beginning(self.state.klass) else ""
+        await self._keeper.tell(f"⚠️ {executable.name} could not go on: {failure}{again}")
+
+    def _publish(self, name: str, executable: Executable, **data: Any) -> None:
+        self._bus.publish(name, session_id=self._journal.session, agent_id=self.id, playbook=executable.name, **data)

@@ -1,0 +1,112 @@
+"""The playbooks of a program as one session executes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from runtime.execution.builtins import SIGNATURES
+from runtime.execution.frame import Frame
+from runtime.execution.host import Executable
+from runtime.execution.interpreter import Interpreter, Machine
+from runtime.execution.triggers import declared_types
+from runtime.execution.verifier import CallShape
+from runtime.language.diagnostics import Span
+from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, TriggerKind
+from runtime.playbooks.llm import LLMPlaybook
+from runtime.playbooks.meeting import Hall, MeetingPlaybook
+from runtime.playbooks.python import Module, PythonPlaybook
+
+HANDLER = PlaybookSpec(
+    name="ProcessMessages",
+    kind="llm",
+    span=Span("built-in", 1),
+    params=(Param("messages"),),
+    description=(
+        "Handle the messages. When a trigger of your playbooks fits, say which with Trigger and call its playbook; "
+        "otherwise answer as your description says. Then Return."
+    ),
+    metadata={"hidden": True},
+)
+"""Handles what comes while no playbook of an agent is running."""
+
+
+def call_shapes(program: Program, agent: AgentSpec) -> Mapping[str, CallShape]:
+    """Everything that an agent's replies may call."""
+    shapes = {name: CallShape(names, least) for name, (least, names) in SIGNATURES.items()}
+    for playbook in agent.playbooks:
+        shapes[playbook.name] = CallShape.of(playbook.params)
+    for other in program.agents:
+        for playbook in other.playbooks:
+            if playbook.public or other.name == agent.name:
+                shapes[f"{other.name}.{playbook.name}"] = CallShape.of(playbook.params)
+    return shapes
+
+
+class Library:
+    """Finds executables by agent class and name; python code is loaded once per agent class and session."""
+
+    def __init__(self, program: Program, machine: Machine, hall: Hall) -> None:
+        self._program = program
+        self._hall = hall
+        self._machine = machine
+        self._modules: dict[str, Module] = {}
+        self._executables: dict[tuple[str, str], Executable] = {}
+
+    def find(self, klass: str, name: str) -> Executable | None:
+        """The playbook `name` of an agent class."""
+        known = self._executables.get((klass, name))
+        if known is not None:
+            return known
+        agent = self._program.agent(klass)
+        spec = agent.playbook(name) if agent else None
+        if agent is None or (spec is None and name != HANDLER.name):
+            return None
+        made = self._make(agent, spec or HANDLER)
+        if spec is not None and spec.meeting:
+            made = MeetingPlaybook(spec, made, self._hall)
+        self._executables[klass, name] = made
+        return made
+
+    def beginning(self, klass: str) -> Sequence[Executable]:
+        """The playbooks of an agent class with a BGN trigger, in order."""
+        return [self._found(klass, spec.name) for spec in self._triggered(klass, TriggerKind.BGN)]
+
+    def handler(self, klass: str) -> Executable | None:
+        """What handles messages for an idle agent: the model, or the one python playbook that has an EVT trigger."""
+        agent = self._program.agent(klass)
+        if agent is None:
+            return None
+        if any(spec.kind == "llm" for spec in agent.playbooks):
+            return self._found(klass, HANDLER.name)
+        events = [spec for spec in self._triggered(klass, TriggerKind.EVT) if spec.kind == "python"]
+        return self._found(klass, events[0].name) if len(events) == 1 else None
+
+    def meeting(self, klass: str) -> PlaybookSpec | None:
+        """The playbook by which an agent class takes part in meetings."""
+        agent = self._program.agent(klass)
+        return next((spec for spec in agent.playbooks if spec.meeting), None) if agent else None
+
+    def _triggered(self, klass: str, kind: TriggerKind) -> list[PlaybookSpec]:
+        agent = self._program.agent(klass)
+        playbooks = agent.playbooks if agent else ()
+        return [spec for spec in playbooks if any(trigger.kind is kind for trigger in spec.triggers)]
+
+    def _found(self, klass: str, name: str) -> Executable:
+        found = self.find(klass, name)
+        if found is None:
+            raise LookupError(f"{klass} has no playbook {name}")
+        return found
+
+    def _make(self, agent: AgentSpec, spec: PlaybookSpec) -> Executable:
+        if spec.kind == "llm":
+            return LLMPlaybook(spec, lambda frame, playbook: self._interpreter(agent, frame, playbook))
+        module = self._modules.get(agent.name)
+        if module is None:
+            others = [a for a in self._program.agents if a.kind is AgentKind.AI]
+            module = self._modules[agent.name] = Module(agent, others)
+        machine = self._machine
+        return PythonPlaybook(spec, module.function(spec.name), machine.journal, machine.host, module.version)
+
+    def _interpreter(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Interpreter:
+        shapes = call_shapes(self._program, agent)
+        return Interpreter(self._machine, frame, agent, playbook, shapes, declared_types(agent))

@@ -1,0 +1,263 @@
+"""The agents of a session: made, found, connected and kept alive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+from runtime.agents.agent import Agent
+from runtime.agents.library import Library
+from runtime.bus import Bus
+from runtime.channels.channel import Channel
+from runtime.channels.message_queue import MessageQueue
+from runtime.channels.participant import HumanParticipant, Participant
+from runtime.channels.registry import Channels
+from runtime.core.clock import Clock
+from runtime.core.errors import PlaybookError, ProgramChanged, UnknownTarget
+from runtime.core.ids import ANYONE, AgentId, MeetingId
+from runtime.core.message import HUMAN_CLASS, Message
+from runtime.execution.frame import Frame
+from runtime.execution.host import Executable, Host
+from runtime.execution.speech import Pages
+from runtime.execution.targets import Target
+from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, TriggerKind
+from runtime.meetings.meetings import Meetings
+from runtime.tape.journal import Journal
+from runtime.tape.state import FrameState, MeetingState
+
+FIRST_AGENT = 1000
+"""Agents of a session are numbered from here."""
+
+
+class Supervisor:
+    """Keeps the agents of one session: their loops are tasks of the session's group."""
+
+    def __init__(
+        self, program: Program, journal: Journal, pages: Pages, tasks: TaskGroup, clock: Clock, bus: Bus
+    ) -> None:
+        self._program = program
+        self._journal = journal
+        self._pages = pages
+        self._tasks = tasks
+        self._clock = clock
+        self._bus = bus
+        self._agents: dict[str, Agent] = {}
+        self._channels = Channels(bus)
+        self._human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
+        self.meetings = Meetings(journal, self, clock, bus)
+        self._library: Library
+        self._host: Host
+
+    def equip(self, library: Library, host: Host) -> None:
+        """Give what is made after the supervisor, before any agent lives."""
+        self._library = library
+        self._host = host
+
+    def restore(self) -> None:
+        """Wake the agents that the tape knows."""
+        for id_ in self._journal.state.agents:
+            self._wake(AgentId(id_))
+
+    def start(self, startup_message: str | None) -> None:
+        """Make the agents that exist from the beginning: those that begin or stand by, and the first."""
+        specs = [spec for spec in self._program.agents if spec.kind is AgentKind.AI]
+        for spec in specs:
+            if spec is specs[0] or begins(spec) or spec.metadata.get("startup_mode") == "standby":
+                variables = {"startup_message": startup_message} if begins(spec) and startup_message is not None else {}
+                self._make(spec.name, variables)
+
+    async def interrupt(self) -> bool:
+        """Stop whatever the agents are doing; True when one was doing something."""
+        busy = [agent for agent in self._agents.values() if self._journal.state.roots(agent.id)]
+        for agent in busy:
+            for root in self._journal.state.roots(agent.id):
+                await self._host.reap(root.id)
+            self._journal.note("stop", agent=agent.id)
+            agent.interrupt()
+        return bool(busy)
+
+    def close(self) -> None:
+        """Let every agent's loop end."""
+        for agent in self._agents.values():
+            agent.queue.close()
+
+    def _make(self, klass: str, variables: dict[str, Any] | None = None) -> AgentId:
+        id_ = AgentId(str(FIRST_AGENT + len(self._journal.state.agents)))
+        self._journal.note("agent", id=id_, **{"class": klass}, vars=variables or {})
+        self._wake(id_)
+        return id_
+
+    def _wake(self, id_: AgentId) -> None:
+        agent = self._agents[id_] = Agent(id_, self._journal, self, self._clock, self._bus)
+        self._tasks.start_soon(agent.live)
+
+    def recipient(self, text: str) -> AgentId:
+        """Whom a person's message is for: an agent it names first, the one that waits for people, else the first."""
+        for id_, agent in self._agents.items():
+            name = agent.state.klass.lower()
+            if text.lower().startswith((f"@{name}", f"{name}:", f"{name},")):
+                return AgentId(id_)
+        waits = [
+            w for w in self._journal.state.waits.values() if w.source and (w.source.get("human") or "any" in w.source)
+        ]
+        for wait in sorted(waits, key=lambda w: w.seq, reverse=True):
+            return AgentId(self._journal.state.frames[wait.frame].agent)
+        return AgentId(next(iter(self._agents)))
+
+    async def hear(self, message: Message, agent: AgentId) -> None:
+        """Bring a person's message to an agent, and to the meetings that it takes part in."""
+        await self._agents[agent].participant.deliver(message)
+
+    # -- whom calls and utterances mean
+
+    def classes(self) -> tuple[str, ...]:
+        """See `Population`."""
+        return tuple(spec.name for spec in self._program.agents if spec.kind is AgentKind.AI)
+
+    def ensure(self, klass: str) -> AgentId:
+        """See `Population`."""
+        for id_, agent in self._journal.state.agents.items():
+            if agent.klass == klass:
+                return AgentId(id_)
+        if klass not in self.classes():
+            raise UnknownTarget(f"there is no agent class {klass!r}")
+        return self._make(klass)
+
+    def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
+        """See `Callees`."""
+        owner, _, playbook = name.rpartition(".")
+        klass = self._journal.state.agents[agent].klass
+        if not owner or owner == klass:
+            found = self._library.find(klass, playbook)
+            return (agent, found) if found is not None else None
+        spec = self._program.agent(owner)
+        public = spec.playbook(playbook) if spec else None
+        if public is None or not public.public:
+            return None
+        found = self._library.find(owner, playbook)
+        return (self.ensure(owner), found) if found is not None else None
+
+    def of_agent(self, agent: str, name: str) -> Executable | None:
+        """See `Callees`."""
+        return self._library.find(self._journal.state.agents[agent].klass, name)
+
+    def channel(self, agent: str, target: Target) -> Channel:
+        """See `Conduits`."""
+        me = self._agents[agent].participant
+        if target.meeting is not None:
+            return self.meeting_channel(self.meetings.get(target.meeting))
+        other: Participant = self._human if target.human else self._agents[str(target.recipient)].participant
+        return self._channels.direct(me, other)
+
+    def queue(self, agent: str) -> MessageQueue:
+        """See `Conduits`."""
+        return self._agents[agent].queue
+
+    def meeting_channel(self, meeting: MeetingState) -> Channel:
+        """See `Rooms`."""
+        present = [self._agents[who].participant for who in meeting.joined]
+        channel = self._channels.meeting(MeetingId(meeting.id), [*present, self._human])
+        for participant in list(channel.participants):
+            if participant is not self._human and participant.id not in meeting.joined:
+                channel.remove_participant(participant.id)
+        for participant in present:
+            channel.add_participant(participant)
+        return channel
+
+    def direct_channel(self, one: AgentId, other: AgentId) -> Channel:
+        """See `Rooms`."""
+        return self._channels.direct(self._agents[one].participant, self._agents[other].participant)
+
+    # -- what an agent's loop needs
+
+    def beginning(self, klass: str) -> Sequence[Executable]:
+        """See `Keeper`."""
+        return self._library.beginning(klass)
+
+    def handler(self, klass: str) -> Executable | None:
+        """See `Keeper`."""
+        return self._library.handler(klass)
+
+    def executable(self, agent: str, playbook: str) -> Executable:
+        """See `Keeper`."""
+        found = self.of_agent(agent, playbook)
+        if found is None:
+            raise ProgramChanged(f"{playbook} was running here and is no longer in the program; /new starts afresh")
+        return found
+
+    async def run_root(self, frame: str, executable: Executable) -> BaseException | None:
+        """See `Keeper`."""
+        return await self._host.run_frame(frame, executable)
+
+    async def tell(self, text: str) -> None:
+        """See `Keeper`."""
+        seq = self._journal.note("page", f="", agent="", to="notice")
+        self._journal.note("fin", page=str(seq), text=text)
+        self._pages.show(self._journal.state.pages[str(seq)])
+        await self._journal.commit()
+
+    async def invited(self, agent: str, invitation: Message) -> None:
+        """See `Keeper`."""
+        meeting = self.meetings.get(str(invitation.meeting_id))
+        klass = self._journal.state.agents[agent].klass
+        spec = self._library.meeting(klass)
+        if spec is None or meeting.status == "ended":
+            self.meetings.rejected(meeting, agent, "cannot handle this type of meeting")
+            return
+        executable = self.executable(agent, spec.name)
+        args, kwargs, variables = executable.bind((), {})
+        frame = f"{agent}.{self._journal.state.agents[agent].roots}"
+        self._journal.note(
+            "start",
+            f=frame,
+            agent=agent,
+            pb=spec.name,
+            args=args,
+            kwargs=kwargs,
+            version=executable.version,
+            set=variables,
+            meeting=meeting.id,
+        )
+        self.meetings.joined(meeting, agent)
+        await self.run_root(frame, executable)
+
+    # -- meetings as frames
+
+    async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState:
+        """See `Hall`. Raises PlaybookError, as the host's playbook sees it, when required agents do not come."""
+        state = frame.state
+        if state.meeting is not None:
+            current = self.meetings.get(state.meeting)
+            if current.frame != frame.id or current.status == "active":
+                return current
+        meeting = self._opened(state, playbook.name)
+        required = [self.ensure(klass) for klass in playbook.metadata.get("required_attendees") or ()]
+        optional = [self.ensure(klass) for klass in playbook.metadata.get("optional_attendees") or ()]
+        for agent in (*required, *optional):
+            await self.meetings.invite(meeting, agent)
+        await self._journal.commit()
+        missing = await self.meetings.wait_for(meeting, required)
+        if missing:
+            await self.meetings.end(meeting)
+            names = ", ".join(self._journal.state.agents[a].klass for a in missing)
+            raise PlaybookError(f"meeting {meeting.id} did not take place: {names} did not join")
+        await self.meetings.start(meeting)
+        return meeting
+
+    def _opened(self, state: FrameState, topic: str) -> MeetingState:
+        if state.meeting is not None and self.meetings.get(state.meeting).frame == state.id:
+            return self.meetings.get(state.meeting)
+        return self.meetings.open(state.agent, state.id, topic)
+
+    async def depart(self, meeting: MeetingState, agent: str, /) -> None:
+        """See `Hall`. With its host the meeting ends."""
+        await self.meetings.leave(meeting, agent, self._journal.state.agents[agent].klass)
+        if meeting.host == agent or not meeting.joined:
+            await self.meetings.end(meeting)
+
+
+def begins(spec: AgentSpec) -> bool:
+    """Whether the agent has playbooks that run at the beginning."""
+    return any(t.kind is TriggerKind.BGN for playbook in spec.playbooks for t in playbook.triggers)

@@ -1,0 +1,117 @@
+"""One task per conversation: its sessions one after the other, its events in order."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+
+from runtime.core.errors import JournalError, LeaseLost
+from runtime.core.ids import SessionId
+from runtime.sessions.inbox import Inbox, InboxEntry
+from runtime.sessions.session import Outcome, Session, Surroundings
+from runtime.sessions.store import Lease, SessionRecord
+
+MAX_ATTEMPTS = 3
+"""A session that fails this often in a row, without taking an event in between, is not restored again."""
+
+RETRY_S = 1.0
+"""Pause before a session that failed is restored, times the number of its attempts."""
+
+
+class Conversation:
+    """Feeds the sessions of one conversation. Ends when nothing is going on, or when the shard is lost."""
+
+    def __init__(self, shard: int, key: str, lease: Callable[[], Lease], around: Surroundings, inbox: Inbox) -> None:
+        self._shard = shard
+        self._key = key
+        self._lease = lease
+        self._around = around
+        self._inbox = inbox
+        self._send, self._entries = anyio.create_memory_object_stream[InboxEntry](math.inf)
+        self._broken: str | None = None
+        self._attempts = 0
+
+    def put(self, entry: InboxEntry) -> None:
+        """The next event; bounded by the shard's inbox, from which it is taken when it was processed."""
+        self._send.send_nowait(entry)
+
+    @property
+    def waiting(self) -> int:
+        """Events that no session has taken."""
+        return self._entries.statistics().current_buffer_used
+
+    async def run(self, wake: SessionRecord | None) -> None:
+        """Live as long as there is something to do. `wake` is a session that a restart goes on with."""
+        record, first = wake, None
+        while True:
+            record = record or await self._around.store.current(self._shard, self._key)
+            if record is None:
+                first = first or await self._first()
+                if first is None:
+                    return
+                record = self._new(first)
+            session = Session(record, self._lease, self._around)
+            outcome = await self._live(session, first)
+            if outcome is None:
+                return
+            first = session.unfinished_entry
+            if outcome is Outcome.FAILED:
+                await self._pause()
+                continue
+            record = None
+            if first is None and not self.waiting:
+                return
+
+    async def _first(self) -> InboxEntry | None:
+        """The event that begins a session; one that needs a session and finds none is put aside."""
+        while self.waiting:
+            entry = await self._entries.receive()
+            if entry.event.kind in ("message", "start", "new"):
+                return entry
+            await self._inbox.discard(entry, self._lease().token, reason="there is no session to apply it to")
+        return None
+
+    def _new(self, first: InboxEntry) -> SessionRecord:
+        id_ = SessionId(uuid.uuid4().hex)
+        return SessionRecord(id_, first.event.address, self._around.program.name, self._around.clock.now(), seq=0)
+
+    async def _live(self, session: Session, first: InboxEntry | None) -> Outcome | None:
+        """Run a session; None when this conversation is no longer ours."""
+        before = self.waiting
+        outcome: Outcome | None = Outcome.FAILED
+        try:
+            outcome = await session.run(self._entries, first, self._broken)
+        except* LeaseLost:
+            outcome = None
+        except* Exception as group:
+            self._failed(session, group, calm=self.waiting == before)
+        if outcome not in (None, Outcome.FAILED):
+            self._attempts, self._broken = 0, None
+        return outcome
+
+    async def _pause(self) -> None:
+        now = self._around.clock.monotonic()
+        await self._around.clock.sleep_until(now + RETRY_S * min(self._attempts, MAX_ATTEMPTS))
+
+    def _failed(self, session: Session, group: BaseExceptionGroup[Any], *, calm: bool) -> None:
+        """Write a failure down; after too many the session only says why it cannot go on."""
+        errors = _leaves(group)
+        cause = next((e for e in errors if isinstance(e, JournalError)), errors[0])
+        self._around.bus.publish(
+            "session.failed", session_id=session.record.id, conversation=self._key, error=repr(cause), cause=cause
+        )
+        self._attempts = self._attempts + 1 if calm else 1
+        if isinstance(cause, JournalError):
+            self._broken = f"This conversation cannot go on: {cause}. /new begins another."
+        elif self._attempts >= MAX_ATTEMPTS:
+            self._broken = "Something went wrong inside Parley; the log says what. /new begins another conversation."
+
+
+def _leaves(group: BaseException) -> list[BaseException]:
+    if isinstance(group, BaseExceptionGroup):
+        return [leaf for inner in group.exceptions for leaf in _leaves(inner)]
+    return [group]

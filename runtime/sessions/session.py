@@ -1,0 +1,242 @@
+"""A program running in a conversation: restored from its tapes, fed from its inbox, until it ends or rests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream
+
+from runtime.agents.library import Library
+from runtime.agents.supervisor import Supervisor, begins
+from runtime.bus import Bus
+from runtime.channels.outbox import Outbox
+from runtime.core.clock import Clock
+from runtime.core.ids import MessageId, PersonId
+from runtime.core.message import HUMAN_CLASS, Attachment, Message
+from runtime.execution.builtins import Builtins
+from runtime.execution.host import Host
+from runtime.execution.interpreter import Machine
+from runtime.execution.speech import Pages
+from runtime.execution.triggers import VariableRules
+from runtime.language.program import AgentKind, Program
+from runtime.llm.client import LLMClient
+from runtime.sandbox.executor import Sandbox
+from runtime.sessions.inbox import InboxEntry, InboxEvent
+from runtime.sessions.store import Commit, Lease, SessionRecord, SessionStore
+from runtime.tape.journal import Batch, Journal
+
+
+class Outcome(Enum):
+    """Why a session left memory."""
+
+    ENDED = auto()
+    """The program has ended; the conversation is free."""
+    RENEWED = auto()
+    """Somebody asked for a new session; the asking entry is still in the inbox."""
+    RESTING = auto()
+    """Nothing is going on; the next event brings it back."""
+    FAILED = auto()
+    """An error ended it; it can be restored from its tapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What every session of a node shares."""
+
+    program: Program
+    store: SessionStore
+    outbox: Outbox
+    sandbox: Sandbox
+    llm: LLMClient
+    clock: Clock
+    bus: Bus
+    idle_s: float = 900.0
+
+
+class Session:
+    """One session in memory. `lease` is asked at every commit, so a lost shard ends it."""
+
+    def __init__(self, record: SessionRecord, lease: Callable[[], Lease], around: Surroundings) -> None:
+        self.record = record
+        self._lease = lease
+        self._around = around
+        self._journal = Journal(record.id, around.clock, self._write)
+        self._broken: str | None = None
+        self.unfinished_entry: InboxEntry | None = None
+        """The event that was being taken when the session ended, for the next one to take."""
+        self._supervisor: Supervisor
+        self._pages: Pages
+        self._builtins: Builtins
+
+    async def _write(self, batch: Batch) -> None:
+        await self._around.store.commit(
+            Commit(
+                lease=self._lease(),
+                session=self.record.id,
+                expect=batch.expect,
+                facts=batch.facts,
+                consume=batch.consume,
+                outbox_add=batch.outbox_add,
+                outbox_done=batch.outbox_done,
+                awake=batch.awake,
+                begin=replace(self.record, seq=0) if batch.expect == 0 else None,
+                end=batch.ended,
+            )
+        )
+
+    async def run(
+        self, entries: MemoryObjectReceiveStream[InboxEntry], first: InboxEntry | None, broken: str | None
+    ) -> Outcome:
+        """Live until the program ends, a new session is asked for, or nothing happens for a while.
+
+        `first` begins a session that has no tape yet, and is the first thing that a restored one takes. `broken` says
+        why its program cannot go on: then every message is answered with that. Raises an exception group of what ended
+        it against its will.
+        """
+        self._broken = broken
+        outcome = Outcome.RESTING
+        async with anyio.create_task_group() as tasks:
+            self._build(tasks)
+            tasks.start_soon(self._journal.run)
+            await self._restore()
+            if first is not None and self._journal.state.started:
+                await self._take(first)
+            elif first is not None:
+                await self._begin(first)
+            outcome = await self._serve(entries)
+            self._supervisor.close()
+            tasks.cancel_scope.cancel()
+        return outcome
+
+    def _build(self, tasks: TaskGroup) -> None:
+        around, journal = self._around, self._journal
+        pages = self._pages = Pages(journal, around.outbox, self.record.address, tasks, around.bus)
+        supervisor = self._supervisor = Supervisor(around.program, journal, pages, tasks, around.clock, around.bus)
+        builtins = self._builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
+        host = Host(journal, pages, supervisor, tasks, builtins.table())
+        machine = Machine(
+            around.program, journal, host, builtins, pages, around.sandbox, around.llm, around.clock, around.bus
+        )
+        supervisor.equip(Library(around.program, machine, supervisor), host)
+        agents = {spec.name: spec for spec in around.program.agents}
+        builtins.on_variable = VariableRules(agents, journal, host, supervisor).updated
+
+    async def _restore(self) -> None:
+        async for fact in self._around.store.read_session(self.record.id):
+            self._journal.restore(fact)
+        if self._journal.state.seq == 0:
+            return
+        self._journal.note("wake")
+        self._pages.repair()
+        if self._journal.state.ended:
+            self._builtins.ended.set()
+        elif self._broken is None:
+            self._supervisor.restore()
+        self._publish("session.restored")
+
+    async def _begin(self, entry: InboxEntry) -> None:
+        program = self._around.program
+        self._consume(entry)
+        self._journal.note("begin", program=program.digest)
+        self._note_person(entry.event)
+        begun = any(begins(spec) for spec in program.agents if spec.kind is AgentKind.AI)
+        text = entry.event.text
+        self._supervisor.start(text if begun else None)
+        if entry.event.kind == "message" and not begun:
+            await self._hear(entry.event)
+        elif not begun:
+            await self._supervisor.tell(f"{program.name} is here. Write to begin.")
+        await self._taken()
+        self._publish("session.started")
+
+    async def _serve(self, entries: MemoryObjectReceiveStream[InboxEntry]) -> Outcome:
+        heard: Outcome | None = None
+        async with anyio.create_task_group() as tasks:
+
+            async def watch_end() -> None:
+                await self._builtins.ended.wait()
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(watch_end)
+            heard = await self._listen(entries)
+            tasks.cancel_scope.cancel()
+        await self._pages.all_shown()
+        await self._journal.commit()
+        return heard or Outcome.ENDED
+
+    async def _listen(self, entries: MemoryObjectReceiveStream[InboxEntry]) -> Outcome:
+        while True:
+            entry: InboxEntry | None = None
+            with anyio.move_on_after(self._around.idle_s):
+                entry = await entries.receive()
+            if entry is None:
+                if not self._journal.state.restless() and not self._pages.unfinished:
+                    return Outcome.RESTING
+                continue
+            if entry.event.kind == "new":
+                self.unfinished_entry = entry
+                await self._builtins.end()
+                return Outcome.RENEWED
+            await self._take(entry)
+
+    async def _take(self, entry: InboxEntry) -> None:
+        event = entry.event
+        self._consume(entry)
+        self._note_person(event)
+        if event.kind == "stop":
+            stopped = await self._supervisor.interrupt()
+            await self._supervisor.tell("⏹ Stopped. Write to begin anew." if stopped else "Nothing is running.")
+        elif event.kind == "status":
+            await self._supervisor.tell(self._status())
+        elif event.kind == "start":
+            await self._supervisor.tell("We are in the middle of a conversation. /new begins another.")
+        elif self._broken is not None:
+            await self._supervisor.tell(f"⚠️ {self._broken}")
+        else:
+            await self._hear(event)
+        await self._taken()
+
+    def _consume(self, entry: InboxEntry) -> None:
+        """Take `entry` out of the inbox with the commit that carries what it leads to."""
+        self.unfinished_entry = entry
+        self._journal.consume(entry.entry_id)
+
+    async def _taken(self) -> None:
+        await self._journal.commit()
+        self.unfinished_entry = None
+
+    def _note_person(self, event: InboxEvent) -> None:
+        if self._journal.state.people.get(event.person_id) != event.person_name:
+            self._journal.note("person", id=event.person_id, name=event.person_name)
+
+    async def _hear(self, event: InboxEvent) -> None:
+        agent = self._supervisor.recipient(event.text)
+        message = Message(
+            id=MessageId(f"in.{event.id}"),
+            sender_id=PersonId(event.person_id),
+            sender_class=HUMAN_CLASS,
+            content=event.text,
+            created_at=event.sent_at,
+            recipient_id=agent,
+            attachments=tuple(Attachment(**dict(a)) for a in event.attachments),
+            from_human=True,
+            sender_name=event.person_name,
+        )
+        await self._supervisor.hear(message, agent)
+        self._publish("message.received", message_id=message.id, participant_id=event.person_id)
+
+    def _status(self) -> str:
+        state = self._journal.state
+        lines = [f"**{self._around.program.name}** · model: {self._around.llm.model}"]
+        for agent in state.agents.values():
+            stack = [f.playbook for f in state.frames.values() if f.agent == agent.id]
+            lines.append(f"- {agent.klass} (agent {agent.id}): {' → '.join(stack) or 'idle'}")
+        return "\n".join(lines)
+
+    def _publish(self, name: str, **data: Any) -> None:
+        self._around.bus.publish(name, session_id=self.record.id, conversation=self.record.address.key, **data)
