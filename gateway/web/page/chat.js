@@ -68,7 +68,7 @@ class Chat {
     const hello = el("button", { type: "button", class: "primary" }, "Say hello");
     hello.addEventListener("click", () => this.say("Hello!", null));
     return el("div", {},
-      el("div", { class: "wave", "aria-hidden": "true" }, "👋"),
+      el("img", { class: "wave", src: "/assets/icon.svg", alt: "", width: "56", height: "56" }),
       el("h2", {}, "Nothing has been said here yet"),
       el("p", {}, "Write a message below, and the agents of this room will answer. Type / to see what else you can ask for."),
       hello,
@@ -317,7 +317,8 @@ class Chat {
   showUnread() {
     const here = this.rooms.find((room) => room.id === this.room.id);
     if (here) here.seq = Math.max(here.seq, this.room.headSeq);
-    const reading = document.visibilityState === "visible" && document.hasFocus() && this.main.timeline.stuck;
+    const atEnd = this.main.timeline.stuck || (this.thread && this.side.timeline.stuck);
+    const reading = document.visibilityState === "visible" && document.hasFocus() && atEnd;
     if (here && this.room.joined && reading) this.marks.set(here.id, here.seq);
     const rooms = this.rooms.map(({ id, seq }) => ({ id, unread: Math.max(0, seq - this.marks.of(id, seq)) }));
     this.sidebar.show(rooms, this.room.id);

@@ -6,12 +6,17 @@ import { copyText, el, icon, ICONS } from "./look.js";
 const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escape = (text) => text.replace(/[&<>"]/g, (char) => escaped[char]);
 
-// A remote picture would tell its server who reads this and when, so pictures are links.
+// A remote picture would tell its server who reads this and when, so pictures are links. Raw HTML is shown as it was
+// written, but for line breaks, which are common in table cells.
 const marked = new Marked({
   gfm: true,
   breaks: true,
   renderer: {
     image: ({ href, text }) => `<a href="${escape(href)}">${escape(text || href)}</a>`,
+    html: ({ text, block }) => {
+      if (/^<br\s*\/?>$/i.test(text.trim())) return "<br>";
+      return block ? `<p>${escape(text.trim()).replaceAll("\n", "<br>")}</p>` : escape(text);
+    },
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
   },
 });

@@ -43,7 +43,7 @@ export class MessageView {
     const by_line = el("div", { class: "by-line" }, this.author, tag, this.time);
     this.sideTime = el("time", { class: "side-time", "aria-hidden": "true" });
     const margin = el("div", { class: "margin" }, avatar(name, kind, key), this.sideTime);
-    return el("div", { class: "row" }, margin, el("div", { class: "said" }, by_line, this.body, this.foot), this.tools());
+    return el("div", { class: "row", tabindex: "-1" }, margin, el("div", { class: "said" }, by_line, this.body, this.foot), this.tools());
   }
 
   tools() {

@@ -1,0 +1,55 @@
+"""The whole browser chat on a free port, without a runtime behind it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from adapters.web.adapter import WebAdapter
+from adapters.web.codec import Person
+from gateway.web.app import WebOptions, build_web
+from gateway.web.identity import COOKIE, Identities
+from gateway.web.server import serve
+from runtime.core.clock import SystemClock
+from tests.fakes.room_store import DictRoomStore
+
+SECRET = "a secret of the tests"
+
+
+@dataclass
+class WebChat:
+    """A running chat. `reasons` are why it is not ready."""
+
+    store: DictRoomStore
+    adapter: WebAdapter
+    port: int
+    options: WebOptions
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def cookie(self, person: Person) -> str:
+        """The Cookie header of a browser in which this person has logged in."""
+        return f"{COOKIE}={Identities(self.options.secret, self.options.password).cookie(person)}"
+
+
+@asynccontextmanager
+async def web_chat(
+    store: DictRoomStore | None = None, *, port: int = 0, password: str | None = None
+) -> AsyncGenerator[WebChat]:
+    """Serve until the block ends."""
+    options = WebOptions(secret=SECRET, password=password)
+    clock = SystemClock()
+    rooms = store or DictRoomStore()
+    reasons: list[str] = []
+    adapter = WebAdapter(rooms, clock)
+    app = build_web(adapter, lambda: reasons, options, clock)
+    async with anyio.create_task_group() as tasks:
+        real_port = await tasks.start(serve, app, "127.0.0.1", port)
+        yield WebChat(rooms, adapter, real_port, options, reasons)
+        tasks.cancel_scope.cancel()
