@@ -23,7 +23,6 @@ from telegram.error import (
     Forbidden,
     InvalidToken,
     NetworkError,
-    RetryAfter,
     TelegramError,
 )
 from telegram.request import HTTPXRequest, RequestData
@@ -43,6 +42,8 @@ from runtime.core.errors import (
 OFFICIAL_SERVER: Final = "https://api.telegram.org/bot"
 UNREACHABLE_PAUSE_S: Final = 1.0
 """After how long a call is worth repeating that could not even be sent."""
+UNTOLD_PAUSE_S: Final = 5.0
+"""The pause where flood control does not say how long."""
 
 _GONE: Final = ("message to edit not found", "message can't be edited", "message_id_invalid")
 _BAD_MARKUP: Final = ("can't parse entities", "entity", "entities")
@@ -71,15 +72,15 @@ class ChatMoved(NotDelivered):
         self.new_chat_id = new_chat_id
 
 
-class NotModified(AdapterError):  # noqa: N818 - a state
+class NotModified(AdapterError):
     """The message shows exactly this already."""
 
 
-class PollTaken(AdapterError):  # noqa: N818
+class PollTaken(AdapterError):
     """Somebody else fetches this bot's updates: another process with the token, or a webhook."""
 
 
-class _FloodWait(TelegramError):  # noqa: N818
+class _FloodWait(TelegramError):
     """HTTP 429, before the library makes a RetryAfter of it, whose making warns on every use."""
 
     def __init__(self, retry_after_s: float) -> None:
@@ -92,8 +93,8 @@ class _Transport(HTTPXRequest):
         self, url: str, method: str, request_data: RequestData | None = None, *args: Any, **kwargs: Any
     ) -> tuple[int, bytes]:
         code, payload = await super().do_request(url, method, request_data, *args, **kwargs)
-        if code == 429 and (pause_s := _retry_after_s(payload)) is not None:
-            raise _FloodWait(pause_s)
+        if code == 429:
+            raise _FloodWait(_retry_after_s(payload))
         return code, payload
 
 
@@ -205,11 +206,11 @@ def _transport(connections: int, timeout_s: float) -> HTTPXRequest:
     )
 
 
-def _retry_after_s(payload: bytes) -> float | None:
+def _retry_after_s(payload: bytes) -> float:
     try:
         return float(json.loads(payload)["parameters"]["retry_after"])
     except _UNREADABLE:
-        return None
+        return UNTOLD_PAUSE_S
 
 
 def _entities(page: Rendered) -> list[MessageEntity]:
@@ -222,9 +223,6 @@ def _translated(error: TelegramError, method: str, *, at_setup: bool) -> Adapter
     match error:
         case _FloodWait():
             return RateLimited(text, retry_after_s=error.retry_after_s)
-        case RetryAfter():
-            pause = error.retry_after
-            return RateLimited(text, retry_after_s=float(pause if isinstance(pause, int) else pause.total_seconds()))
         case ChatMigrated():
             return ChatMoved(text, new_chat_id=error.new_chat_id)
         case InvalidToken() if at_setup:
