@@ -1,0 +1,303 @@
+"""Every setting, as one frozen tree, and the only place that reads the environment.
+
+Sources, the first that says something wins: command line, environment (PARLEY_…), .env in the working directory,
+parley.toml, defaults. Every key with its unit and default stands in config/parley.toml.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from gateway.settings_sources import (
+    CONFIG_VARIABLE,
+    Layer,
+    dotenv_variables,
+    environment_layer,
+    flag_layer,
+    toml_layer,
+    variable_name,
+)
+from runtime.core.errors import ConfigError
+
+MASK = "********"
+
+_URL_SETTINGS = frozenset({"redis_url"})  # a password may be part of them
+
+
+def _split(value: object) -> object:
+    """A list as the environment has it (one text, separated by commas), or as TOML has it (ids may be numbers)."""
+    if isinstance(value, str):
+        return tuple(item.strip() for item in value.split(",") if item.strip())
+    return tuple(str(item) for item in value) if isinstance(value, list) else value
+
+
+def _expanded(value: object) -> object:
+    return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_split)]
+FilePath = Annotated[Path, BeforeValidator(_expanded)]
+
+
+class Section(BaseModel):
+    """A part of the tree; a component gets its own section and never the whole."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WebSettings(Section):
+    """The web chat. `port` 0 takes any free one. `public_hosts` are the names under which browsers reach it."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8420, ge=0, le=65535)
+    public_hosts: Words = ()
+    password: SecretStr | None = None
+    password_file: FilePath | None = None
+
+
+class TelegramSettings(Section):
+    """One bot. Without a token Telegram is off. People and chats are Telegram's numeric ids."""
+
+    token: SecretStr | None = None
+    token_file: FilePath | None = None
+    base_url: str = "https://api.telegram.org/bot"
+    access: Literal["pairing", "allowlist", "open"] = "pairing"
+    allow_people: Words = ()
+    allow_chats: Words = ()
+
+    @field_validator("base_url")
+    @classmethod
+    def _ends_in_bot(cls, url: str) -> str:
+        if not url.startswith(("http://", "https://")) or not url.endswith("/bot"):
+            raise ValueError("must be a http(s) URL that ends in /bot, such as https://api.telegram.org/bot")
+        return url
+
+
+class LimitSettings(Section):
+    """How much of anything. Texts are counted in characters, times in seconds."""
+
+    message_chars: int = Field(default=32_000, ge=1)
+    model_first_text_s: float = Field(default=60, gt=0)
+    model_answer_s: float = Field(default=600, gt=0)
+
+
+class SandboxSettings(Section):
+    """Where model-written code runs; `seconds` and `memory_mib` bound one statement."""
+
+    workers: int = Field(default=2, ge=1, le=64)
+    seconds: float = Field(default=5, gt=0)
+    memory_mib: int = Field(default=64, ge=8)
+
+
+class LogSettings(Section):
+    """One line per event; `auto` is for people on a terminal and JSON elsewhere."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "human", "json"] = "auto"
+
+
+class Settings(BaseSettings):
+    """The whole tree. Make one with `load`."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    model: str | None = None
+    model_base_url: str | None = None
+    model_api_key: SecretStr | None = None
+    model_api_key_file: FilePath | None = None
+    model_file: FilePath | None = None
+    compiler: Literal["rules", "llm"] = "rules"
+    redis_url: str | None = None
+    data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
+    web: WebSettings = WebSettings()
+    telegram: TelegramSettings = TelegramSettings()
+    limits: LimitSettings = LimitSettings()
+    sandbox: SandboxSettings = SandboxSettings()
+    logs: LogSettings = LogSettings()
+
+    @field_validator("model_base_url")
+    @classmethod
+    def _is_http(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise ValueError("must be a URL with http:// or https://")
+        return url
+
+    @field_validator("redis_url")
+    @classmethod
+    def _is_redis(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("must be a URL with redis://, rediss:// or unix://")
+        return url
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what `load` hands over: its layers have been checked for unknown keys and misplaced secrets."""
+        return (init_settings,)
+
+
+def load(
+    *,
+    config: Path | None = None,
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+) -> Settings:
+    """The settings in force. `flags` are dotted keys; `environment` and `directory` are this process's unless given.
+
+    Raises ConfigError: the key, its place, its value (masked where secret) and what to do.
+    """
+    variables = os.environ if environment is None else environment
+    here = Path.cwd() if directory is None else directory
+    layers = (
+        flag_layer(flags or {}),
+        environment_layer("environment", variables),
+        environment_layer(str(here / ".env"), dotenv_variables(here / ".env")),
+        toml_layer(_config_path(config, variables, here)),
+        Layer("defaults", {"data_dir": default_data_dir(variables)}, str),
+    )
+    known = list(keys())
+    _refuse_secrets(layers[3])
+    for layer in layers:
+        layer.check(known)
+    return _built(layers)
+
+
+def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
+    """Every key of the tree, dotted, in order."""
+    for name, field in section.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            yield from keys(field.annotation, f"{name}.")
+        else:
+            yield prefix + name
+
+
+def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
+    """The keys that hold secrets; each has a sibling `<key>_file`."""
+    for name, field in section.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            yield from secret_keys(field.annotation, f"{name}.")
+        elif SecretStr in get_args(field.annotation):
+            yield prefix + name
+
+
+def changed(settings: Settings) -> dict[str, str]:
+    """The settings that differ from their defaults, dotted, as text with secrets masked."""
+    found = {}
+    default = Settings()
+    for key in keys():
+        value = _value(settings, key)
+        if value != _value(default, key):
+            found[key] = _masked(key, value)
+    return found
+
+
+def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
+    """Model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment or .env, by name."""
+    here = Path.cwd() if directory is None else directory
+    variables = {**dotenv_variables(here / ".env"), **(os.environ if environment is None else environment)}
+    return {
+        name: value
+        for name, value in variables.items()
+        if value and not name.startswith("PARLEY_") and (name.endswith("_API_KEY") or name == "OLLAMA_HOST")
+    }
+
+
+def default_data_dir(variables: Mapping[str, str]) -> Path:
+    """Where state belongs by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
+    state_home = variables.get("XDG_STATE_HOME", "")
+    # The specification says that a relative path there is to be ignored.
+    return (Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state") / "parley"
+
+
+def _config_path(config: Path | None, variables: Mapping[str, str], here: Path) -> Path | None:
+    if config is not None:
+        return config
+    if named := variables.get(CONFIG_VARIABLE):
+        return here / Path(named).expanduser()
+    usual = here / "parley.toml"
+    return usual if usual.is_file() else None
+
+
+def _refuse_secrets(toml: Layer) -> None:
+    for key in secret_keys():
+        if key in toml.values:
+            raise ConfigError(
+                f'{toml.place}: "{key}" is a secret and does not belong in this file; '
+                f"set {variable_name(key)} in the environment or .env, or name a file with {key}_file."
+            )
+    if "@" in str(toml.values.get("redis_url", "")):
+        raise ConfigError(
+            f'{toml.place}: "redis_url" carries a password, which does not belong in this file; '
+            "set PARLEY_REDIS_URL in the environment or .env."
+        )
+
+
+def _built(layers: Sequence[Layer]) -> Settings:
+    class Layered(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **__: PydanticBaseSettingsSource
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return tuple(layer.source(settings_cls) for layer in layers)
+
+    try:
+        return _with_secret_files(Layered())
+    except ValidationError as error:
+        raise ConfigError("\n".join(_explain(layers, problem) for problem in error.errors())) from error
+
+
+def _explain(layers: Sequence[Layer], problem: Any) -> str:
+    key = ".".join(str(part) for part in problem["loc"] if isinstance(part, str))
+    layer = next((layer for layer in layers if key in layer.values), layers[-1])
+    text = problem["msg"].removeprefix("Value error, ")
+    value = _masked(key, problem["input"])
+    return f'{layer.place}: {layer.spell(key)} is "{value}": {text[0].lower() + text[1:]}. See config/parley.toml.'
+
+
+def _with_secret_files(settings: Settings) -> Settings:
+    """The settings with every `<key>_file` read into its key. Both at once are refused: which counts?"""
+    for key in secret_keys():
+        path = _value(settings, f"{key}_file")
+        if path is None:
+            continue
+        if _value(settings, key) is not None:
+            raise ConfigError(f"{key} and {key}_file are both set; keep one of them.")
+        try:
+            secret = SecretStr(path.read_text(encoding="utf-8").strip())
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{key}_file: {path} cannot be read ({error}); check the path and its rights.") from error
+        section, _, name = key.rpartition(".")
+        part = {name: secret}
+        update = {section: getattr(settings, section).model_copy(update=part)} if section else part
+        settings = settings.model_copy(update=update)
+    return settings
+
+
+def _value(settings: Settings, key: str) -> Any:
+    value: Any = settings
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _masked(key: str, value: Any) -> str:
+    if key in set(secret_keys()):
+        return MASK
+    text = ", ".join(value) if isinstance(value, tuple | list) else str(value)
+    if key in _URL_SETTINGS and "@" in text:
+        scheme, _, rest = text.partition("://")
+        return f"{scheme}://{MASK}@{rest.rpartition('@')[2]}"
+    return text

@@ -1,0 +1,121 @@
+"""Where settings come from, as layers: each knows its own spelling of a key, so that errors can name it."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dotenv import dotenv_values
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+from runtime.core.errors import ConfigError
+
+PREFIX = "PARLEY_"
+CONFIG_VARIABLE = "PARLEY_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One place with settings: dotted keys to values as they stand there. `spell` writes a dotted key its way."""
+
+    place: str
+    values: Mapping[str, Any]
+    spell: Callable[[str], str]
+
+    def check(self, known: Iterable[str]) -> None:
+        """Raise ConfigError for the first key that is not `known`, with the nearest one that is."""
+        spelled = {self.spell(key): key for key in known}
+        for key in self.values:
+            if key in spelled.values():
+                continue
+            written = self.spell(key)
+            near = difflib.get_close_matches(written, spelled, n=1, cutoff=0.6)
+            advice = f'did you mean "{near[0]}"?' if near else "see config/parley.toml for every key."
+            raise ConfigError(f'{self.place}: there is no setting "{written}"; {advice}')
+
+    def source(self, settings_type: type[BaseSettings]) -> PydanticBaseSettingsSource:
+        """This layer as a source of pydantic-settings."""
+        return _LayerSource(settings_type, nested(self.values))
+
+
+class _LayerSource(PydanticBaseSettingsSource):
+    """Hands pydantic-settings the values of one layer."""
+
+    def __init__(self, settings_type: type[BaseSettings], values: dict[str, Any]) -> None:
+        super().__init__(settings_type)
+        self._values = values
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        return self._values.get(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        return self._values
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted keys as a tree of dicts."""
+    tree: dict[str, Any] = {}
+    for key, value in values.items():
+        *sections, name = key.split(".")
+        place = tree
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[name] = value
+    return tree
+
+
+def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The inverse of `nested`."""
+    values: dict[str, Any] = {}
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            values |= flat(value, f"{prefix}{name}.")
+        else:
+            values[prefix + name] = value
+    return values
+
+
+def variable_name(key: str) -> str:
+    """The environment's spelling of a dotted key: `web.port` is PARLEY_WEB__PORT."""
+    return PREFIX + key.replace(".", "__").upper()
+
+
+def flag_layer(flags: Mapping[str, Any]) -> Layer:
+    """What the command line says, by dotted key; None means that the flag was not given."""
+    given = {key: value for key, value in flags.items() if value is not None}
+    return Layer("command line", given, lambda key: "--" + key.rpartition(".")[2].replace("_", "-"))
+
+
+def environment_layer(place: str, variables: Mapping[str, str]) -> Layer:
+    """The PARLEY_ variables among `variables`; an empty one counts as not set."""
+    values = {
+        name.removeprefix(PREFIX).lower().replace("__", "."): value
+        for name, value in variables.items()
+        if name.startswith(PREFIX) and name != CONFIG_VARIABLE and value != ""
+    }
+    return Layer(place, values, variable_name)
+
+
+def dotenv_variables(path: Path) -> dict[str, str]:
+    """The variables of a .env file, taken literally; none when there is no such file."""
+    if not path.is_file():
+        return {}
+    return {name: value for name, value in dotenv_values(path, interpolate=False).items() if value is not None}
+
+
+def toml_layer(path: Path | None) -> Layer:
+    """A parley.toml; an empty text counts as not set. Raises ConfigError when it cannot be read."""
+    if path is None:
+        return Layer("parley.toml", {}, str)
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check --config or {CONFIG_VARIABLE}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}.") from error
+    return Layer(str(path), {key: value for key, value in flat(tree).items() if value != ""}, str)

@@ -1,0 +1,170 @@
+"""Settings: sources, precedence, and errors that say what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from gateway import settings
+from gateway.settings import Settings, environment_keys, load
+from runtime.core.errors import ConfigError
+
+
+def _load(directory: Path, toml: str = "", dotenv: str = "", **variables: str) -> Settings:
+    (directory / "parley.toml").write_text(toml)
+    (directory / ".env").write_text(dotenv)
+    return load(environment=variables, directory=directory)
+
+
+def test_every_public_name_is_read_from_the_environment(tmp_path: Path) -> None:
+    found = _load(
+        tmp_path,
+        PARLEY_MODEL="openai/small",
+        PARLEY_MODEL_BASE_URL="http://127.0.0.1:9/v1",
+        PARLEY_MODEL_API_KEY="sk-1",
+        PARLEY_REDIS_URL="redis://127.0.0.1:6379/3",
+        PARLEY_DATA_DIR=str(tmp_path / "data"),
+        PARLEY_WEB__PORT="0",
+        PARLEY_TELEGRAM__TOKEN="1:AA",
+        PARLEY_TELEGRAM__BASE_URL="http://127.0.0.1:8/bot",
+        PARLEY_TELEGRAM__ACCESS="open",
+    )
+    assert found.model == "openai/small"
+    assert found.model_base_url == "http://127.0.0.1:9/v1"
+    assert found.model_api_key == SecretStr("sk-1")
+    assert found.redis_url == "redis://127.0.0.1:6379/3"
+    assert found.data_dir == tmp_path / "data"
+    assert found.web.port == 0
+    assert found.telegram.token == SecretStr("1:AA")
+    assert found.telegram.base_url == "http://127.0.0.1:8/bot"
+    assert found.telegram.access == "open"
+
+
+def test_flags_win_over_environment_over_dotenv_over_file_over_defaults(tmp_path: Path) -> None:
+    toml = 'model = "file"\nmodel_base_url = "http://file"\ncompiler = "llm"\n[web]\nhost = "file"\nport = 1\n'
+    (tmp_path / "parley.toml").write_text(toml)
+    (tmp_path / ".env").write_text(
+        "PARLEY_MODEL=dotenv\nPARLEY_MODEL_BASE_URL=http://dotenv\nPARLEY_WEB__HOST=dotenv\n"
+    )
+    found = load(
+        environment={"PARLEY_MODEL": "environment", "PARLEY_WEB__HOST": "environment"},
+        flags={"web.host": "flag", "web.port": None},
+        directory=tmp_path,
+    )
+    assert found.web.host == "flag"
+    assert found.model == "environment"
+    assert found.model_base_url == "http://dotenv"
+    assert found.compiler == "llm"
+    assert found.web.port == 1
+    assert found.logs.level == "info"
+
+
+def test_unknown_key_of_the_file_is_refused_by_name_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r'parley\.toml: .*"web\.prot"; did you mean "web\.port"'):
+        _load(tmp_path, "[web]\nprot = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("PARLEY_MODLE", "PARLEY_MODEL"), ("PARLEY_WEB_PORT", "PARLEY_WEB__PORT")]
+)
+def test_unknown_variable_is_refused_by_name_with_the_nearest(tmp_path: Path, wrong: str, right: str) -> None:
+    with pytest.raises(ConfigError, match=f'environment: .*"{wrong}"; did you mean "{right}"'):
+        _load(tmp_path, **{wrong: "x"})
+
+
+def test_unknown_variable_in_dotenv_is_refused_and_other_programs_variables_are_not(tmp_path: Path) -> None:
+    assert _load(tmp_path, dotenv="OTHER=1\n").model is None
+    with pytest.raises(ConfigError, match=r'\.env: .*"PARLEY_TOKEN"'):
+        _load(tmp_path, dotenv="PARLEY_TOKEN=1\n")
+
+
+@pytest.mark.parametrize("toml", ['model_api_key = "s3"', '[web]\npassword = "s3"', '[telegram]\ntoken = "s3"'])
+def test_secret_in_the_file_is_refused_without_showing_it(tmp_path: Path, toml: str) -> None:
+    with pytest.raises(ConfigError, match="is a secret and does not belong") as caught:
+        _load(tmp_path, toml)
+    assert "s3" not in str(caught.value)
+
+
+def test_password_inside_the_redis_url_is_refused_in_the_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="PARLEY_REDIS_URL") as caught:
+        _load(tmp_path, 'redis_url = "redis://:pw@host/0"')
+    assert "pw@" not in str(caught.value)
+
+
+def test_secret_is_read_from_the_file_that_a_setting_names(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("1:AA\n")
+    found = _load(tmp_path, f'[telegram]\ntoken_file = "{tmp_path / "token"}"')
+    assert found.telegram.token == SecretStr("1:AA")
+
+
+def test_missing_secret_file_and_secret_given_twice_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"model_api_key_file: .*missing.* cannot be read"):
+        _load(tmp_path, PARLEY_MODEL_API_KEY_FILE=str(tmp_path / "missing"))
+    (tmp_path / "key").write_text("k")
+    with pytest.raises(ConfigError, match="both set"):
+        _load(tmp_path, PARLEY_MODEL_API_KEY="k", PARLEY_MODEL_API_KEY_FILE=str(tmp_path / "key"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PARLEY_WEB__PORT", "70000"),
+        ("PARLEY_TELEGRAM__ACCESS", "opne"),
+        ("PARLEY_TELEGRAM__BASE_URL", "https://api.telegram.org"),
+        ("PARLEY_REDIS_URL", "localhost:6379"),
+        ("PARLEY_MODEL_BASE_URL", "localhost"),
+    ],
+)
+def test_wrong_value_is_named_with_its_variable(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f'environment: {name} is "{value}": '):
+        _load(tmp_path, **{name: value})
+
+
+def test_named_config_must_exist_and_broken_toml_names_the_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nowhere\.toml: cannot be read"):
+        load(environment={"PARLEY_CONFIG": str(tmp_path / "nowhere.toml")}, directory=tmp_path)
+    with pytest.raises(ConfigError, match=r"not valid TOML: .*line 2"):
+        _load(tmp_path, "[web]\nport =\n")
+
+
+def test_config_named_by_variable_is_relative_to_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text('model = "other"')
+    assert load(environment={"PARLEY_CONFIG": "other.toml"}, directory=tmp_path).model == "other"
+
+
+def test_lists_come_as_toml_lists_or_separated_by_commas(tmp_path: Path) -> None:
+    assert _load(tmp_path, "[telegram]\nallow_people = [42, 7]").telegram.allow_people == ("42", "7")
+    assert _load(tmp_path, PARLEY_TELEGRAM__ALLOW_PEOPLE="42, 7").telegram.allow_people == ("42", "7")
+
+
+def test_empty_values_count_as_not_set(tmp_path: Path) -> None:
+    found = _load(tmp_path, 'model = ""', PARLEY_TELEGRAM__TOKEN="", PARLEY_WEB__PORT="")
+    assert (found.model, found.telegram.token, found.web.port) == (None, None, 8420)
+
+
+def test_data_dir_follows_xdg_and_ignores_a_relative_one(tmp_path: Path) -> None:
+    assert _load(tmp_path, XDG_STATE_HOME=str(tmp_path)).data_dir == tmp_path / "parley"
+    assert _load(tmp_path, XDG_STATE_HOME="here").data_dir == Path.home() / ".local/state/parley"
+
+
+def test_settings_cannot_be_changed(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        setattr(_load(tmp_path).web, "port", 1)  # noqa: B010 - mypy knows that it cannot be done
+
+
+def test_changed_settings_are_listed_with_secrets_masked(tmp_path: Path) -> None:
+    listed = settings.changed(
+        _load(tmp_path, PARLEY_MODEL_API_KEY="s3", PARLEY_REDIS_URL="redis://:s3@host/0", PARLEY_WEB__PORT="1")
+    )
+    assert listed["web.port"] == "1"
+    assert listed["model_api_key"] == "********"
+    assert listed["redis_url"] == "redis://********@host/0"
+    assert "s3" not in str(listed)
+
+
+def test_providers_keys_come_from_environment_and_dotenv(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("GROQ_API_KEY=g\nOPENAI_API_KEY=dotenv\nPATH_OF_MINE=x\n")
+    found = environment_keys({"OPENAI_API_KEY": "o", "PARLEY_MODEL_API_KEY": "p", "HOME": "/"}, tmp_path)
+    assert found == {"GROQ_API_KEY": "g", "OPENAI_API_KEY": "o"}
