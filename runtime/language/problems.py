@@ -11,7 +11,7 @@ _MOST = 50
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line and where it stands in its own file. `shift` columns of `text` were put before it by an indented import."""
+    """A line and where it stands in its file. `shift` columns of `text` are the indentation of an import."""
 
     text: str
     file: str

@@ -202,7 +202,7 @@ class _Reader:
 def _expand(given: str) -> list[Path]:
     if _exists(Path(given)) or not glob.has_magic(given):
         return [Path(given)] if _exists(Path(given)) else []
-    return [Path(match) for match in sorted(glob.glob(given, recursive=True)) if Path(match).is_file()]
+    return [Path(match) for match in sorted(glob.glob(given, recursive=True)) if Path(match).is_file()]  # noqa: PTH207 - a glob may be absolute
 
 
 def _exists(path: Path) -> bool:

@@ -1,0 +1,148 @@
+"""From lines to headings, fences and text: the outline of a program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from runtime.language.problems import Problems, SourceLine
+
+_HEADING = re.compile(r"^ {0,3}(#{1,3})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_GLUED = re.compile(r"^ {0,3}(#{1,3})([A-Z][A-Za-z0-9_]*(?:[:(].*)?)\s*$")
+_FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})([^`]*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """`#`, `##` or `###`; `column` is where its text begins."""
+
+    level: int
+    text: str
+    line: SourceLine
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced block: `opening` is its first line, `lines` what is inside."""
+
+    info: str
+    indent: int
+    opening: SourceLine
+    lines: tuple[SourceLine, ...]
+    closing: SourceLine | None
+
+    @property
+    def language(self) -> str:
+        """The first word of the info string, in lower case."""
+        words = self.info.split()
+        return words[0].lower() if words else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any other line, without comments."""
+
+    line: SourceLine
+
+
+Block = Heading | Fence | Text
+Section = tuple[Heading, list[Block]]
+
+
+def scan(lines: Sequence[SourceLine], problems: Problems) -> list[Block]:
+    """The blocks of a program in order; a fence or comment that is never closed is noted."""
+    scanner = _Scanner(problems)
+    for line in lines:
+        scanner.take(line)
+    scanner.finish()
+    return scanner.blocks
+
+
+def split(blocks: Sequence[Block], level: int) -> tuple[list[Block], list[Section]]:
+    """What stands before the first heading of this level, and each such heading with what is below it."""
+    before: list[Block] = []
+    sections: list[Section] = []
+    for block in blocks:
+        if isinstance(block, Heading) and block.level == level:
+            sections.append((block, []))
+        elif sections:
+            sections[-1][1].append(block)
+        else:
+            before.append(block)
+    return before, sections
+
+
+class _Scanner:
+    def __init__(self, problems: Problems) -> None:
+        self.blocks: list[Block] = []
+        self._problems = problems
+        self._take: Callable[[SourceLine], None] = self._outside
+        self._opening: SourceLine | None = None
+        self._fence: re.Match[str] | None = None
+        self._inner: list[SourceLine] = []
+
+    def take(self, line: SourceLine) -> None:
+        self._take(line)
+
+    def finish(self) -> None:
+        if self._opening is None:
+            return
+        if self._fence is None:
+            self._problems.at(self._opening, "this comment is never closed", hint="End it with `-->`.")
+        else:
+            hint = f"End it with a line of {self._fence[2]}"
+            self._problems.at(self._opening, "this fence is never closed", hint=hint)
+
+    def _outside(self, line: SourceLine) -> None:
+        if fence := _FENCE.match(line.text):
+            self._opening, self._fence, self._inner = line, fence, []
+            self._take = self._in_fence
+        elif heading := _HEADING.match(line.text):
+            text, opened = _without_comments(heading[2] or "")
+            column = heading.start(2) + 1 if heading[2] else heading.end(1) + 1
+            self.blocks.append(Heading(len(heading[1]), text.strip(), line, column))
+            self._begin_comment(line, opened)
+        elif glued := _GLUED.match(line.text):
+            hint = f"Write `{glued[1]} {glued[2]}`."
+            self._problems.at(line, "a heading needs a blank after its #", column=glued.end(1) + 1, hint=hint)
+        else:
+            text, opened = _without_comments(line.text)
+            self.blocks.append(Text(line if text == line.text else replace(line, text=text.rstrip())))
+            self._begin_comment(line, opened)
+
+    def _begin_comment(self, line: SourceLine, opened: bool) -> None:
+        if opened:
+            self._opening, self._fence, self._take = line, None, self._in_comment
+
+    def _in_comment(self, line: SourceLine) -> None:
+        end = line.text.find("-->")
+        if end < 0:
+            return
+        self._opening, self._take = None, self._outside
+        rest = line.text[end + 3 :]
+        if rest.strip():
+            self._outside(replace(line, text=" " * (end + 3) + rest))
+
+    def _in_fence(self, line: SourceLine) -> None:
+        assert self._fence is not None
+        assert self._opening is not None
+        mark = self._fence[2]
+        stripped = line.text.strip()
+        if len(stripped) < len(mark) or set(stripped) != {mark[0]}:
+            self._inner.append(line)
+            return
+        fence = Fence(self._fence[3].strip(), len(self._fence[1]), self._opening, tuple(self._inner), line)
+        self.blocks.append(fence)
+        self._opening, self._take = None, self._outside
+
+
+def _without_comments(text: str) -> tuple[str, bool]:
+    """The text with its comments blanked, and whether one is still open at the end."""
+    while (start := text.find("<!--")) >= 0:
+        end = text.find("-->", start + 4)
+        if end < 0:
+            return text[:start].rstrip(), True
+        text = text[:start] + " " * (end + 3 - start) + text[end + 3 :]
+    return text, False

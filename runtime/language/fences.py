@@ -1,0 +1,130 @@
+"""The author's Python: fences, and the functions in them that are playbooks."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from runtime.language.blocks import Fence
+from runtime.language.nodes import ListItem, ParsedPlaybook
+from runtime.language.problems import Problems, SourceLine
+from runtime.language.program import Param, PythonFence
+from runtime.language.signature import parse_python
+
+_LANGUAGES = frozenset({"python", "py", "python3"})
+
+
+def is_python(fence: Fence) -> bool:
+    """Whether the fence holds code of the program."""
+    return fence.language in _LANGUAGES
+
+
+def read_fence(fence: Fence, problems: Problems) -> tuple[PythonFence, list[ParsedPlaybook]]:
+    """The code without its indentation, and the functions marked `@playbook`, whose triggers are plain text still."""
+    reader = _FenceReader(fence, problems)
+    first = fence.lines[0] if fence.lines else fence.opening
+    return PythonFence(reader.source, first.span(fence.indent + 1)), reader.playbooks()
+
+
+class _FenceReader:
+    def __init__(self, fence: Fence, problems: Problems) -> None:
+        self._fence = fence
+        self._problems = problems
+        self._cuts = [min(fence.indent, line.content_column - 1) for line in fence.lines]
+        self.source = "\n".join(line.text[cut:] for line, cut in zip(fence.lines, self._cuts, strict=True))
+
+    def playbooks(self) -> list[ParsedPlaybook]:
+        try:
+            tree = parse_python(self.source)
+        except SyntaxError as error:
+            row, column = min(error.lineno or 1, max(1, len(self._fence.lines))), error.offset or 1
+            self._problem(row, max(1, column), f"this is not Python: {error.msg}")
+            return []
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        return [
+            self._playbook(node, decorator)
+            for node in functions
+            for decorator in node.decorator_list
+            if _is_playbook(decorator)
+        ]
+
+    def _playbook(self, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr) -> ParsedPlaybook:
+        triggers: list[ListItem] = []
+        metadata: dict[str, Any] = {}
+        if isinstance(decorator, ast.Call):
+            for argument in decorator.args:
+                triggers += self._triggers(argument)
+            for keyword in decorator.keywords:
+                if keyword.arg == "triggers":
+                    triggers += self._triggers(keyword.value)
+                elif keyword.arg is None:
+                    self._problem_at(keyword.value, "@playbook takes names and literals, not **")
+                else:
+                    metadata[keyword.arg] = self._literal(keyword.value)
+        doc = (ast.get_docstring(node) or "").strip().split("\n", 1)[0].strip()
+        return ParsedPlaybook(
+            node.name,
+            "python",
+            self._line(node.lineno).span(self._column(node.lineno, node.col_offset)),
+            _params(node.args),
+            ast.unparse(node.returns) if node.returns else None,
+            str(metadata.pop("description", "") or doc),
+            metadata,
+            tuple(triggers),
+        )
+
+    def _triggers(self, node: ast.expr) -> list[ListItem]:
+        elements = node.elts if isinstance(node, ast.List | ast.Tuple | ast.Set) else [node]
+        items = []
+        for element in elements:
+            if isinstance(element, ast.Constant) and isinstance(element.value, str) and element.value.strip():
+                span = self._line(element.lineno).span(self._column(element.lineno, element.col_offset))
+                items.append(ListItem(" ".join(element.value.split()), span))
+            else:
+                self._problem_at(element, 'a trigger is a text, for example triggers=["When the user asks for help"]')
+        return items
+
+    def _literal(self, node: ast.expr) -> Any:
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            self._problem_at(node, f"@playbook takes literals, not {ast.unparse(node)}")
+            return None
+
+    def _problem_at(self, node: ast.expr, message: str) -> None:
+        line = self._line(node.lineno)
+        self._problems.at(line, message, column=self._column(node.lineno, node.col_offset))
+
+    def _problem(self, row: int, column: int, message: str) -> None:
+        cut = self._cuts[row - 1] if self._cuts else 0
+        self._problems.at(self._line(row), message, column=column + cut)
+
+    def _line(self, row: int) -> SourceLine:
+        return self._fence.lines[row - 1] if self._fence.lines else self._fence.opening
+
+    def _column(self, row: int, offset: int) -> int:
+        line, cut = self._line(row), self._cuts[row - 1] if self._cuts else 0
+        return len(line.text[cut:].encode()[:offset].decode(errors="ignore")) + cut + 1
+
+
+def _is_playbook(decorator: ast.expr) -> bool:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(target, ast.Name) and target.id == "playbook"
+
+
+def _params(arguments: ast.arguments) -> tuple[Param, ...]:
+    """The named parameters; what *args and **kwargs would take cannot be announced and is left out."""
+    named = [*arguments.posonlyargs, *arguments.args]
+    missing: list[ast.expr | None] = [None] * (len(named) - len(arguments.defaults))
+    pairs = [
+        *zip(named, [*missing, *arguments.defaults], strict=True),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return tuple(
+        Param(
+            argument.arg,
+            type=ast.unparse(argument.annotation) if argument.annotation else None,
+            default=ast.unparse(default) if default is not None else None,
+        )
+        for argument, default in pairs
+    )

@@ -1,0 +1,100 @@
+"""Nested Markdown lists: steps, triggers and notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from runtime.language.blocks import Block, Fence, Text
+from runtime.language.nodes import ListItem
+from runtime.language.problems import Problems, SourceLine
+
+MAX_DEPTH = 20
+_ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+(.*))?$")
+_RULE = re.compile(r"^\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
+
+
+def is_rule(text: str) -> bool:
+    """Whether a line is a thematic break: `---`, `***` or `___`."""
+    return _RULE.match(text) is not None
+
+
+def is_item(text: str) -> bool:
+    """Whether a line begins an item of a list."""
+    return _ITEM.match(text) is not None and not is_rule(text)
+
+
+@dataclass(slots=True)
+class _Item:
+    indent: int
+    line: SourceLine
+    column: int
+    words: list[str]
+    children: list[_Item] = field(default_factory=list)
+
+    def frozen(self) -> ListItem:
+        text = " ".join(word for word in self.words if word)
+        return ListItem(text, self.line.span(self.column), tuple(child.frozen() for child in self.children))
+
+
+def read_list(blocks: Sequence[Block], what: str, problems: Problems) -> tuple[ListItem, ...]:
+    """The items of a list. A line that goes on is joined to its item; text outside the list is noted as a problem.
+
+    An item indented by two or more columns below another is its child. `what` names the items in messages.
+    """
+    reader = _ListReader(what, problems)
+    for block in blocks:
+        if isinstance(block, Text):
+            reader.take(block.line)
+        elif isinstance(block, Fence):
+            reader.take_fence(block)
+    return tuple(item.frozen() for item in reader.root)
+
+
+class _ListReader:
+    def __init__(self, what: str, problems: Problems) -> None:
+        self.root: list[_Item] = []
+        self._what = what
+        self._problems = problems
+        self._open: list[_Item] = []
+        self._after_blank = False
+
+    def take(self, line: SourceLine) -> None:
+        text = line.text.expandtabs(4)
+        if not text.strip():
+            self._after_blank = True
+        elif not is_rule(text):
+            match = _ITEM.match(text)
+            if match:
+                self._begin(line, match)
+            else:
+                self._go_on(line, text)
+            self._after_blank = False
+
+    def take_fence(self, fence: Fence) -> None:
+        for line in (fence.opening, *fence.lines, fence.closing or fence.opening):
+            if self._open:
+                self._open[-1].words.append(line.text.strip())
+
+    def _begin(self, line: SourceLine, match: re.Match[str]) -> None:
+        indent, text = len(match[1]), (match[2] or "").strip()
+        while self._open and indent < self._open[-1].indent + 2:
+            self._open.pop()
+        item = _Item(indent, line, line.text.find(text) + 1 if text else line.content_column, [text])
+        if not text:
+            self._problems.at(line, f"this {self._what} is empty")
+        elif re.match(r"#{1,6}\s", text):
+            self._problems.at(line, "a heading cannot stand in a list", column=item.column)
+        if len(self._open) >= MAX_DEPTH:
+            self._problems.at(line, f"a list may be {MAX_DEPTH} levels deep")
+            return
+        (self._open[-1].children if self._open else self.root).append(item)
+        self._open.append(item)
+
+    def _go_on(self, line: SourceLine, text: str) -> None:
+        if self._open and (text[0] == " " or not self._after_blank):
+            self._open[-1].words.append(text.strip())
+        else:
+            hint = f"Begin it with a dash: - {text.strip()}"
+            self._problems.at(line, f"expected a {self._what}, found text outside the list", hint=hint)

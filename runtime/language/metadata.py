@@ -1,0 +1,145 @@
+"""Metadata and prose below a heading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from runtime.language.blocks import Block, Fence, Text
+from runtime.language.listing import is_rule
+from runtime.language.problems import Problems, SourceLine
+from runtime.language.yaml_text import load_mapping
+
+_COMMON = ("public", "export", "hidden", "description", "model", "meeting")
+_MEETING = ("required_attendees", "optional_attendees")
+PLAYBOOK_KEYS = frozenset({*_COMMON, *_MEETING, "execution_mode", "cli_entry"})
+AGENT_KEYS = frozenset(
+    {
+        *_COMMON,
+        *("name", "startup_mode", "remote", "delivery_channel", "streaming_enabled", "streaming_chunk_size"),
+        *("buffer_messages", "buffer_timeout", "meeting_notifications", "delivery_handler"),
+    }
+)
+_MODES = {"playbook": "playbook", "react": "react", "iterative": "react", "raw": "raw", "single-shot": "raw"}
+_CHOICES: dict[str, dict[str, str]] = {
+    "execution_mode": _MODES,
+    "startup_mode": {"default": "default", "standby": "standby"},
+    "delivery_channel": {"streaming": "streaming", "buffered": "buffered", "custom": "custom"},
+    "meeting_notifications": {"all": "all", "targeted": "targeted", "none": "none"},
+}
+_FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "streaming_enabled", "buffer_messages")
+_TEXTS = ("description", "name")
+_KEY = re.compile(r"^([a-z_]+):(?:\s+(.*?))?\s*$")
+_ANY_KEY = re.compile(r"^[A-Za-z_][\w-]*:(?:\s|$)|^\s*#|^\s*-\s")
+
+
+def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Problems) -> tuple[dict[str, Any], str]:
+    """Metadata and description of what stands below a heading.
+
+    Metadata is a `metadata:` block of YAML that `---` ends, or `key: value` lines with these keys, anywhere in the
+    prose. `description: …` is put before the prose. Rules and blank lines around paragraphs are dropped.
+    """
+    reader = _PreambleReader(blocks, keys, problems)
+    reader.read()
+    check_values(reader.metadata, reader.lines, problems)
+    described = str(reader.metadata.pop("description", "") or "").strip()
+    prose = re.sub(r"\n{3,}", "\n\n", "\n".join(reader.prose)).strip()
+    return reader.metadata, "\n".join(part for part in (described, prose) if part)
+
+
+def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problems: Problems) -> None:
+    """Note values that a known key cannot have; attendees written with commas become a list."""
+    for key, value in metadata.items():
+        line = lines.get(key)
+        if line is None:
+            continue
+        wanted = ""
+        if key in _CHOICES:
+            if str(value) in _CHOICES[key]:
+                metadata[key] = _CHOICES[key][str(value)]
+            else:
+                wanted = "one of " + ", ".join(_CHOICES[key])
+        elif key in _FLAGS and not isinstance(value, bool):
+            wanted = "true or false"
+        elif key in _MEETING:
+            metadata[key] = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+            wanted = "" if isinstance(metadata[key], list) else "a list of agents, for example [Host, Guest]"
+        elif key == "remote" and not isinstance(value, dict):
+            wanted = "a block with type, transport and url"
+        if wanted:
+            problems.at(line, f"`{key}` cannot be {value!r}", hint=f"Expected {wanted}.")
+
+
+class _PreambleReader:
+    def __init__(self, blocks: Sequence[Block], keys: frozenset[str], problems: Problems) -> None:
+        self._blocks = blocks
+        self._keys = keys
+        self._problems = problems
+        self._at = 0
+        self.metadata: dict[str, Any] = {}
+        self.lines: dict[str, SourceLine] = {}
+        self.prose: list[str] = []
+
+    def read(self) -> None:
+        while self._at < len(self._blocks):
+            block = self._blocks[self._at]
+            self._at += 1
+            if isinstance(block, Fence):
+                closing = block.closing or block.opening
+                self.prose += [block.opening.text, *(line.text for line in block.lines), closing.text]
+            elif isinstance(block, Text) and not self._read_metadata(block.line) and not is_rule(block.line.text):
+                self.prose.append(block.line.text.rstrip())
+
+    def _read_metadata(self, line: SourceLine) -> bool:
+        text = line.text.rstrip()
+        if text.lower() == "metadata:":
+            block = self._block_lines()
+            self._put(load_mapping(block, self._problems) if block else {}, block)
+            return True
+        match = _KEY.match(text)
+        if match is None or match[1] not in self._keys:
+            return False
+        key, value = match[1], match[2] or ""
+        if key in _TEXTS and value:
+            self._put({key: value.strip().strip("\"'")}, [line])
+            return True
+        block = [line]
+        if not value:
+            block += self._while(lambda row: row[:1] in (" ", "\t") or row.startswith("- "))
+        self._put(load_mapping(block, self._problems), block)
+        return True
+
+    def _block_lines(self) -> list[SourceLine]:
+        """The lines of a `metadata:` block: up to `---` when only YAML stands before it, else the indented ones."""
+        start = self._at
+        rows = self._while(lambda row: not row.strip() or row[0] in " \t" or bool(_ANY_KEY.match(row)))
+        following = self._blocks[self._at] if self._at < len(self._blocks) else None
+        if isinstance(following, Text) and is_rule(following.line.text):
+            self._at += 1
+        else:
+            self._at = start
+            rows = self._while(lambda row: not row.strip() or row[0] in " \t")
+        rows = [replace(row, text=row.text.expandtabs(4)) for row in rows]
+        while rows and not rows[0].text.strip():
+            rows.pop(0)
+        return rows
+
+    def _while(self, accepts: Any) -> list[SourceLine]:
+        rows: list[SourceLine] = []
+        while self._at < len(self._blocks):
+            block = self._blocks[self._at]
+            if not isinstance(block, Text) or is_rule(block.line.text) or not accepts(block.line.text):
+                break
+            rows.append(block.line)
+            self._at += 1
+        return rows
+
+    def _put(self, values: dict[str, Any], rows: list[SourceLine]) -> None:
+        for key, value in values.items():
+            line = next((row for row in rows if row.text.strip().startswith(f"{key}:")), rows[0])
+            if key in self.metadata:
+                self._problems.at(line, f"`{key}` is given twice", hint=f"It was {self.metadata[key]!r} before.")
+            self.metadata[key] = value
+            self.lines[key] = line

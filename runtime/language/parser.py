@@ -1,0 +1,216 @@
+"""From Markdown to the syntax tree. Loose where people are, strict where a mistake would be silent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from runtime.language.blocks import Block, Fence, Heading, Section, Text, scan, split
+from runtime.language.diagnostics import Span
+from runtime.language.fences import is_python, read_fence
+from runtime.language.listing import is_item, read_list
+from runtime.language.metadata import AGENT_KEYS, PLAYBOOK_KEYS, read_preamble
+from runtime.language.naming import agent_name
+from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.problems import Problems
+from runtime.language.program import AgentKind, PythonFence
+from runtime.language.signature import read_signature
+from runtime.language.source import Source, is_compiled
+
+_SECTIONS = {
+    "triggers": "triggers",
+    "trigger": "triggers",
+    "steps": "steps",
+    "step": "steps",
+    "notes": "notes",
+    "note": "notes",
+}
+_ITEM_OF = {"triggers": "trigger", "steps": "step", "notes": "note"}
+_FIRST = "A program begins with an agent: # Name"
+
+
+def parse(source: Source) -> ParsedProgram:
+    """The tree of a program. Raises ProgramRejected with everything that is wrong with it."""
+    problems = Problems()
+    before, sections = split(scan(source.lines, problems), 1)
+    for block in before:
+        if isinstance(block, Heading):
+            what = "a playbook" if block.level == 2 else "a section"
+            problems.at(block.line, f"{what} before any agent", hint=_FIRST)
+    texts = _agent_texts(source, sections)
+    agents = []
+    for section, text in zip(sections, texts, strict=True):
+        if agent := _AgentReader(section, text, problems).read():
+            agents.append(agent)
+    if not sections and not problems:
+        file = source.files[0] if source.files else "<none>"
+        problems.at_span(Span(file, 1), "the program has no agent", hint=_FIRST)
+    _refuse_duplicates(agents, sections, problems)
+    problems.stop_if_any()
+    return ParsedProgram(source.name, tuple(agents), source.metadata)
+
+
+def _refuse_duplicates(agents: list[ParsedAgent], sections: list[Section], problems: Problems) -> None:
+    seen: dict[str, Span] = {}
+    lines = {heading.line.span(): heading for heading, _ in sections}
+    for agent in agents:
+        if agent.name in seen:
+            heading = lines[Span(agent.span.file, agent.span.line)]
+            message = f"there is an agent {agent.name} already, at {seen[agent.name]}"
+            problems.at(heading.line, message, column=heading.column)
+        seen.setdefault(agent.name, agent.span)
+
+
+class _AgentReader:
+    def __init__(self, section: Section, text: str, problems: Problems) -> None:
+        self._heading, self._body = section
+        self._text = text
+        self._problems = problems
+        self._fences: list[PythonFence] = []
+        self._functions: list[ParsedPlaybook] = []
+
+    def read(self) -> ParsedAgent | None:
+        named = self._name_and_kind()
+        blocks = [block for block in self._body if not self._take_fence(block)]
+        before, sections = split(blocks, 2)
+        for block in before:
+            if isinstance(block, Heading):
+                hint = "Triggers, steps and notes stand below a playbook: ## Name"
+                self._problems.at(block.line, f"### {block.text} before any playbook of this agent", hint=hint)
+        metadata, description = read_preamble(before, AGENT_KEYS, self._problems)
+        playbooks = [*self._functions, *filter(None, (self._playbook(section) for section in sections))]
+        self._refuse_duplicates(playbooks)
+        if named is None:
+            return None
+        name, kind = named
+        remote = metadata.get("remote")
+        if kind is AgentKind.AI and isinstance(remote, dict) and remote.get("type") == "mcp":
+            kind = AgentKind.MCP
+        line = self._heading.line
+        return ParsedAgent(
+            name,
+            kind,
+            line.span(self._heading.column),
+            self._text,
+            is_compiled(line.file),
+            description,
+            metadata,
+            tuple(playbooks),
+            tuple(self._fences),
+        )
+
+    def _name_and_kind(self) -> tuple[str, AgentKind] | None:
+        heading = self._heading
+        title, colon, kind = heading.text.rpartition(":")
+        if not colon:
+            title, kind = heading.text, AgentKind.AI.value
+        column = heading.column
+        name = agent_name(title.strip())
+        if name is None:
+            hint = "For example: # Support Agent, or # Alice:Human"
+            self._problems.at(heading.line, "an agent needs a name that begins with a letter", column=column, hint=hint)
+            return None
+        kinds = [known.value for known in AgentKind]
+        if kind.strip() not in kinds:
+            hint = f"Expected one of {', '.join(kinds)}."
+            message = f"there is no agent type {kind.strip()!r}"
+            place = column + len(title) + 1 + (len(kind) - len(kind.lstrip()))
+            self._problems.at(heading.line, message, column=place, hint=hint)
+            return None
+        return name, AgentKind(kind.strip())
+
+    def _take_fence(self, block: Block) -> bool:
+        if not isinstance(block, Fence):
+            return False
+        if is_python(block):
+            fence, functions = read_fence(block, self._problems)
+            self._fences.append(fence)
+            self._functions += functions
+            return True
+        if block.language == "public.json":
+            self._check_json(block)
+            return True
+        return False
+
+    def _check_json(self, fence: Fence) -> None:
+        try:
+            json.loads("\n".join(line.text for line in fence.lines))
+        except json.JSONDecodeError as error:
+            line = fence.lines[min(error.lineno, len(fence.lines)) - 1] if fence.lines else fence.opening
+            self._problems.at(line, f"this is not JSON: {error.msg}", column=error.colno)
+        except RecursionError:
+            self._problems.at(fence.opening, "this JSON is too deeply nested")
+
+    def _playbook(self, section: Section) -> ParsedPlaybook | None:
+        heading, body = section
+        signature = read_signature(heading, self._problems)
+        before, parts = split(body, 3)
+        lists: dict[str, tuple[ListItem, ...]] = {}
+        for part, blocks in parts:
+            kind = _SECTIONS.get(part.text.rstrip(": ").lower())
+            if kind is None:
+                hint = "Expected ### Triggers, ### Steps or ### Notes."
+                self._problems.at(part.line, f"there is no section {part.text!r}", column=part.column, hint=hint)
+            elif kind in lists:
+                self._problems.at(part.line, f"### {part.text} is given twice", hint="Put both lists into one.")
+            else:
+                lists[kind] = self._list(kind, blocks)
+        if "steps" not in lists and _is_bare_list(before):
+            lists["steps"], before = read_list(before, "step", self._problems), []
+        metadata, description = read_preamble(before, PLAYBOOK_KEYS, self._problems)
+        if signature is None:
+            return None
+        if signature.public:
+            metadata.setdefault("public", True)
+        return ParsedPlaybook(
+            signature.name,
+            "llm",
+            heading.line.span(heading.column),
+            signature.params,
+            signature.returns,
+            description,
+            metadata,
+            lists.get("triggers", ()),
+            lists.get("steps", ()),
+            lists.get("notes", ()),
+        )
+
+    def _list(self, kind: str, blocks: list[Block]) -> tuple[ListItem, ...]:
+        items = read_list(blocks, _ITEM_OF[kind], self._problems)
+        if kind == "steps":
+            return items
+        return tuple(
+            ListItem(" ".join(inner.text for inner in item.walk()), item.span) if item.children else item
+            for item in items
+        )
+
+    def _line_text(self, span: Span) -> str:
+        lines = [block.line for block in self._body if not isinstance(block, Fence)]
+        lines += [line for block in self._body if isinstance(block, Fence) for line in block.lines]
+        return next((line.text for line in lines if (line.file, line.number) == (span.file, span.line)), "")
+
+    def _refuse_duplicates(self, playbooks: Sequence[ParsedPlaybook]) -> None:
+        seen: dict[str, Span] = {}
+        for playbook in playbooks:
+            if playbook.name in seen:
+                message = f"there is a playbook {playbook.name} already, at {seen[playbook.name]}"
+                self._problems.at_span(playbook.span, message, text=self._line_text(playbook.span))
+            seen.setdefault(playbook.name, playbook.span)
+
+
+def _agent_texts(source: Source, sections: list[Section]) -> list[str]:
+    """The text of each agent, from its heading to the next one's."""
+    index = {id(line): number for number, line in enumerate(source.lines)}
+    starts = [index[id(heading.line)] for heading, _ in sections]
+    return [
+        "\n".join(line.text for line in source.lines[start:end]).rstrip() + "\n"
+        for start, end in zip(starts, [*starts[1:], len(source.lines)], strict=True)
+    ]
+
+
+def _is_bare_list(blocks: Sequence[Block]) -> bool:
+    """Whether there is a list and nothing else: then people mean steps."""
+    texts = [block.line.text for block in blocks if isinstance(block, Text) and block.line.text.strip()]
+    if not texts or any(isinstance(block, Fence) for block in blocks):
+        return False
+    return is_item(texts[0]) and all(is_item(text) or text[0] in " \t" for text in texts)

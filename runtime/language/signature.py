@@ -1,0 +1,114 @@
+"""The heading of a playbook: `Title($a:int = 1, b: str) -> float`."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+
+from runtime.language.blocks import Heading
+from runtime.language.naming import playbook_name
+from runtime.language.problems import Problems
+from runtime.language.program import Param
+
+_PUBLIC = re.compile(r"(public|exported|export)\s*:\s*")
+_EXAMPLE = "For example: ## GetRate($country:str, year:int = 2026) -> float"
+_BEFORE = "def f"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a heading says. `public` when it was written `## public: Name(…)`."""
+
+    name: str
+    params: tuple[Param, ...]
+    returns: str | None
+    public: bool
+
+
+def read_signature(heading: Heading, problems: Problems) -> Signature | None:
+    """The signature, or None with the problem noted at its column."""
+    public = _PUBLIC.match(heading.text)
+    text = heading.text[public.end() :] if public else heading.text
+    column = heading.column + (public.end() if public else 0)
+    found = re.search(r"\(|->", text)
+    title, rest = (text, "") if found is None else (text[: found.start()], text[found.start() :])
+    name = playbook_name(title.strip())
+    if name is None:
+        problems.at(heading.line, "a playbook needs a name of letters and digits", column=column, hint=_EXAMPLE)
+        return None
+    if rest.startswith("->"):
+        rest, shift = "()" + rest, -2
+    else:
+        rest, shift = rest or "()", 0
+    read = _read_rest(rest, heading, column + len(title) + shift, problems)
+    return None if read is None else Signature(name, *read, public is not None)
+
+
+def _read_rest(
+    rest: str, heading: Heading, column: int, problems: Problems
+) -> tuple[tuple[Param, ...], str | None] | None:
+    """Parameters and return type of `(…) -> …`, which begins at this column. `$` is one byte, as is `_`."""
+    code = f"{_BEFORE}{rest.replace('$', '_')}: pass"
+
+    def place(at: int) -> int:
+        return column + min(max(at - len(_BEFORE), 0), len(rest) - 1)
+
+    try:
+        function = parse_python(code).body[0]
+    except SyntaxError as error:
+        message = f"this is not a signature: {error.msg}"
+        problems.at(heading.line, message, column=place((error.offset or 1) - 1), hint=_EXAMPLE)
+        return None
+    assert isinstance(function, ast.FunctionDef)
+    arguments = function.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
+        problems.at(heading.line, "a playbook has plain parameters only, no *, ** or /", column=column, hint=_EXAMPLE)
+        return None
+    original = (_BEFORE + rest).encode()
+
+    def text(node: ast.expr) -> str:
+        return original[node.col_offset : node.end_col_offset].decode()
+
+    def chars(node: ast.expr | ast.arg) -> int:
+        return len(original[: node.col_offset].decode())
+
+    defaults: list[ast.expr | None] = [None] * (len(arguments.args) - len(arguments.defaults))
+    params: list[Param] = []
+    for argument, default in zip(arguments.args, [*defaults, *arguments.defaults], strict=True):
+        state = original[argument.col_offset : argument.col_offset + 1] == b"$"
+        name = argument.arg[1:] if state else argument.arg
+        if not name or name in {param.name for param in params}:
+            wrong = f"parameter {name!r} is given twice" if name else "a parameter needs a name"
+            problems.at(heading.line, wrong, column=place(chars(argument)))
+        if default is not None and not _is_literal(default):
+            message = f"the default of {name!r} must be a literal, not {text(default)}"
+            problems.at(heading.line, message, column=place(chars(default)))
+        params.append(
+            Param(
+                name,
+                state,
+                text(argument.annotation) if argument.annotation else None,
+                text(default) if default is not None else None,
+            )
+        )
+    return tuple(params), text(function.returns) if function.returns else None
+
+
+def parse_python(code: str) -> ast.Module:
+    """The tree of Python code; whatever is wrong with it is a SyntaxError, and it warns of nothing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(code)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(str(error) or "too deeply nested") from error
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return True
