@@ -77,6 +77,7 @@ class Interpreter:
         self._functions = functions
         self._types = state_types
         self._flow = Flow(playbook) if playbook.steps else None
+        self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
         self._state_params = {param.name for param in playbook.params if param.state}
 
     async def run(self) -> Any:
@@ -256,6 +257,7 @@ class Interpreter:
         position = Position(
             playbook=self._playbook.name,
             flow=self._flow,
+            steps=self._steps,
             step=None,
             functions=self._functions,
             names=set(self._names(frame.agent.variables)) | self._state_names() | self._definitions(),

@@ -57,11 +57,13 @@ class CallShape:
 class Position:
     """Where a frame is while its reply is verified: its playbook, step and what can be named there.
 
-    `flow` is None for a playbook without steps. `types` are declared types of state variables by name.
+    `flow` is None for a playbook without steps, `steps` are its lines with their codes. `types` are declared types of
+    state variables by name.
     """
 
     playbook: str
     flow: Flow | None
+    steps: Mapping[str, str]
     step: str | None
     functions: Mapping[str, CallShape]
     names: set[str]
@@ -75,10 +77,6 @@ class Position:
         if self.flow is None:
             return ()
         return tuple(f"{self.playbook}:{s.line}:{s.op}" for s in self.flow.legal_after(self.step))
-
-    def location(self, line: str) -> None:
-        """The frame has gone to `line`."""
-        self.step = line
 
 
 def verify(source: str, position: Position) -> Rejected | None:
@@ -248,10 +246,9 @@ def _here(position: Position) -> str:
 def step_line(location: str, position: Position) -> str | None:
     """The line of `Playbook:line:code` when the playbook has exactly this step, else None."""
     parts = location.split(":")
-    if len(parts) != 3 or parts[0].rpartition(".")[2] != position.playbook or position.flow is None:
+    if len(parts) != 3 or parts[0].rpartition(".")[2] != position.playbook:
         return None
-    step = position.flow.playbook.step(parts[1])
-    return step.line if step is not None and step.op == parts[2] else None
+    return parts[1] if position.steps.get(parts[1]) == parts[2] else None
 
 
 def _check_end(tree: ast.AST, position: Position) -> Rejected | None:
@@ -279,13 +276,3 @@ def ends_turn(source: str) -> bool:
     """Whether the statement is itself a `Yld` or `Return`."""
     body = ast.parse(source).body
     return bool(body) and isinstance(body[-1], ast.Expr) and _is_control(body[-1].value)
-
-
-def last_step(source: str) -> str | None:
-    """The line of the last Step that the statement names, None when it names none."""
-    lines = [
-        node.args[0].value
-        for name, node in _calls(ast.parse(source))
-        if name == "Step" and node.args and isinstance(node.args[0], ast.Constant)
-    ]
-    return str(lines[-1]).split(":")[1] if lines else None

@@ -44,27 +44,30 @@ class Conversation:
         """Events that no session has taken."""
         return self._entries.statistics().current_buffer_used
 
-    async def run(self, wake: SessionRecord | None) -> None:
-        """Live as long as there is something to do. `wake` is a session that a restart goes on with."""
+    async def run(self, wake: SessionRecord | None) -> bool:
+        """Live as long as there is something to do; False when the shard is another node's now.
+
+        `wake` is a session that a restart goes on with.
+        """
         record, first = wake, None
         while True:
             record = record or await self._around.store.current(self._shard, self._key)
             if record is None:
                 first = first or await self._first()
                 if first is None:
-                    return
+                    return True
                 record = self._new(first)
             session = Session(record, self._lease, self._around)
             outcome = await self._live(session, first)
             if outcome is None:
-                return
+                return False
             first = session.unfinished_entry
             if outcome is Outcome.FAILED:
                 await self._pause()
                 continue
             record = None
             if first is None and not self.waiting:
-                return
+                return True
 
     async def _first(self) -> InboxEntry | None:
         """The event that begins a session; one that needs a session and finds none is put aside."""
@@ -87,7 +90,7 @@ class Conversation:
             outcome = await session.run(self._entries, first, self._broken)
         except* LeaseLost:
             outcome = None
-        except* Exception as group:
+        except* Exception as group:  # noqa: BLE001 - a bug in one session must not end the others
             self._failed(session, group, calm=self.waiting == before)
         if outcome not in (None, Outcome.FAILED):
             self._attempts, self._broken = 0, None

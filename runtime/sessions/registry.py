@@ -55,8 +55,8 @@ class Registry:
 
     async def _live(self, key: str, conversation: Conversation, wake: SessionRecord | None) -> None:
         while True:
-            await conversation.run(wake)
-            if not conversation.waiting:
+            ours = await conversation.run(wake)
+            if not ours or not conversation.waiting:
                 del self._conversations[key]
                 return
             wake = None
