@@ -1,14 +1,14 @@
 """Models of every provider, through litellm.
 
 litellm takes seconds and some hundred megabytes to import: it is imported in a thread, at `warm_up` or at the first
-request. Its own retries are off; ours happen only before the first piece, because a piece that was read has had effects.
+request. Its own retries are off. Ours happen only before the first piece: one that was read has had effects.
 """
 
 from __future__ import annotations
 
 import os
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import ModuleType
@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import anyio
 import anyio.to_thread
+import httpx
 
 from runtime.core.clock import Clock
 from runtime.core.errors import (
@@ -31,6 +32,7 @@ from runtime.llm.client import ChatMessage, CompletionRequest, Usage
 _MAX_CACHE_MARKS = 4
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
+_LONGEST_ASKED_PAUSE_S = 60.0
 _LEAVE_LIMIT_S = 1.0
 _NO_KEY = "none"
 
@@ -113,7 +115,7 @@ class LiteLLMClient:
             "messages": _messages(request.messages, marks=_is_anthropic(options.name)),
             "stream": True,
             "stream_options": {"include_usage": True},
-            "timeout": options.timeouts.whole_s,
+            "timeout": httpx.Timeout(options.timeouts.whole_s, connect=options.timeouts.connect_s),
             "max_retries": 0,
             "num_retries": 0,
             "stop": list(request.stop) or None,
@@ -134,6 +136,7 @@ class LiteLLMCompletion:
         self._options = options
         self._clock = clock
         self._response: Any = None
+        self._iteration: AsyncGenerator[str, None] | None = None
         self._usage = Usage()
         self._whole_until = 0.0
 
@@ -142,7 +145,11 @@ class LiteLLMCompletion:
         """Tokens as the provider counts them; complete when the iteration has ended."""
         return self._usage
 
-    async def __aiter__(self) -> AsyncIterator[str]:
+    def __aiter__(self) -> AsyncIterator[str]:
+        self._iteration = self._pieces()
+        return self._iteration
+
+    async def _pieces(self) -> AsyncGenerator[str, None]:
         piece = await self._first_piece()
         while piece is not None:
             if piece:
@@ -151,6 +158,11 @@ class LiteLLMCompletion:
 
     async def aclose(self) -> None:
         """Stop the request if it still runs."""
+        if self._iteration is not None:
+            await self._iteration.aclose()
+        await self._hang_up()
+
+    async def _hang_up(self) -> None:
         response, self._response = self._response, None
         if response is not None:
             with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
@@ -164,10 +176,10 @@ class LiteLLMCompletion:
             try:
                 return await self._ask()
             except (LLMRateLimited, LLMUnavailable) as error:
-                await self.aclose()
-                if tried >= self._options.max_retries:
-                    raise
+                await self._hang_up()
                 pause_s = _pause_s(tried, error)
+                if tried >= self._options.max_retries or pause_s > _LONGEST_ASKED_PAUSE_S:
+                    raise
             tried += 1
             await self._clock.sleep_until(self._clock.monotonic() + pause_s)
 
@@ -269,7 +281,7 @@ def _pause_s(tried: int, error: LLMError) -> float:
     if asked_s is not None:
         return asked_s
     longest_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0**tried)
-    return longest_s * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
+    return longest_s * random.uniform(0.5, 1.0)
 
 
 def _is_anthropic(model: str) -> bool:

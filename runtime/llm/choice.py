@@ -1,0 +1,122 @@
+"""Which model is used, when nobody or somebody says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+OLLAMA_URL = "http://127.0.0.1:11434"
+_OLLAMA_LIMIT_S = 0.3
+
+_PROVIDERS: tuple[tuple[str, str], ...] = (
+    ("OPENAI_API_KEY", "openai/gpt-5.6"),
+    ("ANTHROPIC_API_KEY", "anthropic/claude-sonnet-5-5"),
+    ("GEMINI_API_KEY", "gemini/gemini-flash-latest"),
+    ("GOOGLE_API_KEY", "gemini/gemini-flash-latest"),
+    ("OPENROUTER_API_KEY", "openrouter/openrouter/auto"),
+    ("MISTRAL_API_KEY", "mistral/mistral-large-latest"),
+    ("GROQ_API_KEY", "groq/openai/gpt-oss-120b"),
+    ("DEEPSEEK_API_KEY", "deepseek/deepseek-chat"),
+)
+"""The environment's key and the model used with it, first found first taken. Names as in litellm 1.106's model list."""
+
+_PREFIXES = frozenset(model.partition("/")[0] for _, model in _PROVIDERS) | {
+    "ollama",
+    "ollama_chat",
+    "azure",
+    "bedrock",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model by litellm's name; `reason` says to people why it is this one. `gguf` is the file that a local server
+    has to serve first: `base_url` is its address then and is not known yet."""
+
+    name: str
+    reason: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    gguf: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoModel:
+    """There is none; `reason` is one sentence that says what to set."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What the settings say: litellm's name, the address of an OpenAI-compatible server, its key, a GGUF file."""
+
+    name: str | None = None
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    gguf: Path | None = None
+
+
+def choose_model(
+    settings: ModelSettings, environment: Mapping[str, str], ollama_models: Sequence[str] | None
+) -> ModelChoice | NoModel:
+    """The named model, else a provider whose key is in the environment, else Ollama's first model, else the GGUF file.
+
+    `ollama_models` are those of `find_ollama`, None when it does not run. A base URL without a name asks for a name.
+    """
+    if settings.name:
+        return _named(settings, environment)
+    if settings.base_url:
+        return NoModel(
+            "A model's base URL is set but no model: set PARLEY_MODEL to the name that the server knows it by."
+        )
+    for variable, model in _PROVIDERS:
+        if environment.get(variable):
+            return ModelChoice(model, f"{variable} is set", api_key=settings.api_key or environment[variable])
+    if ollama_models:
+        return ModelChoice(f"ollama_chat/{ollama_models[0]}", "Ollama runs on this machine", base_url=OLLAMA_URL)
+    if settings.gguf is not None:
+        return ModelChoice("openai/local", f"the GGUF file {settings.gguf.name}", gguf=settings.gguf)
+    return NoModel(_nothing_found(ollama_models))
+
+
+async def find_ollama(base_url: str = OLLAMA_URL) -> list[str] | None:
+    """The names of the models that an Ollama has, newest first; None when none answers within 0.3 s.
+
+    https://github.com/ollama/ollama/blob/main/docs/api.md, List Local Models.
+    """
+    try:
+        async with httpx.AsyncClient(timeout=_OLLAMA_LIMIT_S, trust_env=False) as client:
+            response = await client.get(f"{base_url}/api/tags")
+            response.raise_for_status()
+            models = response.json()["models"]
+            return [str(model["name"]) for model in models]
+    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _named(settings: ModelSettings, environment: Mapping[str, str]) -> ModelChoice:
+    name = settings.name or ""
+    prefix, slash, _ = name.partition("/")
+    if settings.base_url and not (slash and prefix in _PREFIXES):
+        name = f"openai/{name}"
+    key = settings.api_key
+    if key is None and settings.base_url is None:  # a key from the environment never goes to a server of one's own
+        found = (environment.get(variable) for variable, model in _PROVIDERS if _same_provider(model, name))
+        key = next(filter(None, found), None)
+    return ModelChoice(name, "the settings name it", base_url=settings.base_url, api_key=key)
+
+
+def _same_provider(model: str, name: str) -> bool:
+    return model.partition("/")[0] == name.partition("/")[0]
+
+
+def _nothing_found(ollama_models: Sequence[str] | None) -> str:
+    ollama = "Ollama runs but has no model (ollama pull …)" if ollama_models == [] else "start Ollama"
+    return (
+        "No language model is set up: set PARLEY_MODEL with its provider's key (for example OPENAI_API_KEY or "
+        f"ANTHROPIC_API_KEY), or {ollama}, or name a GGUF file."
+    )

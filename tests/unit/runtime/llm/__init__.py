@@ -1,0 +1,1 @@
+"""Tests of choosing and asking a model."""

@@ -1,0 +1,46 @@
+"""Without a provider: a clear sentence, or a file served from here."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime.core.errors import ConfigError, LLMUnavailable
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+from runtime.llm.local import LocalGGUF, NoModelClient
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_no_model_answers_with_its_reason() -> None:
+    client: LLMClient = NoModelClient("Set PARLEY_MODEL.")
+    async with client.stream(CompletionRequest((ChatMessage("user", "hi"),))) as completion:
+        with pytest.raises(LLMUnavailable, match="Set PARLEY_MODEL"):
+            async for _ in completion:
+                pytest.fail("there is no model")
+        assert completion.usage.output_tokens == 0
+
+
+async def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="none.gguf does not exist"):
+        async with LocalGGUF(tmp_path / "none.gguf"):
+            pass
+
+
+async def test_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    with pytest.raises(ConfigError, match=r"parley-gateway\[local\]"):
+        async with LocalGGUF(tmp_path / "m.gguf"):
+            pass
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="the extra 'local' is not installed")
+async def test_broken_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"not a model")
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        async with LocalGGUF(tmp_path / "m.gguf"):
+            pass
