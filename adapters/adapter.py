@@ -83,3 +83,12 @@ class CanShowTyping(Protocol):
     """The platform can show that somebody is about to answer (`capabilities.typing_lasts_s` is not None)."""
 
     async def typing(self, to: Address, speaker: Speaker, /) -> None: ...
+
+
+@runtime_checkable
+class HoldsConnections(Protocol):
+    """The adapter keeps connections open between calls, so that sending needs no `connect`."""
+
+    async def aclose(self) -> None:
+        """Close them, once nothing more is to be sent."""
+        ...

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from adapters.adapter import Adapter, CanEdit, CanShowTyping
+from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections
 from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
 from adapters.telegram.limits import CAPABILITIES
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -91,6 +91,7 @@ async def test_it_is_an_adapter_that_edits_and_shows_typing(adapter: TelegramAda
     port: Adapter = adapter
     assert isinstance(port, CanEdit)
     assert isinstance(port, CanShowTyping)
+    assert isinstance(port, HoldsConnections)
     assert port.name == "telegram"
 
 
@@ -220,7 +221,7 @@ async def test_poll_that_is_never_answered_is_given_up(options: TelegramOptions,
     clock = HastyClock()
     platform.fail("getUpdates", "hang")
     platform.say("hi")
-    hasty = replace(options, call_timeout_s=0.3, poll_timeout_s=0.2)
+    hasty = replace(options, call_timeout_s=1.0, poll_timeout_s=0.2)
     async with aclosing(_adapter(hasty, clock=clock)) as adapter, adapter.connect() as inbound:
         assert (await anext(inbound)).text == "hi"
     assert clock.pauses_s == [1]
@@ -406,7 +407,7 @@ async def test_broken_answer_to_a_send_leaves_the_outcome_uncertain_and_is_not_r
     options: TelegramOptions, platform: TelegramPlatform, kind: FaultKind, applied: bool
 ) -> None:
     platform.fail("sendMessage", kind, applied=applied)
-    async with aclosing(_adapter(replace(options, call_timeout_s=0.3))) as adapter:
+    async with aclosing(_adapter(replace(options, call_timeout_s=1.0))) as adapter:
         with pytest.raises(OutcomeUncertain):
             await _send(adapter, "hi")
     assert len(platform.messages(PERSON)) == applied
