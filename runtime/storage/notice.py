@@ -1,0 +1,15 @@
+"""How the storage tells what happened to it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class OnEvent(Protocol):
+    """Takes "storage.lost" and "storage.back", with flat data. Must not raise and not block."""
+
+    def __call__(self, name: str, /, **data: object) -> None: ...
+
+
+def unheard(_name: str, /, **_data: object) -> None:
+    """Nobody listens."""
