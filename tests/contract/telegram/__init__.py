@@ -1,0 +1,1 @@
+"""The Telegram adapter and a Bot API server on loopback, checked against each other."""

@@ -1,0 +1,30 @@
+"""A Telegram, and an adapter that is connected to it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import pytest
+
+from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
+from tests.contract.telegram.speaking import new_adapter
+from tests.fakes.telegram_platform import TelegramPlatform
+from tests.fakes.telegram_server import serving
+
+
+@pytest.fixture
+def platform(anyio_backend: str) -> TelegramPlatform:
+    return TelegramPlatform()
+
+
+@pytest.fixture
+async def options(platform: TelegramPlatform) -> AsyncIterator[TelegramOptions]:
+    async with serving(platform) as address:
+        yield TelegramOptions(base_url=f"{address}/bot")
+
+
+@pytest.fixture
+async def adapter(options: TelegramOptions) -> AsyncIterator[TelegramAdapter]:
+    async with aclosing(new_adapter(options)) as made:
+        yield made

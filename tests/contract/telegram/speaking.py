@@ -1,0 +1,48 @@
+"""What the tests of the Telegram adapter say, and with what."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import anyio
+
+from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
+from runtime.core.address import Address, Speaker
+from runtime.core.clock import Clock, SystemClock
+from tests.fakes.telegram_platform import GROUP, PERSON, TOKEN
+
+ADA = Address("telegram", str(PERSON))
+US = Address("telegram", str(GROUP))
+HOST = Speaker("1000", "Host")
+OLD_GROUP = -500
+
+
+class HastyClock:
+    """A clock that passes over every pause at once, and remembers it."""
+
+    def __init__(self) -> None:
+        self.pauses_s: list[float] = []
+        self._at_s = 0.0
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._at_s, UTC)
+
+    def monotonic(self) -> float:
+        return self._at_s
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        self.pauses_s.append(monotonic_s - self._at_s)
+        self._at_s = monotonic_s
+        await anyio.lowlevel.checkpoint()
+
+
+def new_adapter(options: TelegramOptions, *, token: str = TOKEN, clock: Clock | None = None) -> TelegramAdapter:
+    return TelegramAdapter(token, clock=clock or SystemClock(), options=options)
+
+
+async def send(adapter: TelegramAdapter, text: str, *, to: Address = ADA, speaker: Speaker = HOST) -> str:
+    return await adapter.send(to, text, speaker=speaker, nonce="n", final=True)
+
+
+async def edit(adapter: TelegramAdapter, message: str, text: str, *, to: Address = ADA) -> None:
+    await adapter.edit(to, message, text, speaker=HOST, nonce="n", final=False)
