@@ -24,6 +24,11 @@ class ListItem:
         for child in self.children:
             yield from child.walk()
 
+    @property
+    def shown(self) -> str:
+        """Its line, as a diagnostic shows it."""
+        return "- ".rjust(self.span.column - 1) + self.text if self.span.column > 2 else self.text
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedPlaybook:

@@ -1,0 +1,83 @@
+"""Steps of PBAsm: `02.01:QUE text`, put in their tree by number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from runtime.language.diagnostics import Span
+from runtime.language.flow import jump_target
+from runtime.language.nodes import ListItem
+from runtime.language.problems import Problems
+from runtime.language.program import Op, Step
+
+_STEP = re.compile(r"(\d+(?:\.\d+)*):([A-Za-z]+)(?:\s+(.*))?\Z", re.DOTALL)
+_SHORT_YIELD = re.compile(r"\bYLD (?=(?:call|user|human|agent|meeting|return|exit)\b)")
+_HINT = "Expected for example: 01:QUE Say(user, Greet the user). Codes: " + ", ".join(Op) + "."
+
+
+@dataclass(slots=True)
+class _Node:
+    line: str
+    op: Op
+    text: str
+    item: ListItem
+    children: list[_Node] = field(default_factory=list)
+
+    def frozen(self) -> Step:
+        return Step(self.line, self.op, self.text, self.item.span, tuple(child.frozen() for child in self.children))
+
+
+def read_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ...]:
+    """The tree of steps; a bad code, a number twice or without its parent, and a jump to nowhere are noted.
+
+    `YLD call`, as older compilers wrote, is read as `YLD for call`.
+    """
+    roots: list[_Node] = []
+    chain: list[_Node] = []
+    seen: dict[str, Span] = {}
+    for item in (inner for outer in items for inner in outer.walk()):
+        node = _node(item, problems)
+        if node is None:
+            continue
+        if node.line in seen:
+            _note(problems, item, f"step {node.line} is given twice", f"It is also at {seen[node.line]}.")
+        seen[node.line] = item.span
+        parent = node.line.rpartition(".")[0]
+        while chain and chain[-1].line != parent:
+            chain.pop()
+        if parent and not chain:
+            _note(problems, item, f"step {node.line} does not stand below a step {parent}", f"Put {parent} before it.")
+        (chain[-1].children if chain else roots).append(node)
+        chain.append(node)
+    steps = tuple(node.frozen() for node in roots)
+    _check_jumps(steps, problems)
+    return steps
+
+
+def _node(item: ListItem, problems: Problems) -> _Node | None:
+    match = _STEP.match(item.text)
+    if match is None:
+        _note(problems, item, "a step needs its number and code", _HINT)
+        return None
+    if match[2] not in Op.__members__:
+        _note(problems, item, f"there is no operation {match[2]}", _HINT)
+        return None
+    op, text = Op(match[2]), _SHORT_YIELD.sub("YLD for ", f"{match[2]} {(match[3] or '').strip()}")
+    return _Node(match[1], op, text[len(op) :].strip(), item)
+
+
+def _check_jumps(steps: Sequence[Step], problems: Problems) -> None:
+    every = [step for outer in steps for step in outer.walk()]
+    lines = {step.line for step in every}
+    for step in every:
+        target = jump_target(step)
+        if step.op is Op.JMP and target not in lines:
+            named = f"step {target}, which does not exist" if target else "no step"
+            item = ListItem(f"{step.line}:{step.op} {step.text}", step.span)
+            _note(problems, item, f"this jumps to {named}", "Name one of " + ", ".join(sorted(lines)[:12]) + ".")
+
+
+def _note(problems: Problems, item: ListItem, message: str, hint: str) -> None:
+    problems.at_span(item.span, message, text=item.shown, hint=hint)

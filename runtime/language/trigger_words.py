@@ -1,0 +1,34 @@
+"""What kind of trigger a sentence is."""
+
+from __future__ import annotations
+
+import re
+
+from runtime.language.program import TriggerKind
+
+_BEGIN = re.compile(
+    r"^(?:at|on|upon)\s+(?:the\s+)?(?:very\s+)?(?:beginning|start|startup|launch)\b"
+    r"|\b(?:program|app|application|bot|conversation|session|chat|agent)\s+(?:is\s+)?"
+    r"(?:starts?|started|begins?|launch(?:es|ed)?|runs|is run)\b"
+    r"|^(?:program\s+)?(?:start|begin|startup)$",
+    re.IGNORECASE,
+)
+_EVENT = re.compile(
+    r"\b(?:user|users|customer|human|person|people|someone|somebody|anyone|agent|agents|message|messages|invited|invitation"
+    r"|asks?|asked|asking|says?|said|tells?|told|provides?|provided|gives?|sends?|sent|requests?|requested|mentions?"
+    r"|receives?|received|arrives?|replies|answers?|joins?|leaves?|wants?|uploads?|called|calling|before|after|every)\b",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"\$\w|[<>=]|\b(?:is|are|becomes?|equals?|exceeds?|reaches|reached|has|have|more|less|fewer|need|needs)\b",
+    re.IGNORECASE,
+)
+
+
+def trigger_kind(text: str) -> TriggerKind:
+    """BGN for the start of the program, EVT for what people and agents do, CND for the state of things."""
+    if _BEGIN.search(text.strip().rstrip(".")):
+        return TriggerKind.BGN
+    if _EVENT.search(text):
+        return TriggerKind.EVT
+    return TriggerKind.CND if _CONDITION.search(text) else TriggerKind.EVT
