@@ -1,1 +1,1 @@
-
+"""Tests of one module, mirroring the tree."""

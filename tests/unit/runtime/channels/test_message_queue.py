@@ -1,0 +1,317 @@
+"""The queue of one agent."""
+
+from __future__ import annotations
+
+import asyncio
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.channels.message_queue import FromSender, InMeeting, Match, MessageQueue
+from runtime.core.errors import QueueClosed, QueueFull, QueueTimeout
+from runtime.core.ids import AgentId
+from runtime.core.message import Message
+from tests.fakes.clock import FakeClock
+from tests.unit.runtime.channels.messages import MEETING, A, B, C, broadcast, direct, texts
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def queue(clock: FakeClock) -> MessageQueue:
+    return MessageQueue(100, clock)
+
+
+async def test_messages_are_read_in_the_order_in_which_they_came(queue: MessageQueue) -> None:
+    for text in "abc":
+        queue.put(direct(text))
+    assert [(await queue.get()).content for _ in range(3)] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "match",
+    [FromSender(C), InMeeting(MEETING), lambda message: message.content == "wanted"],
+    ids=["sender", "meeting", "any"],
+)
+async def test_a_selective_read_leaves_the_others_in_place(queue: MessageQueue, match: Match) -> None:
+    queue.put(direct("a"))
+    queue.put(broadcast("wanted", C))
+    queue.put(direct("b"))
+    assert (await queue.get(match)).content == "wanted"
+    assert texts(await queue.get_batch()) == ["a", "b"]
+
+
+async def test_an_index_holds_only_what_can_be_read_by_it(queue: MessageQueue) -> None:
+    for index in range(50):
+        queue.put(direct(str(index)))
+    queue.put(broadcast("m", C))
+    assert queue.peek(FromSender(C)) is queue.peek(InMeeting(MEETING)) is not None
+    assert queue.peek(FromSender(B)) is None
+
+
+async def test_a_reader_waits_until_what_it_wants_comes(queue: MessageQueue, clock: FakeClock) -> None:
+    got: list[Message] = []
+
+    async def read() -> None:
+        got.append(await queue.get(FromSender(C)))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        await clock.settle()
+        queue.put(direct("other"))
+        await clock.settle()
+        assert got == []
+        queue.put(direct("wanted", C))
+    assert texts(got) == ["wanted"]
+    assert len(queue) == 1
+
+
+async def test_a_read_that_takes_too_long_raises(queue: MessageQueue, clock: FakeClock) -> None:
+    async with anyio.create_task_group() as tasks:
+        raised = anyio.Event()
+
+        async def read() -> None:
+            with pytest.raises(QueueTimeout):
+                await queue.get(FromSender(C), timeout_s=2)
+            raised.set()
+
+        tasks.start_soon(read)
+        queue.put(direct("other"))
+        await clock.advance(1.9)
+        assert not raised.is_set()
+        await clock.advance(0.1)
+        assert raised.is_set()
+    assert (len(queue), queue.stats.waiting, clock.sleeping) == (1, 0, 0)
+
+
+async def test_a_time_limit_of_nothing_takes_what_is_there(queue: MessageQueue) -> None:
+    with pytest.raises(QueueTimeout):
+        await queue.get(timeout_s=0)
+    queue.put(direct("a"))
+    assert (await queue.get(timeout_s=0)).content == "a"
+
+
+async def test_no_timer_is_left_when_the_message_comes_in_time(queue: MessageQueue, clock: FakeClock) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: queue.get(timeout_s=60))
+        await clock.settle()
+        queue.put(direct("a"))
+        await clock.settle()
+        assert clock.sleeping == 0
+
+
+async def test_a_batch_waits_for_its_least_number_and_takes_at_most_its_greatest(
+    queue: MessageQueue, clock: FakeClock
+) -> None:
+    batches: list[list[str]] = []
+
+    async def read() -> None:
+        batches.append(texts(await queue.get_batch(min_messages=3, max_messages=4)))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        await clock.settle()
+        for text in "ab":
+            queue.put(direct(text))
+        await clock.settle()
+        assert batches == []
+        for text in "cde":
+            queue.put(direct(text))
+    assert batches == [["a", "b", "c", "d"]]
+    assert len(queue) == 1
+
+
+async def test_a_batch_whose_time_is_up_is_what_there_is(queue: MessageQueue, clock: FakeClock) -> None:
+    batches: list[list[str]] = []
+
+    async def read() -> None:
+        batches.append(texts(await queue.get_batch(min_messages=3, max_messages=9, timeout_s=5)))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        await clock.settle()
+        queue.put(direct("a"))
+        await clock.advance(4.9)
+        queue.put(direct("b"))
+        assert batches == []
+        await clock.advance(0.1)
+    assert batches == [["a", "b"]]
+
+
+async def test_an_empty_batch_whose_time_is_up_raises(queue: MessageQueue) -> None:
+    with pytest.raises(QueueTimeout):
+        await queue.get_batch(timeout_s=0)
+
+
+async def test_messages_put_together_are_read_together_by_one_who_waits(queue: MessageQueue, clock: FakeClock) -> None:
+    got: list[str] = []
+
+    async def read() -> None:
+        got.extend(texts(await queue.get_batch()))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        await clock.settle()
+        queue.put_all([direct(text) for text in "abc"])
+    assert got == ["a", "b", "c"]
+
+
+async def test_a_priority_message_comes_first_for_every_reader(queue: MessageQueue) -> None:
+    queue.put(broadcast("a"))
+    queue.put(broadcast("b"), priority=True)
+    assert (
+        texts([m for m in (queue.peek(), queue.peek(FromSender(A)), queue.peek(InMeeting(MEETING))) if m]) == ["b"] * 3
+    )
+    assert texts(await queue.get_batch()) == ["b", "a"]
+
+
+async def test_peeking_takes_nothing(queue: MessageQueue) -> None:
+    assert queue.peek() is None
+    queue.put(direct("a"))
+    assert [queue.peek(), len(queue)] == [queue.peek(), 1]
+
+
+async def test_removing_and_clearing_tell_how_many_went(queue: MessageQueue) -> None:
+    for sender in (A, C, A, B):
+        queue.put(direct("x", sender))
+    assert queue.remove(FromSender(A)) == 2
+    assert queue.clear() == 2
+    assert queue.peek(FromSender(C)) is None
+
+
+async def test_readers_are_served_in_order_and_each_message_goes_to_one(queue: MessageQueue, clock: FakeClock) -> None:
+    got: list[tuple[int, str]] = []
+
+    async def read(number: int) -> None:
+        got.append((number, (await queue.get()).content))
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(5):
+            tasks.start_soon(read, number)
+            await clock.settle()
+        for text in "abcde":
+            queue.put(direct(text))
+    assert sorted(got) == list(enumerate("abcde"))
+
+
+async def test_a_reader_of_many_does_not_keep_messages_from_a_reader_of_one(
+    queue: MessageQueue, clock: FakeClock
+) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: queue.get_batch(min_messages=5))
+        await clock.settle()
+        queue.put(direct("a"))
+        assert (await queue.get()).content == "a"
+        tasks.cancel_scope.cancel()
+
+
+async def test_closing_wakes_who_waits_and_returns_what_was_not_read(queue: MessageQueue, clock: FakeClock) -> None:
+    closed: list[bool] = []
+
+    async def read(timeout_s: float | None) -> None:
+        with pytest.raises(QueueClosed):
+            await queue.get(FromSender(C), timeout_s=timeout_s)
+        closed.append(True)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read, None)
+        tasks.start_soon(read, 60)
+        await clock.settle()
+        queue.put(direct("a"))
+        assert texts(queue.close()) == ["a"]
+    assert closed == [True, True]
+    with pytest.raises(QueueClosed):
+        queue.put(direct("b"))
+    with pytest.raises(QueueClosed):
+        await queue.get()
+
+
+async def test_a_full_queue_refuses_and_forgets_nothing(clock: FakeClock) -> None:
+    queue = MessageQueue(2, clock)
+    queue.put(direct("a"))
+    with pytest.raises(QueueFull):
+        queue.put_all([direct("b"), direct("c")])
+    queue.put(direct("b"))
+    with pytest.raises(QueueFull):
+        queue.put(direct("c"), priority=True)
+    assert texts(await queue.get_batch()) == ["a", "b"]
+    assert queue.stats.refused == 3
+
+
+async def test_a_reader_cancelled_while_it_waits_loses_nothing(queue: MessageQueue, clock: FakeClock) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(queue.get)
+        await clock.settle()
+        tasks.cancel_scope.cancel()
+    queue.put(direct("a"))
+    assert ((await queue.get()).content, queue.stats.waiting) == ("a", 0)
+
+
+@pytest.mark.parametrize("timeout_s", [None, 60.0])
+async def test_a_reader_cancelled_as_its_messages_come_gives_them_back_in_order(
+    queue: MessageQueue, clock: FakeClock, timeout_s: float | None
+) -> None:
+    reader = asyncio.create_task(queue.get_batch(min_messages=2, timeout_s=timeout_s))
+    await clock.settle()
+    for text in "abc":
+        queue.put(direct(text))
+    assert len(queue) == 1
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    assert texts(await queue.get_batch(timeout_s=0)) == ["a", "b", "c"]
+    assert (queue.stats.taken, queue.stats.put) == (3, 3)
+
+
+async def test_what_a_cancelled_reader_gives_back_goes_to_the_next_reader(
+    queue: MessageQueue, clock: FakeClock
+) -> None:
+    first, second = asyncio.create_task(queue.get()), asyncio.create_task(queue.get())
+    await clock.settle()
+    queue.put(direct("a"))
+    first.cancel()
+    assert (await second).content == "a"
+    assert first.cancelled()
+
+
+async def test_figures_count_what_happened(queue: MessageQueue, clock: FakeClock) -> None:
+    for text in "abc":
+        queue.put(direct(text))
+    await queue.get()
+    stats = queue.stats
+    assert (stats.size, stats.waiting, stats.put, stats.taken, stats.refused) == (2, 0, 3, 1, 0)
+
+
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.sampled_from([A, B, C]), st.booleans()),
+        st.tuples(st.just("take"), st.sampled_from([A, B, C, None]), st.booleans()),
+    ),
+    max_size=60,
+)
+
+
+@given(OPERATIONS)
+def test_the_queue_agrees_with_a_plain_list(operations: list[tuple[str, AgentId | None, bool]]) -> None:
+    queue = MessageQueue(1000, FakeClock())
+    model: list[Message] = []
+    for number, (operation, sender, flag) in enumerate(operations):
+        if operation == "put":
+            message = broadcast(str(number), sender or A) if number % 2 else direct(str(number), sender or A)
+            queue.put(message, priority=flag)
+            model.insert(0 if flag else len(model), message)
+        else:
+            match: Match | None = FromSender(sender) if sender else InMeeting(MEETING) if flag else None
+            expected = [message for message in model if match is None or match(message)]
+            assert queue.peek(match) == (expected[0] if expected else None)
+            if match is not None and flag:
+                assert queue.remove(match) == len(expected)
+                model = [message for message in model if message not in expected]
+    assert queue.clear() == len(model)
