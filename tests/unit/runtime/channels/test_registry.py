@@ -1,0 +1,84 @@
+"""The channels of a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.bus import Bus
+from runtime.channels.channel import Channel
+from runtime.channels.participant import AgentParticipant
+from runtime.channels.registry import Channels
+from runtime.core.events import Event
+from runtime.core.ids import AgentId
+from runtime.core.message import Message
+from tests.fakes.clock import FakeClock
+from tests.unit.runtime.channels.messages import MEETING, A, B, C, direct
+
+pytestmark = pytest.mark.anyio
+
+
+def agent(agent_id: AgentId, got: list[Message] | None = None) -> AgentParticipant:
+    return AgentParticipant(agent_id, "Agent", (got if got is not None else []).append)
+
+
+@pytest.fixture
+def events() -> list[Event]:
+    return []
+
+
+@pytest.fixture
+def channels(events: list[Event]) -> Channels:
+    bus = Bus(FakeClock())
+    bus.subscribe("channel.*", events.append)
+    return Channels(bus)
+
+
+async def test_two_have_one_channel_whoever_speaks_first(channels: Channels) -> None:
+    first = channels.direct(agent(B), agent(A))
+    assert first.id == "channel_1000_1001"
+    assert channels.direct(agent(A), agent(B)) is first
+    assert channels.get(first.id) is first
+    assert channels.direct(agent(A), agent(C)) is not first
+
+
+async def test_a_meeting_has_one_channel_and_lets_in_who_comes_later(channels: Channels) -> None:
+    meeting = channels.meeting(MEETING, [agent(A)])
+    assert channels.meeting(MEETING, [agent(A), agent(B)]) is meeting
+    assert [participant.id for participant in meeting.participants] == [A, B]
+    assert (meeting.id, meeting.is_meeting) == ("meeting_100", True)
+
+
+async def test_creation_is_told_once_and_before_the_first_message(channels: Channels, events: list[Event]) -> None:
+    got: list[Message] = []
+    told: list[tuple[str, int]] = []
+
+    def note(channel: Channel) -> None:
+        told.append((channel.id, len(got)))
+
+    channels.on_created(note)
+    channels.on_created(note)
+    for text in ("a", "b"):
+        await channels.direct(agent(A), agent(B, got)).send(direct(text))
+    assert told == [("channel_1000_1001", 0)]
+    assert [event.name for event in events] == ["channel.created"]
+
+
+async def test_a_watcher_that_raises_is_counted_and_the_channel_is_made(
+    channels: Channels, events: list[Event]
+) -> None:
+    def fail(channel: Channel) -> None:
+        raise RuntimeError(channel.id)
+
+    told: list[Channel] = []
+    channels.on_created(fail)
+    channels.on_created(told.append)
+    channel = channels.direct(agent(A), agent(B))
+    assert told == [channel]
+    assert (channels.failures, [event.name for event in events]) == (1, ["channel.watcher_failed", "channel.created"])
+
+
+async def test_a_channel_that_was_removed_is_made_anew(channels: Channels) -> None:
+    meeting = channels.meeting(MEETING, [agent(A)])
+    channels.remove(meeting.id)
+    assert channels.get(meeting.id) is None
+    assert channels.meeting(MEETING, [agent(B)]) is not meeting
