@@ -1,0 +1,353 @@
+"""The browser chat over real WebSockets: nothing lost, nothing twice, one order, and nobody in another's way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import anyio
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from adapters.adapter import CanEdit, CanShowTyping, Inbound
+from adapters.web import board, hub
+from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain
+from tests.fakes.page_socket import ADA, GRACE, PageSocket, page_socket
+from tests.fakes.web_chat import web_chat
+
+pytestmark = pytest.mark.anyio
+
+LOBBY = Address("web", "lobby")
+GUIDE = Speaker("1000", "Guide")
+
+
+def texts(frame: dict[str, list[dict[str, str]]]) -> list[str]:
+    return [message["text"] for message in frame["messages"]]
+
+
+async def ask_for_more(said: AsyncIterator[Inbound]) -> None:
+    await anext(said)
+
+
+async def test_the_adapter_can_what_its_capabilities_say() -> None:
+    async with web_chat() as chat:
+        assert isinstance(chat.adapter, CanEdit)
+        assert isinstance(chat.adapter, CanShowTyping)
+        assert chat.adapter.capabilities.edits
+        assert chat.adapter.budget(LOBBY)[0] == chat.adapter.budget(Address("web", "lobby", "a thread"))[0]
+        assert await chat.adapter.check() == "web: 0 rooms, no token needed"
+
+
+async def test_a_message_arrives_as_what_a_person_said() -> None:
+    async with web_chat() as chat, page_socket(chat) as page, chat.adapter.connect() as said:
+        await page.join()
+        sent = await page.say("hello", thread="m-1")
+        got = await anext(said)
+        assert (got.address, got.event_id, got.text) == (Address("web", "lobby", "m-1"), sent, "hello")
+        assert (got.person_id, got.person_name, got.addressed, got.private) == ("web:ada", "Ada", True, False)
+        await page.say("/new  about taxes")
+        command = await anext(said)
+        assert (command.command, command.text) == ("new", "about taxes")
+
+
+async def test_a_message_is_taken_only_when_the_consumer_asks_for_the_next() -> None:
+    async with web_chat() as chat, page_socket(chat) as page, chat.adapter.connect() as said:
+        await page.join()
+        sent = await page.say("hello")
+        await anext(said)
+        before = [frame["t"] for frame in await page.everything_so_far()]
+        assert "message" in before
+        assert "taken" not in before
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask_for_more, said)
+            assert (await page.until("taken"))["id"] == sent
+            tasks.cancel_scope.cancel()
+
+
+async def test_an_item_that_its_consumer_dropped_goes_to_the_next_one() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        await page.join()
+        async with chat.adapter.connect() as said:
+            await page.say("hello")
+            first = await anext(said)
+        async with chat.adapter.connect() as said:
+            assert (await anext(said)).event_id == first.event_id
+
+
+async def test_a_message_sent_again_after_a_reconnect_is_recognised() -> None:
+    async with web_chat() as chat, chat.adapter.connect() as said:
+        async with page_socket(chat) as page:
+            await page.join()
+            sent = await page.say("hello")
+            await page.until("message")
+        async with page_socket(chat) as page:
+            await page.join()
+            await page.say("hello", message_id=sent)
+            assert [(await anext(said)).event_id, (await anext(said)).event_id] == [sent, sent]
+        assert [message.text for message in await chat.store.history("lobby", limit=10)] == ["hello"]
+
+
+async def test_nobody_can_speak_with_the_id_of_anothers_message() -> None:
+    async with web_chat() as chat, page_socket(chat) as ada, page_socket(chat, GRACE) as grace:
+        await ada.join()
+        await grace.join()
+        sent = await ada.say("I am Ada")
+        await grace.until("message")
+        await grace.say("so am I", message_id=sent)
+        assert (await grace.until("refused", id=sent))["code"] == "conflict"
+
+
+async def test_a_reconnect_brings_exactly_what_was_missed() -> None:
+    async with web_chat() as chat:
+        await chat.adapter.send(LOBBY, "one", speaker=GUIDE, nonce="n1", final=True)
+        await chat.adapter.send(LOBBY, "tw", speaker=GUIDE, nonce="n2", final=False)
+        async with page_socket(chat) as page:
+            first = await page.join()
+            assert (first["reset"], texts(first)) == (True, ["one", "tw"])
+            known = max(message["version"] for message in first["messages"])
+        await chat.adapter.edit(LOBBY, "n2", "two", speaker=GUIDE, nonce="n2", final=True)
+        await chat.adapter.send(LOBBY, "three", speaker=GUIDE, nonce="n3", final=True)
+        async with page_socket(chat) as page:
+            second = await page.join(version=known)
+            assert (second["reset"], texts(second)) == (False, ["two", "three"])
+            known = max(message["version"] for message in second["messages"])
+            again = await page.join(version=known)
+            assert (again["reset"], texts(again)) == (False, [])
+
+
+@pytest.mark.parametrize("known", [99, 1])
+async def test_a_page_that_cannot_be_brought_up_to_date_starts_afresh(
+    known: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board, "MAX_CHANGES", 2)
+    async with web_chat() as chat, page_socket(chat) as page:
+        for number in range(5):
+            await chat.adapter.send(LOBBY, f"m{number}", speaker=GUIDE, nonce=f"n{number}", final=True)
+        joined = await page.join(version=known)
+        assert (joined["reset"], texts(joined)) == (True, ["m0", "m1", "m2", "m3", "m4"])
+
+
+async def test_older_messages_come_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "PAGE_LENGTH", 2)
+    async with web_chat() as chat, page_socket(chat) as page:
+        for number in range(5):
+            await chat.adapter.send(LOBBY, f"m{number}", speaker=GUIDE, nonce=f"n{number}", final=True)
+        joined = await page.join()
+        assert (texts(joined), joined["more"]) == (["m3", "m4"], True)
+        await page.send("older", room="lobby", before=joined["messages"][0]["seq"])
+        older = await page.until("older")
+        assert (texts(older), older["more"]) == (["m1", "m2"], True)
+        await page.send("older", room="lobby", before=older["messages"][0]["seq"])
+        oldest = await page.until("older")
+        assert (texts(oldest), oldest["more"]) == (["m0"], False)
+
+
+async def test_growing_text_comes_as_its_differences_and_whole_to_who_joins_late() -> None:
+    async with web_chat() as chat, page_socket(chat) as early, page_socket(chat, GRACE) as late:
+        await early.join()
+        await chat.adapter.send(LOBBY, "He", speaker=GUIDE, nonce="n1", final=False)
+        await chat.adapter.edit(LOBBY, "n1", "Hello **wo**", speaker=GUIDE, nonce="n1", final=False)
+        await chat.adapter.edit(LOBBY, "n1", "Hello **world**", speaker=GUIDE, nonce="n1", final=False)
+        shown = (await late.join())["messages"][0]
+        assert (shown["text"], shown["live"]) == ("Hello **world**", True)
+        kept = (await chat.store.history("lobby", limit=1))[0]
+        assert (kept.text, kept.final) == ("He", False)
+        await chat.adapter.edit(LOBBY, "n1", "Hello **world** 🌍!", speaker=GUIDE, nonce="n1", final=True)
+        message = await early.until("message")
+        assert (message["message"]["text"], message["message"]["live"]) == ("He", True)
+        grown = [await early.until("grow") for _ in range(3)]
+        assert [frame["add"] for frame in grown] == ["llo **wo**", "rld**", " 🌍!"]
+        assert [frame.get("cut") for frame in grown] == [None, 2, None]
+        assert [("done" in frame) for frame in grown] == [False, False, True]
+        assert (await late.until("grow"))["add"] == " 🌍!"
+        kept = (await chat.store.history("lobby", limit=1))[0]
+        assert (kept.text, kept.final, kept.version) == ("Hello **world** 🌍!", True, grown[2]["done"]["version"])
+
+
+async def test_a_text_that_began_before_a_restart_goes_on_in_the_same_message() -> None:
+    async with web_chat() as before:
+        await before.adapter.send(LOBBY, "Once", speaker=GUIDE, nonce="n1", final=False)
+        await before.adapter.edit(LOBBY, "n1", "Once upon", speaker=GUIDE, nonce="n1", final=False)
+        store = before.store
+    async with web_chat(store) as chat, page_socket(chat) as page:
+        joined = await page.join()
+        assert [(each["text"], each["live"]) for each in joined["messages"]] == [("Once", False)]
+        await chat.adapter.send(LOBBY, "Once", speaker=GUIDE, nonce="n1", final=False)
+        await chat.adapter.edit(LOBBY, "n1", "Once upon a time", speaker=GUIDE, nonce="n1", final=False)
+        assert (await page.until("message"))["message"]["live"]
+        assert (await page.until("grow"))["add"] == " upon a time"
+        await chat.adapter.edit(LOBBY, "n1", "Once upon a time.", speaker=GUIDE, nonce="n1", final=True)
+        assert [message.text for message in await store.history("lobby", limit=9)] == ["Once upon a time."]
+
+
+async def test_a_resend_with_the_final_text_finishes_the_message() -> None:
+    async with web_chat() as chat:
+        await chat.adapter.send(LOBBY, "par", speaker=GUIDE, nonce="n1", final=False)
+        await chat.adapter.send(LOBBY, "part and whole", speaker=GUIDE, nonce="n1", final=True)
+        kept = await chat.store.history("lobby", limit=9)
+        assert [(each.text, each.final) for each in kept] == [("part and whole", True)]
+
+
+async def test_the_gateway_speaks_in_notices() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        await page.join()
+        await chat.adapter.send(LOBBY, "A new session has begun.", speaker=GATEWAY, nonce="n1", final=True)
+        assert (await page.until("message"))["message"]["kind"] == "notice"
+
+
+async def test_an_edit_of_what_is_not_there_says_so() -> None:
+    async with web_chat() as chat:
+        with pytest.raises(MessageGone, match="nowhere"):
+            await chat.adapter.edit(LOBBY, "nowhere", "text", speaker=GUIDE, nonce="nowhere", final=True)
+
+
+async def test_two_people_see_the_same_order() -> None:
+    async with web_chat() as chat, page_socket(chat) as ada, page_socket(chat, GRACE) as grace:
+        await ada.join()
+        await grace.join()
+
+        async def chatter(page: PageSocket, name: str) -> None:
+            for number in range(10):
+                await page.say(f"{name} {number}")
+
+        async def agent() -> None:
+            for number in range(10):
+                await chat.adapter.send(LOBBY, f"agent {number}", speaker=GUIDE, nonce=f"n{number}", final=True)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(chatter, ada, "ada")
+            tasks.start_soon(chatter, grace, "grace")
+            tasks.start_soon(agent)
+        seen = [[(await page.until("message"))["message"]["text"] for _ in range(30)] for page in (ada, grace)]
+        assert seen[0] == seen[1]
+        assert [message.text for message in await chat.store.history("lobby", limit=99)] == seen[0]
+
+
+async def test_a_page_that_does_not_read_is_closed_and_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "MAX_WAITING_CHARACTERS", 500_000)
+    async with web_chat() as chat, page_socket(chat, compression=None) as fast:
+        await fast.join()
+        async with page_socket(chat, GRACE, compression=None, max_queue=1, close_timeout=0.1) as slow:
+            await slow.join()
+            await fast.until("people")
+            await chat.adapter.send(LOBBY, "0", speaker=GUIDE, nonce="n1", final=False)
+            left = False
+            for number in range(400):
+                text = str(number % 10) * 90_000
+                await chat.adapter.edit(LOBBY, "n1", text, speaker=GUIDE, nonce="n1", final=False)
+                while (frame := await fast.next())["t"] != "grow":
+                    left = left or (frame["t"] == "people" and [each["name"] for each in frame["people"]] == ["Ada"])
+                if left:
+                    break
+            assert left
+            assert (await slow.farewell())[0] in (0, 1013)
+
+
+async def test_a_message_that_is_too_long_is_refused_with_its_reason() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        await page.join()
+        sent = await page.say("x" * 300_000)
+        refused = await page.until("refused", id=sent)
+        assert refused["code"] == "too_long"
+        assert refused["text"] == "This message has 300,000 characters; 100,000 is the most. Shorten or split it."
+        longest = await page.say("ü" * 100_000)
+        assert (await page.until("message"))["message"]["id"] == longest
+
+
+async def test_who_says_too_much_is_asked_to_wait() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        await page.join()
+        for number in range(17):
+            await page.say(f"m{number}")
+        assert (await page.until("refused"))["code"] == "slow_down"
+
+
+async def test_a_page_that_floods_is_closed() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        for _ in range(200):
+            await page.send("ping")
+        assert await page.farewell() == (1008, "too many requests")
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        ("nonsense", "not JSON"),
+        ("[" * 100_000, "frame"),
+        ("[]", "must be a JSON object"),
+        ('{"t": "sing"}', "unknown frame type 'sing'"),
+        ('{"t": "join"}', "'room' must be a string"),
+        ('{"t": "join", "room": "No Such"}', "not the id of a room"),
+        ('{"t": "join", "room": "nowhere"}', "no room 'nowhere'"),
+        ('{"t": "join", "room": "lobby", "version": -1}', "'version' must be a whole number"),
+        ('{"t": "say", "id": "1", "room": "lobby", "text": "x"}', "'id' must be a UUID"),
+        ('{"t": "typing", "room": "lobby", "thread": "a b"}', "'thread' is not the id"),
+        ('{"t": "open", "name": "\\ud800"}', "half a character"),
+        ('{"t": "open", "name": "!!"}', "needs letters or digits"),
+    ],
+)
+async def test_a_frame_that_makes_no_sense_is_answered_and_harms_nothing(frame: str, reason: str) -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        await page.until("welcome")
+        await page.socket.send(frame)
+        assert reason in (await page.until("error"))["text"]
+        await page.join()
+
+
+async def test_rooms_are_opened_by_name_and_their_activity_is_told_to_those_elsewhere() -> None:
+    async with web_chat() as chat, page_socket(chat) as ada, page_socket(chat, GRACE) as grace:
+        await ada.join()
+        await grace.join()
+        await ada.send("open", name="Tax & Ideas")
+        assert (await ada.until("opened"))["room"] == "tax-ideas"
+        await ada.join("tax-ideas")
+        assert [room["id"] for room in (await grace.until("rooms"))["rooms"]] == ["lobby", "tax-ideas"]
+        await ada.say("anybody here?", room="tax-ideas")
+        assert (await grace.until("room"))["room"] == {"id": "tax-ideas", "seq": 2}
+        await grace.send("open", name="tax ideas")
+        assert texts(await grace.join("tax-ideas")) == ["Ada opened this room.", "anybody here?"]
+
+
+async def test_people_see_who_is_here_and_who_is_typing() -> None:
+    async with web_chat() as chat, page_socket(chat) as ada:
+        await ada.join()
+        async with page_socket(chat, GRACE) as grace:
+            assert [each["name"] for each in (await grace.join())["people"]] == ["Ada", "Grace"]
+            assert [each["name"] for each in (await ada.until("people"))["people"]] == ["Ada", "Grace"]
+            await grace.send("typing", room="lobby", thread=None)
+            assert (await ada.until("typing"))["name"] == "Grace"
+            await chat.adapter.typing(LOBBY, GUIDE)
+            assert (await ada.until("typing"))["kind"] == "agent"
+            await ada.send("typing", room="lobby", thread=None)
+            assert [f["by"] for f in [await grace.until("typing"), await grace.until("typing")]] == ["1000", ADA.id]
+        assert [each["name"] for each in (await ada.until("people"))["people"]] == ["Ada"]
+
+
+async def test_the_chat_outlives_its_store() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        await page.join()
+        chat.store.away = True
+        sent = await page.say("hello")
+        assert (await page.until("refused", id=sent))["code"] == "busy"
+        with pytest.raises(OutcomeUncertain):
+            await chat.adapter.send(LOBBY, "one", speaker=GUIDE, nonce="n1", final=True)
+        with pytest.raises(OutcomeUncertain):
+            await chat.adapter.edit(LOBBY, "n1", "one", speaker=GUIDE, nonce="n1", final=True)
+        with pytest.raises(NotDelivered):
+            await chat.adapter.check()
+        await page.send("join", room="lobby")
+        assert (await page.farewell())[0] == 1013
+        chat.store.away = False
+        async with page_socket(chat) as again:
+            await again.join()
+            await again.say("hello", message_id=sent)
+            assert (await again.until("message"))["message"]["text"] == "hello"
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:1", "null", None])
+async def test_a_foreign_page_cannot_open_the_chat(origin: str | None) -> None:
+    async with web_chat() as chat:
+        with pytest.raises(InvalidStatus) as refused:
+            async with page_socket(chat, origin=origin):
+                pass
+        assert refused.value.response.status_code == 403

@@ -1,0 +1,71 @@
+"""Growing text in memory: bounded, and never in front of what is kept."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from adapters.web import board
+from adapters.web.board import Board
+from adapters.web.codec import Person
+from adapters.web.hub import Browser, Hub
+from runtime.core.room import RoomPost
+from tests.fakes.room_store import DictRoomStore
+
+pytestmark = pytest.mark.anyio
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def growing(message_id: str, text: str) -> RoomPost:
+    return RoomPost(message_id, "1000", "Guide", "agent", text, NOON, final=False)
+
+
+async def seen(shown: Board, room: str = "lobby", version: int | None = None) -> dict[str, Any]:
+    page = Browser(Person("web:ada", "Ada"))
+    await shown.join(page, room, version)
+    frame: dict[str, Any] = json.loads(await page.next_frame())
+    return frame
+
+
+async def test_a_page_that_comes_back_gets_whatever_grows_whole() -> None:
+    shown = Board(DictRoomStore(), Hub(), first_room="lobby")
+    kept = await shown.post("lobby", growing("m1", "On"))
+    await shown.change("lobby", "m1", "Once upon", final=False)
+    frame = await seen(shown, version=kept.version)
+    assert [(each["text"], each["live"]) for each in frame["messages"]] == [("Once upon", True)]
+
+
+async def test_beyond_the_bound_the_stillest_text_is_shown_as_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "MAX_GROWING", 1)
+    shown = Board(DictRoomStore(), Hub(), first_room="lobby")
+    for message_id in ("m1", "m2"):
+        await shown.post("lobby", growing(message_id, "On"))
+        await shown.change("lobby", message_id, "Once", final=False)
+    frame = await seen(shown)
+    assert [(each["text"], each["live"]) for each in frame["messages"]] == [("On", False), ("Once", True)]
+
+
+async def test_a_repeated_first_text_does_not_take_back_what_has_grown() -> None:
+    shown = Board(DictRoomStore(), Hub(), first_room="lobby")
+    await shown.post("lobby", growing("m1", "On"))
+    await shown.change("lobby", "m1", "Once upon", final=False)
+    await shown.post("lobby", growing("m1", "On"))
+    assert [each["text"] for each in (await seen(shown))["messages"]] == ["Once upon"]
+
+
+async def test_growth_of_one_room_is_not_shown_in_another() -> None:
+    shown = Board(DictRoomStore(), Hub(), first_room="lobby")
+    await shown.post("lobby", growing("m1", "here"))
+    kept = await shown.post("ideas", growing("m2", "there"))
+    assert [each["text"] for each in (await seen(shown, "ideas", kept.version))["messages"]] == ["there"]
+
+
+async def test_the_first_room_is_there_before_anything_was_said() -> None:
+    shown = Board(DictRoomStore(), Hub(), first_room="lobby")
+    assert await shown.has("lobby")
+    assert not await shown.has("ideas")
+    assert [(head.id, head.seq) for head in await shown.rooms()] == [("lobby", 0)]

@@ -1,0 +1,66 @@
+"""Frames: what the page may send, and differences that add up to the text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from adapters.web import codec
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+
+
+def applied(before: str, frame: str) -> str:
+    """What the page makes of a `grow` frame; its strings are counted in UTF-16 units."""
+    data = json.loads(frame)
+    units = before.encode("utf-16-le")
+    kept = units[: len(units) - 2 * data.get("cut", 0)]
+    return (kept + str(data["add"]).encode("utf-16-le")).decode("utf-16-le")
+
+
+@given(TEXT, TEXT, TEXT)
+@example("a", "🌍", "🌎")
+@example("", "", "")
+@example("**wo", "**", "rld**")
+def test_a_difference_makes_the_old_text_the_new_one(shared: str, old_end: str, new_end: str) -> None:
+    before, after = shared + old_end, shared + new_end
+    assert applied(before, codec.grow("lobby", "m", before, after)) == after
+
+
+@given(TEXT, TEXT)
+def test_a_text_that_only_grew_is_sent_as_its_end(before: str, end: str) -> None:
+    data = json.loads(codec.grow("lobby", "m", before, before + end))
+    assert data == {"t": "grow", "room": "lobby", "id": "m", "add": end}
+
+
+@given(st.text())
+def test_a_rooms_id_is_its_own_id(name: str) -> None:
+    assert codec.room_id(codec.room_id(name)) == codec.room_id(name)
+
+
+@given(st.text())
+def test_no_frame_breaks_the_reader(raw: str) -> None:
+    with pytest.raises(codec.BadFrame):
+        codec.read_request(raw)
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("/new", ("new", "")),
+        ("/Help me please", ("help", "me please")),
+        (" /stop\nnow ", ("stop", "now")),
+        ("/", (None, "/")),
+        ("/etc/passwd is a file", (None, "/etc/passwd is a file")),
+        ("not /new", (None, "not /new")),
+    ],
+)
+def test_a_command_begins_with_its_name(text: str, command: tuple[str | None, str]) -> None:
+    assert codec.command_of(text) == command
+
+
+def test_a_room_may_be_named_in_any_script() -> None:
+    assert codec.room_id("  Zoë's Küche / 台所 ") == "zoë-s-küche-台所"

@@ -1,0 +1,62 @@
+"""Names, cookies and the key that signs them."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from adapters.web.codec import Person
+from gateway.web.guard import allowed_hosts
+from gateway.web.identity import Identities, clean_name, persistent_secret
+
+ADA = Person("web:ada", "Ada")
+
+
+def test_the_secret_is_made_once_and_is_ours_alone(tmp_path: Path) -> None:
+    file = tmp_path / "web.secret"
+    made = persistent_secret(file)
+    assert len(made) >= 32
+    assert persistent_secret(file) == made
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_cookie_says_who_it_was_made_for() -> None:
+    identities = Identities("secret", None)
+    assert identities.person(identities.cookie(ADA)) == ADA
+
+
+@pytest.mark.parametrize("forged", [None, "", "nonsense", "a.b.c"])
+def test_a_cookie_that_is_not_ours_is_nobodys(forged: str | None) -> None:
+    assert Identities("secret", None).person(forged) is None
+
+
+def test_a_changed_cookie_or_another_secret_is_nobodys() -> None:
+    cookie = Identities("secret", None).cookie(ADA)
+    assert Identities("secret", None).person(cookie[:-2] + ("AA" if cookie[-2:] != "AA" else "BB")) is None
+    assert Identities("another", None).person(cookie) is None
+
+
+def test_newcomers_are_told_apart() -> None:
+    assert Identities.newcomer("Ada").id != Identities.newcomer("Ada").id
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (" Ada \t Lovelace ", "Ada Lovelace"),
+        ("A\u200b\u202eda", "Ada"),
+        ("\x00\n", ""),
+        ("x" * 60, "x" * 40),
+        ("アダ", "アダ"),
+    ],
+)
+def test_a_name_keeps_what_can_be_seen(given: str, kept: str) -> None:
+    assert clean_name(given) == kept
+
+
+def test_hosts_are_checked_wherever_their_names_are_known() -> None:
+    assert allowed_hosts("127.0.0.1", ()) == frozenset({"127.0.0.1", "localhost", "::1"})
+    assert allowed_hosts("0.0.0.0", ("Chat.Example",)) == frozenset({"127.0.0.1", "localhost", "::1", "chat.example"})
+    assert allowed_hosts("0.0.0.0", ()) is None
