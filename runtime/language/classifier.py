@@ -1,0 +1,270 @@
+"""What a step means: the rules, in the order in which they are tried."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from runtime.language import phrases
+from runtime.language.naming import camel_case
+from runtime.language.program import Op
+
+_LEAD = r"(?:^[\w-]+\s+(?:back\s+)?|\b(?:to|with|from|by asking)\s+)(?:the\s+|each\s+|every\s+|both\s+)?"
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """A classified step. `body` is what stands in the same sentence and is done when the condition holds."""
+
+    op: Op
+    text: str
+    body: str | None = None
+    loop: bool = False
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a step can refer to: playbooks by name (others' as `Agent.Name`), the other agents, and which of the
+    playbooks are meetings. `meeting`: the step itself is part of a meeting."""
+
+    playbooks: frozenset[str]
+    agents: tuple[str, ...]
+    meetings: tuple[str, ...] = ()
+    meeting: bool = False
+
+
+class Classifier:
+    """Classifies the steps of one playbook."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._around = surroundings
+        self._agents = {agent: _mention(agent) for agent in surroundings.agents}
+        self._any_agent = "|".join(pattern for pattern in self._agents.values()) or r"(?!)"
+        self._calls = {_simple(name): name for name in sorted(surroundings.playbooks)}
+        self._rules = (
+            self._as_written,
+            self._control,
+            self._ending,
+            self._meeting,
+            self._jump_or_note,
+            self._call,
+            self._waiting,
+            self._talking,
+            self._thinking,
+            self._work,
+        )
+
+    def classify(self, text: str) -> Instruction:
+        """The instruction for a step; an EXE that is not `known` when no rule fits."""
+        bare = phrases.PREFIX.sub("", text).rstrip(". ;") or text
+        for rule in self._rules:
+            found = rule(text, bare)
+            if found is not None:
+                return found
+        return Instruction(Op.EXE, text, known=False)
+
+    def _as_written(self, text: str, bare: str) -> Instruction | None:
+        match = phrases.PBASM.match(text)
+        return Instruction(Op(match[1]), match[2].strip()) if match else None
+
+    def _control(self, text: str, bare: str) -> Instruction | None:
+        loop = phrases.LOOP.match(bare) is not None
+        otherwise = phrases.ELSE.match(bare)
+        if not (loop or otherwise or phrases.BRANCH.match(bare)):
+            return None
+        if otherwise and bare[otherwise.end() :] and not phrases.BRANCH.match(bare[otherwise.end() :]):
+            head = bare[: otherwise.end()].rstrip(" ,:")
+            return Instruction(Op.CND, head, bare[otherwise.end() :])
+        head, body = self._split_clause(text)
+        return Instruction(Op.CND, head, body, loop)
+
+    def _split_clause(self, text: str) -> tuple[str, str | None]:
+        """The condition and what is to be done, where the rest after a comma, colon or "then" is an instruction."""
+        for match in phrases.CLAUSE_START.finditer(text):
+            rest = text[match.end() :]
+            if rest and not phrases.BRANCH.match(rest) and self.classify(rest).known:
+                return text[: match.start()], rest
+        return text, None
+
+    def _ending(self, text: str, bare: str) -> Instruction | None:
+        if phrases.END_PROGRAM.match(bare):
+            return Instruction(Op.YLD, "for exit")
+        if phrases.GO_TO.match(bare):
+            return None
+        match = phrases.RETURN.match(bare)
+        return Instruction(Op.RET, match[1].strip()) if match else None
+
+    def _meeting(self, text: str, bare: str) -> Instruction | None:
+        if phrases.END_MEETING.match(bare):
+            return Instruction(Op.QUE, "EndMeeting()")
+        if phrases.LEAVE_MEETING.match(bare):
+            return Instruction(Op.QUE, "LeaveMeeting()")
+        invited = phrases.INVITE.match(bare)
+        if invited:
+            names = self._named_agents(invited[1]) or [f'"{invited[1]}"']
+            return Instruction(Op.QUE, f"InviteToMeeting(meeting, [{', '.join(names)}])")
+        held = phrases.HOLD.match(bare)
+        meeting = self._held_meeting(held[1]) if held else None
+        if meeting is None:
+            return None
+        names = self._named_agents(bare)
+        attendees = f"attendees=[{', '.join(names)}]" if names else ""
+        return Instruction(Op.QUE, f"{meeting}({attendees}): {text}; YLD for call")
+
+    def _held_meeting(self, subject: str) -> str | None:
+        words = set(re.findall(r"\w+", subject.lower()))
+        for meeting in self._around.meetings:
+            wanted = set(phrases.spaced(meeting).lower().split())
+            if wanted <= words or wanted - {"meeting"} <= words:
+                return meeting
+        only = self._around.meetings
+        return only[0] if len(only) == 1 and "meeting" in words else None
+
+    def _jump_or_note(self, text: str, bare: str) -> Instruction | None:
+        if note := phrases.NOTE.match(bare):
+            return Instruction(Op.CHK, f"N{note[1] or note[2]}")
+        if jump := phrases.GO_TO.match(bare):
+            return Instruction(Op.JMP, f"{int(jump[1]):02}")
+        return None
+
+    def _call(self, text: str, bare: str) -> Instruction | None:
+        assigned = phrases.ASSIGN.match(text)
+        expression = text[assigned.end() :] if assigned else text
+        name = phrases.whole_call(expression.rstrip("."))
+        if name is not None:
+            return self._calling(name, text.rstrip("."))
+        if named := self._verb_call(bare):
+            return named
+        if not assigned and (known := self._calls.get(_simple(bare))):
+            return Instruction(Op.QUE, f"{known}(); YLD for call")
+        if self._begins_with_call(bare) or self._contains_call(text):
+            return Instruction(Op.QUE, f"{text}; YLD for call")
+        return Instruction(Op.EXE, text) if assigned else None
+
+    def _begins_with_call(self, bare: str) -> bool:
+        """Whether a sentence begins with the name of a playbook in words: "Get order status and tell the user"."""
+        words = bare.split()
+        return any(
+            _simple(" ".join(words[:count])) in self._calls for count in range(2, min(len(words), 6) + 1) if words
+        )
+
+    def _contains_call(self, text: str) -> bool:
+        return any(re.search(rf"\b{re.escape(known)}\(", text) for known in self._around.playbooks)
+
+    def _calling(self, name: str, text: str) -> Instruction:
+        if name == "EndProgram":
+            return Instruction(Op.YLD, "for exit")
+        return Instruction(Op.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
+
+    def _verb_call(self, bare: str) -> Instruction | None:
+        match = phrases.CALL_VERB.match(bare)
+        if match is None or (match[1] not in self._around.playbooks and not match[2].startswith("(")):
+            return None
+        if phrases.whole_call(match[1] + match[2]):
+            return self._calling(match[1], match[1] + match[2])
+        given = phrases.WITH_VARIABLES.match(match[2])
+        if given is None:
+            return Instruction(Op.QUE, f"{bare}; YLD for call")
+        arguments = ", ".join(re.findall(r"\$\w+", given[1] or ""))
+        result = f"{given[2]} = " if given[2] else ""
+        return Instruction(Op.QUE, f"{result}{match[1]}({arguments}); YLD for call")
+
+    def _waiting(self, text: str, bare: str) -> Instruction | None:
+        match = phrases.WAIT.match(bare)
+        if match is None:
+            return None
+        whom = match[1] or "user"
+        agents = self._named_agents(whom)
+        if agents:
+            return Instruction(Op.YLD, f"for agent {agents[0]}")
+        if self._around.meeting and not re.search(r"\b(?:user|human|customer)\b", whom, re.IGNORECASE):
+            return Instruction(Op.YLD, "for meeting")
+        if phrases.PERSON.search(whom) or re.search(r"\b(?:repl|answer|respon|input|message)", whom, re.IGNORECASE):
+            return Instruction(Op.YLD, "for user")
+        return None
+
+    def _talking(self, text: str, bare: str) -> Instruction | None:
+        target = self._addressee(bare)
+        asks = self._asks(text, bare, target)
+        tells = phrases.TELL.match(bare) or (target and phrases.TELL_IF_NAMED.match(bare))
+        if not (asks or tells):
+            takes_part = self._around.meeting and phrases.TAKE_PART.match(bare)
+            if not takes_part:
+                return None
+            asks, target = True, "meeting"
+        said = re.sub(r"[;,]?\s*YLD for .*$", "", text, flags=re.DOTALL)
+        instruction = f"Say({self._target(target, bare)}, {said})"
+        if phrases.AND_END.search(said):
+            return Instruction(Op.QUE, f"{instruction}; YLD for exit")
+        if not asks:
+            return Instruction(Op.QUE, instruction)
+        return Instruction(Op.QUE, f"{instruction}{self._wait_for(self._target(target, bare), said)}")
+
+    def _asks(self, text: str, bare: str, target: str | None) -> bool:
+        if phrases.ASK_ALWAYS.match(bare) or text.rstrip().endswith("?"):
+            return True
+        if target and phrases.ASK.match(bare):
+            if phrases.ASK_IF_OBJECT.match(bare) and not self._spoken_to(bare):
+                return False
+            return not re.match(r"(?:let|have)\s+\S+(?:\s+\S+)?\s+know\b", bare, re.IGNORECASE)
+        return bool(phrases.TELL.match(bare) and phrases.ASKS_INSIDE.search(bare))
+
+    def _addressee(self, bare: str) -> str | None:
+        """Who is spoken to: the first agent, person or group named as the object of the verb or after "to"."""
+        agent = re.search(rf"{_LEAD}(?:{self._any_agent})\b", bare, re.IGNORECASE)
+        person = self._spoken_to(bare)
+        if agent and (not person or agent.start() <= person.start()):
+            return self._named_agents(agent[0])[0]
+        if self._around.meeting and phrases.EVERYBODY.search(bare) and not person:
+            return "meeting"
+        return "user" if person or phrases.PERSON.search(bare) else None
+
+    def _spoken_to(self, bare: str) -> re.Match[str] | None:
+        return re.search(rf"{_LEAD}{phrases.PERSON.pattern}", bare, re.IGNORECASE)
+
+    def _target(self, target: str | None, bare: str) -> str:
+        """In a meeting what is for an agent is said to all, unless the step says otherwise where it names one."""
+        if target is None:
+            return "meeting" if self._around.meeting else "user"
+        return target
+
+    def _wait_for(self, target: str, said: str) -> str:
+        if target == "meeting":
+            return "; YLD for meeting"
+        if target != "user":
+            return f"; YLD for agent {target}"
+        until = phrases.UNTIL.search(said)
+        wanted = list(dict.fromkeys(phrases.VARIABLE.findall(said)))
+        if until:
+            done = until[1]
+        elif wanted:
+            done = "the user gave " + " and ".join(f"${name}" for name in wanted)
+        else:
+            done = "the user answered"
+        return f"; YLD for user; done when {done}"
+
+    def _thinking(self, text: str, bare: str) -> Instruction | None:
+        return Instruction(Op.TNK, text) if phrases.THINK.match(bare) else None
+
+    def _work(self, text: str, bare: str) -> Instruction | None:
+        return Instruction(Op.EXE, text) if phrases.WORK.match(bare) else None
+
+    def _named_agents(self, text: str) -> list[str]:
+        found = [
+            (match.start(), agent)
+            for agent, pattern in self._agents.items()
+            if (match := re.search(rf"\b{pattern}\b", text, re.IGNORECASE))
+        ]
+        return [agent for _, agent in sorted(found)]
+
+
+def _mention(agent: str) -> str:
+    words = [re.escape(word) for word in phrases.spaced(agent).split()]
+    return r"[\s_-]?".join(words)
+
+
+def _simple(text: str) -> str:
+    """A name for comparison: "Create a ticket" and CreateTicket are the same."""
+    words = re.sub(r"\b(?:a|an|the)\b", " ", phrases.spaced(text), flags=re.IGNORECASE)
+    return (camel_case(words) or text).lower()

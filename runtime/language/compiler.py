@@ -1,0 +1,213 @@
+"""From files to a program: read, parse, lower what is not PBAsm yet, check, link."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+from runtime.core.errors import CompileError
+from runtime.language.correspondence import compare, relocate
+from runtime.language.diagnostics import ProgramRejected, Span
+from runtime.language.lowering import Lowered, Lowerer, LoweringReport, Unclassified
+from runtime.language.nodes import ParsedAgent, ParsedProgram
+from runtime.language.parser import parse
+from runtime.language.pbasm import build, read_agent, signature
+from runtime.language.problems import Problems
+from runtime.language.program import AgentSpec, Program
+from runtime.language.source import read_paths, read_text
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """An agent has been lowered: "cached" without work, "compiled" by the lowerer, "given" when it was PBAsm."""
+
+    agent: str
+    how: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompileResult:
+    """The program, and what the lowerer has to say about it."""
+
+    program: Program
+    report: LoweringReport
+
+
+OnProgress = Callable[[Progress], None]
+
+
+async def compile_program(
+    paths: Sequence[str | Path],
+    *,
+    lowerer: Lowerer,
+    cache_dir: Path | None = None,
+    on_progress: OnProgress | None = None,
+) -> CompileResult:
+    """Compile files and globs into one program; agents from .pbasm files are taken as they are.
+
+    Agents are lowered at the same time. With `cache_dir` the result is kept by source, lowerer, prompt, model and
+    version. Raises ProgramRejected for what the author wrote, CompileError when the lowerer cannot do it.
+    """
+    source = await to_thread.run_sync(read_paths, paths)
+    return await compile_parsed(parse(source), lowerer=lowerer, cache_dir=cache_dir, on_progress=on_progress)
+
+
+async def compile_parsed(
+    parsed: ParsedProgram,
+    *,
+    lowerer: Lowerer,
+    cache_dir: Path | None = None,
+    on_progress: OnProgress | None = None,
+) -> CompileResult:
+    """The same for a syntax tree at hand."""
+    compilation = _Compilation(parsed, lowerer, cache_dir, on_progress)
+    problems = Problems()
+    given = {agent.name: read_agent(agent, problems) for agent in parsed.agents if agent.compiled}
+    problems.stop_if_any()
+    await compilation.lower_all([agent for agent in parsed.agents if not agent.compiled], len(given))
+    agents = [given.get(agent.name) or compilation.agents[agent.name] for agent in parsed.agents]
+    notes = [note for agent in parsed.agents for note in compilation.notes.get(agent.name, ())]
+    return CompileResult(build(parsed.name, agents, parsed.metadata), LoweringReport(tuple(notes)))
+
+
+def read_lowered(text: str, agent: ParsedAgent) -> AgentSpec:
+    """The agent a lowerer wrote, at the places of its source. Raises CompileError, one line for every difference."""
+    try:
+        parsed = parse(read_text(text, f"{agent.name}.pbasm"))
+        problems = Problems()
+        specs = [read_agent(each, problems) for each in parsed.agents]
+        problems.stop_if_any()
+    except ProgramRejected as error:
+        raise CompileError(f"{agent.name} was compiled to something that is not PBAsm:\n{error}") from error
+    differences = compare(agent, specs)
+    if differences:
+        raise CompileError(f"{agent.name} was compiled to something else:\n" + "\n".join(differences))
+    return relocate(agent, specs[0])
+
+
+class _Compilation:
+    def __init__(
+        self, parsed: ParsedProgram, lowerer: Lowerer, cache_dir: Path | None, on_progress: OnProgress | None
+    ) -> None:
+        self.agents: dict[str, AgentSpec] = {}
+        self.notes: dict[str, tuple[Unclassified, ...]] = {}
+        self._parsed = parsed
+        self._lowerer = lowerer
+        self._cache_dir = cache_dir
+        self._on_progress = on_progress
+        self._errors: dict[str, CompileError] = {}
+
+    async def lower_all(self, agents: Sequence[ParsedAgent], given: int) -> None:
+        for agent in self._parsed.agents:
+            if agent.compiled:
+                self._tell(agent.name, "given", given)
+        async with anyio.create_task_group() as group:
+            for agent in agents:
+                group.start_soon(self._lower, agent, given)
+        if self._errors:
+            raise CompileError("\n\n".join(str(error) for error in self._errors.values()))
+
+    async def _lower(self, agent: ParsedAgent, given: int) -> None:
+        path = self._cache_path(agent)
+        cached = await to_thread.run_sync(_read_cache, path) if path else None
+        try:
+            if cached is not None and self._take(agent, cached):
+                self._tell(agent.name, "cached", given + len(self.agents))
+                return
+            lowered = await self._lowerer.lower(agent, self._parsed)
+            self.agents[agent.name] = read_lowered(lowered.pbasm, agent)
+        except CompileError as error:
+            self._errors[agent.name] = error
+            return
+        self.notes[agent.name] = lowered.report.unclassified
+        if path:
+            await to_thread.run_sync(_write_cache, path, lowered)
+        self._tell(agent.name, "compiled", given + len(self.agents))
+
+    def _take(self, agent: ParsedAgent, cached: Lowered) -> bool:
+        try:
+            self.agents[agent.name] = read_lowered(cached.pbasm, agent)
+        except CompileError:
+            return False
+        self.notes[agent.name] = cached.report.unclassified
+        return True
+
+    def _tell(self, agent: str, how: str, done: int) -> None:
+        if self._on_progress is not None:
+            self._on_progress(Progress(agent, how, done, len(self._parsed.agents)))
+
+    def _cache_path(self, agent: ParsedAgent) -> Path | None:
+        if self._cache_dir is None:
+            return None
+        digest = hashlib.sha256()
+        for part in (str(_VERSION), self._lowerer.fingerprint, agent.source, *_interface(self._parsed)):
+            digest.update(len(part).to_bytes(8, "big") + part.encode())
+        readable = re.sub(r"[^A-Za-z0-9_-]", "_", agent.name)
+        return self._cache_dir / f"{readable}_{digest.hexdigest()[:32]}.json"
+
+
+def _interface(parsed: ParsedProgram) -> list[str]:
+    """What a lowerer sees of all agents besides the text of its own."""
+    return [
+        f"{agent.name}:{agent.kind} {' '.join(signature(playbook) for playbook in agent.playbooks)}"
+        for agent in parsed.agents
+    ]
+
+
+def _read_cache(path: Path) -> Lowered | None:
+    """What was kept, or None; a file that is cut short or of another kind counts as none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        notes = [
+            Unclassified(note["playbook"], note["line"], note["text"], Span(**note["span"]))
+            for note in data["unclassified"]
+        ]
+        return Lowered(str(data["pbasm"]), LoweringReport(tuple(notes)))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write_cache(path: Path, lowered: Lowered) -> None:
+    """Keep a result; a reader sees all of it or nothing. A directory that cannot be written only costs time later."""
+    notes = [asdict(note) for note in lowered.report.unclassified]
+    text = json.dumps({"pbasm": lowered.pbasm, "unclassified": notes}, ensure_ascii=False)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+
+
+def to_json(program: Program) -> dict[str, Any]:
+    """The program as plain values, for tools. Places are "file:line:column"."""
+    plain = _plain(asdict(replace(program, pbasm="")))
+    assert isinstance(plain, dict)
+    del plain["pbasm"]
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {"file", "line", "column"}:
+            return str(Span(**value))
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return str(value)

@@ -1,0 +1,101 @@
+"""Is a compiled agent still the one its author wrote?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook
+from runtime.language.pbasm import signature
+from runtime.language.program import AgentSpec, PlaybookSpec, Step
+
+
+def compare(source: ParsedAgent, compiled: Sequence[AgentSpec]) -> list[str]:
+    """What differs, as sentences: agents, playbooks, signatures, triggers, steps, notes and Python."""
+    if [agent.name for agent in compiled] != [source.name]:
+        found = ", ".join(agent.name for agent in compiled) or "none"
+        return [f"expected the one agent {source.name}, found {found}"]
+    agent = compiled[0]
+    differences = []
+    if agent.kind is not source.kind:
+        differences.append(f"{source.name} is of type {source.kind}, not {agent.kind}")
+    if [fence.source for fence in agent.fences] != [fence.source for fence in source.fences]:
+        differences.append("the python fences must be copied byte for byte, all of them and in order")
+    wanted = {playbook.name: playbook for playbook in source.playbooks if playbook.kind == "llm"}
+    found_names = [playbook.name for playbook in agent.playbooks if playbook.kind == "llm"]
+    differences += [f"the playbook {name} is missing" for name in wanted if name not in found_names]
+    differences += [f"there is no playbook {name} in the source" for name in found_names if name not in wanted]
+    for playbook in agent.playbooks:
+        if playbook.kind == "llm" and playbook.name in wanted:
+            differences += _compare_playbook(wanted[playbook.name], playbook)
+    return differences
+
+
+def _compare_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[str]:
+    differences = []
+    if signature(source) != signature(compiled):
+        differences.append(f"the signature must be {signature(source)}, not {signature(compiled)}")
+    for what, before, after in (
+        ("triggers", len(source.triggers), len(compiled.triggers)),
+        ("notes", len(source.notes), len(compiled.notes)),
+        ("top-level steps", len(source.steps), len(compiled.steps)),
+    ):
+        if before != after:
+            differences.append(f"{source.name} has {before} {what} in the source, {after} in the compiled text")
+    for item, step in zip(source.steps, compiled.steps, strict=False):
+        differences += _compare_step(source.name, item, step)
+    return differences
+
+
+def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
+    """A step may fold its details into one line or spell out what its sentence holds, within reason."""
+    before = sum(1 for inner in item.walk() if not inner.children)
+    after = sum(1 for inner in step.walk() if not inner.children)
+    lines = item.text.count(";") + item.text.count(",") + item.text.count(" and ") + 3
+    details = item.text.rstrip().endswith(":")
+    if after < before and not details:
+        return [f"{playbook}:{step.line} has {after} instructions, but {before} steps in the source; none may be lost"]
+    if after > before * 2 + lines:
+        return [f"{playbook}:{step.line} has {after} instructions for {before} steps of the source; invent none"]
+    return []
+
+
+def relocate(source: ParsedAgent, compiled: AgentSpec) -> AgentSpec:
+    """The compiled agent at the places of its source, with what its author wrote that is not lowered."""
+    wanted = {playbook.name: playbook for playbook in source.playbooks}
+    return replace(
+        compiled,
+        span=source.span,
+        description=source.description,
+        metadata=dict(source.metadata),
+        fences=source.fences,
+        playbooks=tuple(_relocate_playbook(wanted[playbook.name], playbook) for playbook in compiled.playbooks),
+    )
+
+
+def _relocate_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> PlaybookSpec:
+    triggers = tuple(
+        replace(trigger, span=item.span) for trigger, item in zip(compiled.triggers, source.triggers, strict=True)
+    )
+    return replace(
+        compiled,
+        span=source.span,
+        description=source.description,
+        metadata=dict(source.metadata),
+        triggers=triggers,
+        steps=_relocate_steps(source.steps, compiled.steps, None),
+    )
+
+
+def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: ListItem | None) -> tuple[Step, ...]:
+    """Each step at its item; one that has none (a JMP, a clause of the same sentence) at its parent's."""
+    extra = len(steps) - len(items)
+    clause = extra > 0 and parent is not None and steps[-1].op != "JMP"
+    skipped = extra if clause else 0
+    placed = []
+    for index, step in enumerate(steps):
+        own = items[index - skipped] if 0 <= index - skipped < len(items) else None
+        item = own or parent
+        children = _relocate_steps(own.children if own else (), step.children, item)
+        placed.append(replace(step, span=item.span if item else step.span, children=children))
+    return tuple(placed)

@@ -1,0 +1,47 @@
+"""The port of a lowerer: what turns an agent of the syntax tree into PBAsm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from runtime.language.diagnostics import Span
+from runtime.language.nodes import ParsedAgent, ParsedProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Unclassified:
+    """A step whose meaning the lowerer did not recognise; it became an EXE with its text whole."""
+
+    playbook: str
+    line: str
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class LoweringReport:
+    """What an author may want to know about a compilation."""
+
+    unclassified: tuple[Unclassified, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The PBAsm of one agent."""
+
+    pbasm: str
+    report: LoweringReport = LoweringReport()
+
+
+class Lowerer(Protocol):
+    """Raises CompileError when it cannot lower an agent."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What its output depends on besides the source: its name and version, prompt and model."""
+        ...
+
+    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
+        """The PBAsm of `source`, one of the agents of `program`."""
+        ...

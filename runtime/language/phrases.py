@@ -1,0 +1,124 @@
+"""English as it is used in steps: the patterns by which the rules know a step."""
+
+from __future__ import annotations
+
+import re
+
+PREFIX = re.compile(
+    r"^(?:(?:then|next|first|second|third|finally|now|please|also|afterwards|and|so|just|lastly)\b,?\s+"
+    r"|(?!reply|apply|supply|rely|multiply|verify)[a-z]+ly\b,?\s+)+",
+    re.IGNORECASE,
+)
+PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
+LOOP = re.compile(r"^(?:while|for\s+each|for\s+every|for\s+all|until|repeat|loop|as long as)\b", re.IGNORECASE)
+BRANCH = re.compile(r"^(?:if|when|whenever|once|unless|in case|depending on)\b", re.IGNORECASE)
+ELSE = re.compile(r"^(?:else|otherwise|elif)\b[,:]?\s*", re.IGNORECASE)
+CLAUSE_START = re.compile(r",\s*(?:then\s+)?|\s+then\s+|:\s+", re.IGNORECASE)
+
+END_PROGRAM = re.compile(
+    r"^(?:(?:end|exit|quit|terminate|stop|finish)(?:\s+(?:the\s+)?program)?|shut\s?down)$", re.IGNORECASE
+)
+AND_END = re.compile(r"\b(?:and|then)\s+(?:end|exit|quit|terminate)\s+(?:the\s+)?program\.?$", re.IGNORECASE)
+RETURN = re.compile(r"^return\b\s*(.*)$", re.IGNORECASE | re.DOTALL)
+GO_TO = re.compile(
+    r"^(?:go|jump|return|goto|continue|proceed)\s+(?:back\s+)?(?:to|with)\s+step\s+(\d+)$", re.IGNORECASE
+)
+NOTE = re.compile(
+    r"^(?:check|apply|see|follow|consider|read|heed)\s+(?:the\s+)?(?:note\s*#?\s*(\d+)|n(\d+)\b)", re.IGNORECASE
+)
+
+END_MEETING = re.compile(
+    r"^(?:end|close|finish|conclude|adjourn)\s+(?:the\s+|this\s+)?meeting(?:\s+\d+)?$", re.IGNORECASE
+)
+LEAVE_MEETING = re.compile(r"^(?:leave|exit|quit)\s+(?:the\s+|this\s+)?meeting(?:\s+\d+)?$", re.IGNORECASE)
+INVITE = re.compile(r"^(?:add|invite|bring)\s+(.+?)\s+(?:in)?to\s+(?:the|this|our)\s+meeting$", re.IGNORECASE)
+HOLD = re.compile(r"^(?:have|hold|start|begin|call|conduct|run|join|open|set up)\s+(?:an?|the)\s+(.+)$", re.IGNORECASE)
+TAKE_PART = re.compile(
+    r"^(?:participate|take part|facilitate|moderate|discuss|drive|lead|engage|stay|remain|continue)\b", re.IGNORECASE
+)
+
+WAIT = re.compile(r"^(?:wait|hold on|pause)\b(?:\s+(?:for|until)\s+(.*))?", re.IGNORECASE)
+THINK = re.compile(
+    r"^(?:think|consider|decide|plan|reflect|reason|ponder|determine|figure out|evaluate|analy[sz]e|assess|weigh"
+    r"|brainstorm|understand|review|note|observe|reconsider|re-?evaluate)\b",
+    re.IGNORECASE,
+)
+ASK = re.compile(
+    r"^(?:ask|prompt|request|query|inquire|enquire|confirm|clarify|verify|check|interview|consult|have|get|collect"
+    r"|gather|obtain|find out|learn|chat|converse|talk|engage|discuss|negotiate|let|invite|encourage|offer|keep"
+    r"|help|remind and ask|elicit|quiz)\b",
+    re.IGNORECASE,
+)
+ASK_ALWAYS = re.compile(r"^(?:ask|prompt|inquire|enquire|interview|quiz|clarify)\b", re.IGNORECASE)
+ASK_IF_OBJECT = re.compile(
+    r"^(?:get|have|check|keep|help|offer|verify|collect|obtain|gather|let|review|request|query)\b", re.IGNORECASE
+)
+ASKS_INSIDE = re.compile(r"(?:\band|,)\s+ask\b|\band\s+(?:wait|get|collect|request)\b", re.IGNORECASE)
+TELL = re.compile(
+    r"^(?:tell|greet|say|explain|inform|thank|thanks|present|show|welcome|introduce|apologi[sz]e|congratulate|respond"
+    r"|reply|answer|remind|warn|notify|wish|mention|display|print|output|announce|acknowledge|reassure|advise|share"
+    r"|describe yourself|state|communicate|let the user know|let them know|say goodbye|bid|compliment|praise|comfort"
+    r"|message|broadcast|clearly announce)\b",
+    re.IGNORECASE,
+)
+TELL_IF_NAMED = re.compile(
+    r"^(?:summari[sz]e|list|describe|suggest|recommend|report|send|give|provide|offer|deliver|read|write|propose|recap"
+    r"|pass|forward|hand|teach|guide|walk|return|help|repeat|let|point|direct|submit|demonstrate)\b",
+    re.IGNORECASE,
+)
+WORK = re.compile(
+    r"^(?:set|initiali[sz]e|increment|decrement|increase|decrease|compute|calculate|recalculate|store|remember|assign"
+    r"|append|add|remove|update|create|generate|format|extract|convert|parse|choose|select|pick|sort|filter|count|sum"
+    r"|write|draft|compose|build|make|prepare|combine|merge|split|clear|reset|save|record|load|find|search|fetch"
+    r"|look up|retrieve|translate|classify|validate|round|multiply|divide|subtract|estimate|rank|compare|process"
+    r"|break|skip|do nothing|let \$|take|put|copy|replace|use)\b",
+    re.IGNORECASE,
+)
+ASSIGN = re.compile(r"^\$\w+(?::[\w\[\], |]+?)?(?:\s*,\s*\$\w+(?::[\w\[\], |]+?)?)*\s*=(?!=)\s*", re.DOTALL)
+CALL = re.compile(r"^([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\s*\(")
+CALL_VERB = re.compile(
+    r"^(?:call|run|use|execute|invoke|do|perform|start|trigger)\s+(?:the\s+)?(?:playbook\s+)?"
+    r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\b(.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+WITH_VARIABLES = re.compile(
+    r"^\s*(?:playbook\s*)?(?:(?:with|on|for|using|passing)\s+(\$\w+(?:\s*(?:,|and|,\s*and)\s*\$\w+)*))?"
+    r"(?:\s*(?:,|and)?\s*(?:to get|and get|to obtain|and store (?:it|the result) (?:in|as)|into|as|giving|to set)\s+"
+    r"(\$\w+(?::\w+)?))?\s*\.?\s*$",
+    re.IGNORECASE,
+)
+VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
+UNTIL = re.compile(r"\b(?:until|till)\s+(.+?)\.?$", re.IGNORECASE | re.DOTALL)
+PERSON = re.compile(
+    r"\b(?:users?|customers?|humans?|person|people|visitors?|guests?|clients?|players?|them|him|her)\b", re.IGNORECASE
+)
+EVERYBODY = re.compile(
+    r"\b(?:everyone|everybody|all|the meeting|attendees|participants|the team|the group|the room|both)\b", re.IGNORECASE
+)
+RESULTLESS = frozenset({"Say", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
+
+
+def spaced(name: str) -> str:
+    """The words of a CamelCased name: HeadChef -> Head Chef."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+
+
+def whole_call(text: str) -> str | None:
+    """The name that is called when the text is one call and nothing else."""
+    match = CALL.match(text)
+    if match is None:
+        return None
+    depth, quote = 0, ""
+    for index in range(match.end() - 1, len(text)):
+        char = text[index]
+        if quote:
+            quote = "" if char == quote and text[index - 1] != "\\" else quote
+        elif char == '"' or (char == "'" and not text[index - 1].isalnum()):
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+            if depth == 0:
+                return match[1] if not text[index + 1 :].strip(" .;") else None
+    return None

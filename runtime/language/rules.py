@@ -1,0 +1,104 @@
+"""The deterministic lowerer: offline, instant, and it says what it did not recognise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime.language.classifier import Classifier, Instruction, Surroundings
+from runtime.language.lowering import Lowered, LoweringReport, Unclassified
+from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.pbasm import number_notes, write_agent
+from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger
+from runtime.language.trigger_words import trigger_kind
+
+_VERSION = 1
+
+
+class RulesLowerer:
+    """Lowers by patterns of English. Each step of the source is one line, so that its author finds it by counting."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the rules do."""
+        return f"rules-{_VERSION}"
+
+    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
+        """The PBAsm of `source`, one of the agents of `program`."""
+        notes: list[Unclassified] = []
+        playbooks = tuple(_playbook(playbook, source, program, notes) for playbook in source.playbooks)
+        spec = AgentSpec(
+            source.name, source.kind, source.span, source.description, source.metadata, playbooks, source.fences
+        )
+        return Lowered(write_agent(spec), LoweringReport(tuple(notes)))
+
+
+def _playbook(
+    playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedProgram, notes: list[Unclassified]
+) -> PlaybookSpec:
+    lowering = _StepLowering(playbook.name, Classifier(_surroundings(playbook, agent, program)), notes)
+    return PlaybookSpec(
+        playbook.name,
+        playbook.kind,
+        playbook.span,
+        playbook.params,
+        playbook.returns,
+        playbook.description,
+        playbook.metadata,
+        tuple(_trigger(item, number) for number, item in enumerate(playbook.triggers, 1)),
+        lowering.lower_all(playbook.steps, ""),
+        number_notes(playbook.notes),
+    )
+
+
+def _trigger(item: ListItem, number: int) -> Trigger:
+    return Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
+
+
+def _surroundings(playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedProgram) -> Surroundings:
+    others = [other for other in program.agents if other.name != agent.name]
+    foreign = {f"{other.name}.{theirs.name}" for other in others for theirs in other.playbooks}
+    return Surroundings(
+        frozenset({own.name for own in agent.playbooks} | foreign),
+        tuple(other.name for other in others),
+        tuple(own.name for own in agent.playbooks if own.metadata.get("meeting") is True and own is not playbook),
+        playbook.metadata.get("meeting") is True,
+    )
+
+
+class _StepLowering:
+    def __init__(self, playbook: str, classifier: Classifier, notes: list[Unclassified]) -> None:
+        self._playbook = playbook
+        self._classifier = classifier
+        self._notes = notes
+
+    def lower_all(self, items: Sequence[ListItem], parent: str) -> tuple[Step, ...]:
+        return tuple(self._lower(item, _line(parent, number)) for number, item in enumerate(items, 1))
+
+    def _lower(self, item: ListItem, line: str) -> Step:
+        found = self._classifier.classify(item.text)
+        if item.children and item.text.rstrip().endswith(":") and _takes_details(found):
+            details = "; ".join(inner.text.rstrip(";") for child in item.children for inner in child.walk())
+            item = ListItem(f"{item.text} {details}", item.span)
+            found = self._classifier.classify(item.text)
+        if not found.known:
+            self._notes.append(Unclassified(self._playbook, line, item.text, item.span))
+        inner = item.children
+        if found.body is not None:
+            inner = (ListItem(found.body, item.span), *inner)
+        children = self.lower_all(inner, line)
+        if found.loop and children and not _leaves(children[-1]):
+            children += (Step(_line(line, len(children) + 1), Op.JMP, line, item.span),)
+        return Step(line, found.op, found.text, item.span, children)
+
+
+def _takes_details(found: Instruction) -> bool:
+    """Whether what is listed below "…:" belongs to the sentence: what to say or think about, and unknown verbs."""
+    return found.op is Op.TNK or (found.op is Op.QUE and found.text.startswith("Say(")) or not found.known
+
+
+def _leaves(step: Step) -> bool:
+    return step.op in (Op.JMP, Op.RET) or (step.op is Op.YLD and step.text == "for exit")
+
+
+def _line(parent: str, number: int) -> str:
+    return f"{parent}.{number:02}" if parent else f"{number:02}"
