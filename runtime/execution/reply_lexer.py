@@ -8,7 +8,10 @@ from enum import Enum, auto
 
 _PREFIXES = frozenset({"", "r", "u", "f", "b", "rf", "fr", "rb", "br"})
 _SPACE = re.compile(r"[ \t\f]+")
-_WORD = re.compile(r"\w+")
+_LONGEST_WORD = 200
+"""A longer run of letters comes as several words, so that it is not read again for every character that is added."""
+
+_WORD = re.compile(rf"\w{{1,{_LONGEST_WORD}}}")
 _REST_OF_LINE = re.compile(r"[^\n]+")
 
 
@@ -112,7 +115,7 @@ class ReplyLexer:
 
     def _word(self, word: re.Match[str], text: str, final: bool) -> Token | None:
         end = word.end()
-        if end == len(text) and not final:
+        if end == len(text) and len(word[0]) < _LONGEST_WORD and not final:
             return None
         if text[end : end + 1] in ("'", '"') and word[0].lower() in _PREFIXES:
             return self._string_start(word[0], text, word.start(), final)
@@ -123,7 +126,7 @@ class ReplyLexer:
         found = _WORD.match(text, position + 1)
         if found is None or found[0][0].isdigit():
             return Token(Kind.OPERATOR, "$", 1)
-        if found.end() == len(text) and not final:
+        if found.end() == len(text) and len(found[0]) < _LONGEST_WORD and not final:
             return None
         return Token(Kind.DOLLAR_NAME, found[0], 1 + len(found[0]))
 

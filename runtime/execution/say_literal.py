@@ -23,8 +23,8 @@ _ESCAPE = re.compile(
 _BEGUN_ESCAPE = re.compile(
     r"\\(?:[0-7]{0,2}|x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|N(?:\{[^}\n]{0,100})?)\Z"
 )
-_FIELD = re.compile(r"\{\s*([^\W\d]\w*)\s*\}")
-_BEGUN_FIELD = re.compile(r"\{\s*(?:[^\W\d]\w*\s*)?\Z")
+_FIELD = re.compile(r"\{\s{0,20}([^\W\d]\w{0,100})\s{0,20}\}")
+_BEGUN_FIELD = re.compile(r"\{\s{0,20}(?:[^\W\d]\w{0,100}\s{0,20})?\Z")
 _PLAIN = {False: re.compile(r"[^\\]+"), True: re.compile(r"[^\\{}]+")}
 _PLAIN_RAW = {False: re.compile(r".+", re.DOTALL), True: re.compile(r"[^{}]+")}
 

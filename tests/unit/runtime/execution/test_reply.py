@@ -421,11 +421,17 @@ def _argument(source: str) -> str:
     return said_to[0]
 
 
-def test_a_long_reply_in_tiny_pieces_keeps_no_more_than_a_line() -> None:
+@pytest.mark.parametrize(
+    "piece", ['"words', "word", "# words ", "(1, ", "\\", "{", "    ", "f'{a", "f'{ "], ids=lambda piece: repr(piece)
+)
+def test_what_is_kept_for_the_next_piece_stays_small(piece: str) -> None:
     reader = ReplyReader()
-    reader.feed("```python\n")
-    longest = 0
-    for piece in ['await Say("user", """', *(["wo", "rd", "s\n"] * 2000), '""")\n'] * 2:
+    reader.feed("```python\nx = ")
+    for _ in range(1000):
         reader.feed(piece)
-        longest = max(longest, len(reader._text) - reader._position)
-    assert longest < 10
+        assert len(reader._text) - reader._position < 250
+
+
+@pytest.mark.parametrize("text", ["(" * 5000, "-" * 50_000 + "1", "[" * 300 + "]" * 300, "a." * 20_000 + "b"])
+def test_code_too_deep_for_python_is_broken(text: str) -> None:
+    assert isinstance(code(text)[-1], Broken)
