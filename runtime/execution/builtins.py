@@ -22,7 +22,7 @@ from runtime.execution.speech import Pages
 from runtime.execution.targets import Population, Target, resolve_target, wait_source
 from runtime.tape.fold import call_key
 from runtime.tape.journal import Journal
-from runtime.tape.state import PageState
+from runtime.tape.state import PageState, takes
 
 MAX_WAITED_MESSAGES = 100
 """At most this many messages are taken by one wait."""
@@ -209,7 +209,7 @@ class Builtins:
         try:
             return list(
                 await queue.get_batch(
-                    lambda message: matches(message, source),
+                    lambda message: takes(source, message),
                     min_messages=1,
                     max_messages=MAX_WAITED_MESSAGES,
                     timeout_s=left_s if left_s is None else max(0.0, left_s),
@@ -313,18 +313,6 @@ class Builtins:
         self._bus.publish(
             name, session_id=self._journal.session, agent_id=frame.state.agent, playbook=frame.state.playbook, **data
         )
-
-
-def matches(message: Message, source: dict[str, Any]) -> bool:
-    """Whether a wait for `source` (see `targets.wait_source`) takes `message`.
-
-    A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on.
-    """
-    if source.get("any") or message.from_human:
-        return True
-    if "meeting" in source:
-        return message.meeting_id == source["meeting"]
-    return message.meeting_id is None and message.sender_id in source.get("agents", ())
 
 
 def _as_value(message: Message) -> dict[str, Any]:

@@ -121,6 +121,8 @@ async def drive(frame: Frame, body: Body, host: HostCalls, *, prefix: str = "") 
     handed = 0
     while True:
         await body.quiet()
+        if not frame.alive:
+            await anyio.sleep_forever()  # the program has ended, or was stopped: whoever did that cancels us
         for call in body.take_calls():
             _check(frame, call)
             issued[call.pos] = call

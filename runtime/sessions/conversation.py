@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import anyio
 
@@ -34,6 +34,13 @@ class Conversation:
         self._send, self._entries = anyio.create_memory_object_stream[InboxEntry](math.inf)
         self._broken: str | None = None
         self._attempts = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._send.close()
+        self._entries.close()
 
     def put(self, entry: InboxEntry) -> None:
         """The next event; bounded by the shard's inbox, from which it is taken when it was processed."""

@@ -54,9 +54,8 @@ class Registry:
         return conversation
 
     async def _live(self, key: str, conversation: Conversation, wake: SessionRecord | None) -> None:
-        while True:
+        with conversation:
             ours = await conversation.run(wake)
-            if not ours or not conversation.waiting:
-                del self._conversations[key]
-                return
-            wake = None
+            while ours and conversation.waiting:
+                ours = await conversation.run(None)
+            del self._conversations[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -147,6 +147,18 @@ class MeetingState:
     joined: list[str] = field(default_factory=list)
 
 
+def takes(source: Mapping[str, Any], message: Message) -> bool:
+    """Whether a wait for `source` takes `message`. Keys of a source: `any`, `human`, `agents` (ids), `meeting` (id).
+
+    A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on.
+    """
+    if source.get("any") or message.from_human:
+        return True
+    if "meeting" in source:
+        return message.meeting_id == source["meeting"]
+    return message.meeting_id is None and message.sender_id in source.get("agents", ())
+
+
 @dataclass(slots=True)
 class SessionState:
     """Everything that a session is. `epoch` counts how often it was taken into memory."""
@@ -189,6 +201,10 @@ class SessionState:
         callers = {frame.caller.frame for frame in self.frames.values() if frame.caller}
         if any(id_ not in waiting and id_ not in callers for id_ in self.frames) or self.intents:
             return True
-        if any(wait.due is not None for wait in self.waits.values()):
+        if any(wait.due is not None or self._has_come(wait) for wait in self.waits.values()):
             return True
         return any(agent.queue and not self.roots(agent.id) for agent in self.agents.values())
+
+    def _has_come(self, wait: WaitState) -> bool:
+        queue = self.agents[self.frames[wait.frame].agent].queue
+        return any(takes(wait.source or {}, message) for message in queue)

@@ -1,0 +1,337 @@
+"""A world that survives a crash of the process, and can crash it at every point where something leaves the process."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
+
+from runtime.bus import Bus
+from runtime.channels.outbox import PageRecord, PageSpec
+from runtime.core.address import Address, Speaker
+from runtime.core.errors import TapeConflict
+from runtime.core.ids import SessionId
+from runtime.language.program import Program
+from runtime.llm.client import CompletionRequest, Usage
+from runtime.sandbox.executor import Sandbox
+from runtime.sessions.inbox import InboxEntry, InboxEvent
+from runtime.sessions.registry import Registry
+from runtime.sessions.session import Surroundings
+from runtime.sessions.store import Commit, Lease, SessionRecord
+from runtime.tape.tape import Fact
+
+ADDRESS = Address("test", "1")
+
+
+class Crash(BaseException):  # noqa: N818 - nothing may catch it, as nothing catches kill -9
+    """The process is gone."""
+
+
+class TurboClock:
+    """Time that passes as soon as somebody waits for it."""
+
+    def __init__(self) -> None:
+        self._at_s = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self._at_s)
+
+    def monotonic(self) -> float:
+        return self._at_s
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        self._at_s = max(self._at_s, monotonic_s)
+        await checkpoint()
+
+
+@dataclass
+class Shown:
+    """A message on the platform."""
+
+    speaker: str
+    text: str
+    texts: list[str] = field(default_factory=list)
+
+
+class World:
+    """Store, inbox and platform. `crashes` are the numbers of the points at which the process dies."""
+
+    def __init__(
+        self, people: Sequence[str], *, crashes: Sequence[int] = (), seed: int = 0, nonce: bool = True
+    ) -> None:
+        self.people = list(people)
+        self.rng = random.Random(seed)
+        self.nonce = nonce
+        self.points = 0
+        self.deaths = 0
+        self.chat: list[Shown] = []
+        self.facts: list[Fact] = []
+        self.clock = TurboClock()
+        self.idle = anyio.Event()
+        self.tasks: TaskGroup
+        self._crashes = frozenset(crashes)
+        self._dead = False
+        self._nonces: dict[str, int] = {}
+        self._records: dict[SessionId, SessionRecord] = {}
+        self._tapes: dict[SessionId, list[Fact]] = {}
+        self._current: SessionId | None = None
+        self._awake: set[SessionId] = set()
+        self._outbox: set[str] = set()
+        self._inbox: list[InboxEntry] = []
+        self._arrived = 0
+
+    def point(self) -> None:
+        """Something is about to leave the process, or just has."""
+        if self._dead:
+            raise Crash
+        self.points += 1
+        if self.points in self._crashes:
+            self._dead = True
+            self.deaths += 1
+            raise Crash
+
+    def revive(self) -> None:
+        """A new process begins."""
+        self._dead = False
+
+    def arrive(self) -> InboxEntry | None:
+        """The next thing a person says; None when all was said."""
+        if not self.people:
+            return None
+        self._arrived += 1
+        text = self.people.pop(0)
+        event = InboxEvent(str(self._arrived), ADDRESS, "test:1", "Ada", text, self.clock.now())
+        entry = InboxEntry(0, str(self._arrived), event)
+        self._inbox.append(entry)
+        self.idle = anyio.Event()
+        return entry
+
+    @property
+    def waiting(self) -> list[InboxEntry]:
+        """What no session has taken."""
+        return list(self._inbox)
+
+    # -- the store
+
+    async def commit(self, commit: Commit, /) -> None:
+        await checkpoint()
+        self.point()
+        if commit.begin is not None:
+            self._records[commit.session] = commit.begin
+            self._tapes[commit.session] = []
+            self._current = commit.session
+        tape = self._tapes[commit.session]
+        if len(tape) != commit.expect:
+            raise TapeConflict("somebody else wrote", expected=commit.expect, actual=len(tape))
+        tape.extend(commit.facts)
+        self.facts.extend(commit.facts)
+        self._inbox = [entry for entry in self._inbox if entry.entry_id not in commit.consume]
+        self._outbox = (self._outbox | set(commit.outbox_add)) - set(commit.outbox_done)
+        if commit.awake:
+            self._awake.add(commit.session)
+        else:
+            self._awake.discard(commit.session)
+        if commit.end:
+            self._current = None
+        self.point()
+        if not self._inbox and not self._awake and not self._outbox:
+            self.idle.set()
+
+    async def current(self, _shard: int, _conversation: str, /) -> SessionRecord | None:
+        return self._records[self._current] if self._current else None
+
+    async def session(self, _shard: int, session: SessionId, /) -> SessionRecord | None:
+        return self._records.get(session)
+
+    async def unfinished(self, _shard: int, /) -> Mapping[SessionId, frozenset[str]]:
+        active = set(self._awake) | ({next(reversed(self._records))} if self._outbox else set())
+        return {session: frozenset() for session in active}
+
+    async def read_session(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
+        for fact in list(self._tapes.get(session, ())):
+            if fact.seq > after:
+                yield fact
+
+    async def read_tape(self, tape: str, *, after: int = 0) -> AsyncIterator[Fact]:
+        for fact in self.facts:
+            if fact.tape == tape and fact.seq > after:
+                yield fact
+
+    # -- the inbox
+
+    async def add(self, _event: InboxEvent, /) -> bool:
+        raise AssertionError("the test puts events in by itself")
+
+    async def read(self, _after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
+        raise AssertionError(f"the test hands events over by itself, not within {wait_s} s")
+
+    async def discard(self, entry: InboxEntry, _token: int, /, *, reason: str) -> None:
+        raise AssertionError(f"{entry} was discarded: {reason}")
+
+    # -- the platform
+
+    def send(self, speaker: str, text: str, nonce: str) -> str:
+        """Post a message; with nonces, the same one twice is one message."""
+        self.point()
+        if not (self.nonce and nonce in self._nonces):
+            self.chat.append(Shown(speaker, text, [text]))
+            self._nonces[nonce] = len(self.chat) - 1
+        platform_id = str(self._nonces[nonce] if self.nonce else len(self.chat) - 1)
+        self.point()
+        return platform_id
+
+    def edit(self, platform_id: str, text: str) -> None:
+        """Change a message."""
+        self.point()
+        shown = self.chat[int(platform_id)]
+        shown.text = text
+        shown.texts.append(text)
+        self.point()
+
+    def page(self, spec: PageSpec, record: PageRecord, /) -> _Page:
+        return _Page(self, spec, record)
+
+    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /) -> None:
+        """Nothing to see."""
+
+
+class _Page:
+    """Shows a page without any schedule: the first text in a task of its own, every later one when it comes."""
+
+    def __init__(self, world: World, spec: PageSpec, record: PageRecord) -> None:
+        self._world = world
+        self._spec = spec
+        self._record = record
+        self._id = spec.parts.get(0)
+        self._text = ""
+        self._opening = False
+        self._opened = anyio.Event()
+        if self._id is not None:
+            self._opened.set()
+
+    def update(self, text: str, /) -> None:
+        self._text = text
+        if self._id is not None:
+            self._world.edit(self._id, text)
+        elif not self._opening:
+            self._opening = True
+            self._world.tasks.start_soon(self._open)
+
+    async def _open(self) -> None:
+        text = self._text
+        await self._record.opening(0, text)
+        self._id = self._world.send(self._spec.speaker.name, text, f"{self._spec.id}.0")
+        await self._record.sent(0, self._id)
+        self._opened.set()
+
+    async def finish(self, text: str, /) -> None:
+        self._text = text
+        if not self._opened.is_set() and not self._opening:
+            self._opening = True
+            await self._open()
+        await self._opened.wait()
+        assert self._id is not None
+        self._world.edit(self._id, text)
+
+    def abandon(self) -> None:
+        """Nothing more is shown."""
+
+
+@dataclass
+class Scripted:
+    """A model with a memory of what the person has heard: `turns` are lists of statements, one list a reply.
+
+    After a crash it is asked again; then it goes on by `# resume`, repeats everything, or begins anew and is refused.
+    """
+
+    turns: Sequence[Sequence[str]]
+    rng: random.Random
+    model: str = "scripted"
+    asked: list[CompletionRequest] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Pieces]:
+        self.asked.append(request)
+        yield _Pieces(self._reply(request), self.rng)
+
+    def _reply(self, request: CompletionRequest) -> str:
+        turn = sum(message.role == "assistant" for message in request.messages)
+        lines = list(self.turns[min(turn, len(self.turns) - 1)])
+        last = request.messages[-1].content
+        executed = [line for line in lines if f". {line}\n" in last + "\n"]
+        if executed:
+            count = len(executed)
+            way = self.rng.choice(["resume", "repeat", "step"])
+            if way == "resume":
+                lines = [f"# resume: {count}", *lines[count:]]
+        return "```python\n" + "\n".join(lines) + "\n```"
+
+
+class _Pieces:
+    """A reply in pieces of random size."""
+
+    def __init__(self, text: str, rng: random.Random) -> None:
+        self._text = text
+        self._rng = rng
+        self.usage = Usage()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        rest = self._text
+        while rest:
+            size = self._rng.randrange(4, 30)
+            await checkpoint()
+            yield rest[:size]
+            rest = rest[size:]
+
+
+async def live(world: World, program: Program, llm: Scripted, sandbox: Sandbox) -> None:
+    """Run processes one after the other, each until it crashes, until everybody was heard and nothing is going on."""
+    while True:
+        world.revive()
+        try:
+            if await _process(world, program, llm, sandbox):
+                return
+        except BaseExceptionGroup as group:
+            _only_crashes(group)
+        except Crash:
+            pass
+
+
+def _only_crashes(group: BaseExceptionGroup[BaseException]) -> None:
+    rest = group.split(Crash)[1]
+    if rest is not None:
+        raise rest
+
+
+async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandbox) -> bool:
+    bus = Bus(world.clock)
+    failures: list[BaseException] = []
+    bus.subscribe("session.failed", lambda event: failures.append(event.data["cause"]))
+    around = Surroundings(program, world, world, sandbox, llm, world.clock, bus)
+    lease = Lease(0, 1)
+    async with anyio.create_task_group() as tasks:
+        world.tasks = tasks
+        registry = Registry(around, world, tasks)
+        world.idle = anyio.Event()
+        await registry.gained(lease)
+        for entry in world.waiting:
+            registry.dispatch(entry, lease)
+        resting = not len(registry)
+        while True:
+            if not resting:
+                await world.idle.wait()
+            if failures:
+                raise failures[0]
+            arrived = world.arrive()
+            if arrived is None:
+                break
+            resting = False
+            registry.dispatch(arrived, lease)
+        tasks.cancel_scope.cancel()
+    return True

@@ -1,0 +1,71 @@
+"""Small programs for tests, made without a compiler."""
+
+from __future__ import annotations
+
+from runtime.language.diagnostics import Span
+from runtime.language.program import (
+    AgentKind,
+    AgentSpec,
+    Op,
+    Param,
+    PlaybookSpec,
+    Program,
+    PythonFence,
+    Step,
+    Trigger,
+    TriggerKind,
+)
+
+SPAN = Span("test.pb", 1)
+
+
+def steps(*lines: str) -> tuple[Step, ...]:
+    """`01:QUE text` for each step."""
+    made = []
+    for line in lines:
+        number, _, rest = line.partition(":")
+        made.append(Step(number, Op(rest[:3]), rest[4:], SPAN))
+    return tuple(made)
+
+
+def triggers(*texts: str) -> tuple[Trigger, ...]:
+    """`BGN When …` for each trigger."""
+    return tuple(Trigger(f"T{n}", TriggerKind(t[:3]), t[4:], SPAN) for n, t in enumerate(texts, 1))
+
+
+def llm(
+    name: str, *lines: str, begins: bool = False, params: tuple[str, ...] = (), public: bool = False
+) -> PlaybookSpec:
+    """A playbook in natural language."""
+    return PlaybookSpec(
+        name,
+        "llm",
+        SPAN,
+        params=tuple(Param(p) for p in params),
+        metadata={"public": public},
+        triggers=triggers("BGN When program starts") if begins else (),
+        steps=steps(*lines),
+    )
+
+
+def python(name: str, *params: str, trigger: str | None = None, **metadata: object) -> PlaybookSpec:
+    """A playbook in Python."""
+    return PlaybookSpec(
+        name,
+        "python",
+        SPAN,
+        params=tuple(Param(p) for p in params),
+        metadata=metadata,
+        triggers=triggers(trigger) if trigger else (),
+    )
+
+
+def agent(name: str, *playbooks: PlaybookSpec, code: str = "") -> AgentSpec:
+    """An agent with the given playbooks."""
+    fences = (PythonFence(code, SPAN),) if code else ()
+    return AgentSpec(name, AgentKind.AI, SPAN, playbooks=playbooks, fences=fences)
+
+
+def program(*agents: AgentSpec, digest: str = "1") -> Program:
+    """A program of these agents."""
+    return Program("test", agents, "", digest)

@@ -1,0 +1,265 @@
+"""The process dies at every point at which something leaves it; nothing is lost and nothing is said twice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from runtime.execution.loop import FrameLoop
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.crash_world import Scripted, World, live
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Python playbooks need the loop that knows when they are quiet."""
+    return "asyncio", {"loop_factory": FrameLoop}
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[MontySandbox]:
+    async with MontySandbox() as made:
+        yield made
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, what the model answers, what people say, and what must be seen in the end."""
+
+    program: Program
+    replies: tuple[tuple[str, ...], ...]
+    people: tuple[str, ...]
+    seen: tuple[str, ...]
+
+
+CHILD = """
+async def Weather(city):
+    number = await Random()
+    await Say("user", f"Looking at {city} …")
+    return {"city": city, "sunny": number < 2}
+"""
+
+HELLO = Case(
+    program(
+        agent(
+            "Hello",
+            llm(
+                "Main",
+                "01:QUE Ask for the $name; YLD for user",
+                "02:QUE Weather",
+                "03:QUE Greet",
+                "04:YLD for exit",
+                begins=True,
+            ),
+            python("Weather", "city"),
+            code=CHILD,
+        )
+    ),
+    (
+        ('await Step("Main:01:QUE")', 'await Say("user", "Hello there! What is your name?")', 'await Yld("user")'),
+        (
+            'await Var("name", "Ada")',
+            'await Step("Main:02:QUE")',
+            'w = await Weather("Oslo")',
+            'await Step("Main:03:QUE")',
+            'await Say("user", f"Nice to meet you, {name}, sunny: {w[\'sunny\']}")',
+            'await Say("user", "Good bye and come again!")',
+            'await Step("Main:04:YLD")',
+            'await Var("__", "done")',
+            'await Yld("exit")',
+        ),
+    ),
+    ("hi", "Ada"),
+    (
+        "Hello there! What is your name?",
+        "Looking at Oslo …",
+        "Nice to meet you, Ada, sunny: True",
+        "Good bye and come again!",
+    ),
+)
+
+LOOP = """
+import asyncio
+
+async def Main():
+    a, b = await asyncio.gather(Double(2), Double(5))
+    await Var("sum", a + b)
+    await Say("user", f"sum {variables['sum']}")
+    try:
+        await Fail()
+    except ValueError as error:
+        await Say("user", f"caught {error}")
+    await Listen(0)
+    await Say("user", "bye")
+    await EndProgram()
+
+async def Double(x):
+    await Sleep(1)
+    return 2 * x
+
+async def Fail():
+    await Now()
+    raise ValueError("no luck")
+
+async def Big():
+    await Say("user", "the sum is big")
+
+async def Listen(count):
+    for message in await WaitForMessage("user"):
+        count += 1
+        await Say("user", f"{count}: {message['text']}")
+    if count < 3:
+        return Again(count)
+    return count
+"""
+
+PYTHON = Case(
+    program(
+        agent(
+            "Loop",
+            python("Main", trigger="BGN When program starts"),
+            python("Double", "x"),
+            python("Fail"),
+            python("Big", trigger="CND When $sum > 10"),
+            python("Listen", "count"),
+            code=LOOP,
+        )
+    ),
+    ((),),
+    ("start", "one", "two", "three"),
+    ("the sum is big", "sum 14", "caught no luck", "1: one", "2: two", "3: three", "bye"),
+)
+
+HOST = """
+async def Main():
+    answer = await Talk()
+    await Say("user", f"we chose {answer}")
+    await EndProgram()
+
+async def Talk():
+    await Say("meeting", "What do you suggest?")
+    while True:
+        for message in await WaitForMessage("meeting"):
+            if message["text"].startswith("idea"):
+                return message["text"]
+"""
+
+GUEST = """
+async def Join():
+    while True:
+        for message in await WaitForMessage("meeting"):
+            if message["text"] == "Meeting has ended":
+                return
+            if "suggest" in message["text"]:
+                await Say("meeting", "idea 7")
+"""
+
+MEETING = Case(
+    program(
+        agent(
+            "Host",
+            python("Main", trigger="BGN When program starts"),
+            python("Talk", meeting=True, required_attendees=["Guest"]),
+            code=HOST,
+        ),
+        agent("Guest", python("Join", meeting=True), code=GUEST),
+    ),
+    ((),),
+    ("go",),
+    ("What do you suggest?", "idea 7", "we chose idea 7"),
+)
+
+NESTED = Case(
+    program(
+        agent(
+            "Nested",
+            llm("Main", "01:QUE Say", "02:QUE Tell()", "03:QUE Say", "04:YLD for exit", begins=True),
+            llm("Tell", "01:QUE Say", "02:RET 5"),
+        )
+    ),
+    (
+        (
+            'await Step("Main:01:QUE")',
+            'await Say("user", "first of all from the caller")',
+            'await Step("Main:02:QUE")',
+            "x = await Tell()",
+            'await Step("Main:03:QUE")',
+            'await Say("user", f"the child gave {x}")',
+            'await Step("Main:04:YLD")',
+            'await Yld("exit")',
+        ),
+    ),
+    ("hi",),
+    ("first of all from the caller", "said by the child, at length", "the child gave 5"),
+)
+
+TELL = (
+    'await Step("Tell:01:QUE")',
+    'await Say("user", "said by the child, at length")',
+    'await Step("Tell:02:RET")',
+    'await Var("__", "told")',
+    "await Return(5)",
+)
+
+CASES = {"hello": HELLO, "python": PYTHON, "meeting": MEETING, "nested": NESTED}
+
+
+class Nested(Scripted):
+    """Answers for the child when the child asks."""
+
+    def _reply(self, request):  # type: ignore[no-untyped-def]
+        if "You execute Tell" in request.messages[-1].content:
+            return Scripted([TELL], self.rng)._reply(request)
+        return super()._reply(request)
+
+
+async def run(case: Case, sandbox: MontySandbox, *, crashes: tuple[int, ...], seed: int, nonce: bool = True) -> World:
+    world = World(case.people, crashes=crashes, seed=seed, nonce=nonce)
+    await live(world, case.program, Nested(case.replies, random.Random(seed)), sandbox)
+    return world
+
+
+def check(world: World, case: Case) -> None:
+    """Every sentence once, whole and in order; every message taken once."""
+    assert [shown.text for shown in world.chat] == list(case.seen)
+    taken = [
+        mid for fact in world.facts if fact.kind in ("took", "start", "anew") for mid in fact.data.get("mids") or ()
+    ]
+    assert len(taken) == len(set(taken))
+    assert not world.waiting
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_nothing_is_lost_or_said_twice_when_the_process_dies_at_any_one_point(
+    name: str, sandbox: MontySandbox
+) -> None:
+    case = CASES[name]
+    calm = await run(case, sandbox, crashes=(), seed=0)
+    check(calm, case)
+    for point in range(1, calm.points + 1):
+        world = await run(case, sandbox, crashes=(point,), seed=point)
+        assert world.deaths == 1, f"no crash at {point}"
+        try:
+            check(world, case)
+        except AssertionError as error:
+            raise AssertionError(f"crashed at point {point} of {calm.points}: {error}") from error
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_several_deaths_in_one_run_lose_nothing(name: str, sandbox: MontySandbox) -> None:
+    case = CASES[name]
+    for seed in range(25):
+        draw = random.Random(seed)
+        crashes = tuple(sorted(draw.sample(range(1, 60), 3)))
+        world = await run(case, sandbox, crashes=crashes, seed=seed)
+        try:
+            check(world, case)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}, crashed at {crashes}: {error}") from error
