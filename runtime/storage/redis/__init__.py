@@ -1,1 +1,1 @@
-"""Stores over Redis or Valkey."""
+"""The stores on Redis (7.0 or newer) or Valkey (7.2 or newer)."""

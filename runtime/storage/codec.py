@@ -1,0 +1,65 @@
+"""How events, addresses and facts are written down: JSON, the same in every store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from runtime.core.address import Address
+from runtime.core.ids import TapeId
+from runtime.sessions.inbox import InboxEvent
+from runtime.tape.tape import Fact
+
+
+def to_json(value: object) -> str:
+    """Compact JSON; equal data gives equal text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def address_to_json(address: Address) -> str:
+    return to_json([address.platform, address.conversation, address.thread])
+
+
+def address_from_json(text: str) -> Address:
+    return Address(*json.loads(text))
+
+
+def event_to_json(event: InboxEvent) -> str:
+    data: dict[str, Any] = {
+        "id": event.id,
+        "address": [event.address.platform, event.address.conversation, event.address.thread],
+        "person": event.person_id,
+        "name": event.person_name,
+        "text": event.text,
+        "at": event.sent_at.isoformat(),
+        "kind": event.kind,
+        "files": [dict(file) for file in event.attachments],
+    }
+    return to_json(data)
+
+
+def event_from_json(text: str) -> InboxEvent:
+    data = json.loads(text)
+    return InboxEvent(
+        id=data["id"],
+        address=Address(*data["address"]),
+        person_id=data["person"],
+        person_name=data["name"],
+        text=data["text"],
+        sent_at=datetime.fromisoformat(data["at"]),
+        kind=data["kind"],
+        attachments=tuple(data["files"]),
+    )
+
+
+def fact_fields(fact: Fact) -> tuple[str, str, str]:
+    """A fact's kind, time and data; its tape and number are its place."""
+    return fact.kind, fact.at.isoformat(), json.dumps(fact.data, ensure_ascii=False, separators=(",", ":"))
+
+
+def fact_from_fields(tape: TapeId, seq: int, fields: tuple[str, str, str]) -> Fact:
+    kind, at, data = fields
+    content: Mapping[str, Any] = json.loads(data)
+    return Fact(tape=tape, seq=seq, kind=kind, at=datetime.fromisoformat(at), data=content)

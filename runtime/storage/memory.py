@@ -1,0 +1,201 @@
+"""The stores in memory: what every store must do, in the fewest words. For tests and for trying things out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
+from runtime.core.ids import SessionId, TapeId
+from runtime.sessions.inbox import InboxEntry, InboxEvent, shard_of
+from runtime.sessions.store import Commit, LeaseHolder, SessionRecord
+from runtime.storage.codec import event_from_json, event_to_json, fact_fields, fact_from_fields
+from runtime.tape.tape import Fact
+
+
+@dataclass(slots=True)
+class _HeldLease:
+    node: str = ""
+    token: int = 0
+    expires_s: float = 0.0
+
+
+class MemoryLeaseStore:
+    """Implements `runtime.sessions.store.LeaseStore`."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._leases: dict[str, _HeldLease] = {}
+
+    async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
+        lease, now = self._leases.setdefault(name, _HeldLease()), self._clock.monotonic()
+        if lease.node != holder.node and lease.expires_s > now:
+            return None
+        lease.node, lease.token, lease.expires_s = holder.node, lease.token + 1, now + holder.ttl_s
+        return lease.token
+
+    async def renew(self, name: str, holder: LeaseHolder, token: int, /) -> bool:
+        lease = self._leases.get(name)
+        if lease is None or (lease.node, lease.token) != (holder.node, token):
+            return False
+        lease.expires_s = self._clock.monotonic() + holder.ttl_s
+        return True
+
+    async def release(self, name: str, holder: LeaseHolder, token: int, /) -> None:
+        if await self.renew(name, holder, token):
+            self._leases[name].expires_s = 0.0
+
+    def check(self, shard: int, token: int) -> None:
+        """Raise LeaseLost unless `token` is the shard's latest."""
+        lease = self._leases.get(f"shard:{shard}", _HeldLease())
+        if lease.token != token:
+            raise LeaseLost(f"Shard {shard} was taken over: token {lease.token}, ours is {token}.")
+
+
+class MemoryInbox:
+    """Implements `runtime.sessions.inbox.Inbox`. `bound` is how many events may wait in one shard."""
+
+    def __init__(self, leases: MemoryLeaseStore, *, bound: int = 10_000) -> None:
+        self._leases = leases
+        self._bound = bound
+        self._seen: set[tuple[str, str]] = set()
+        self._waiting: dict[int, dict[int, str]] = {}
+        self._count = 0
+        self._news = anyio.Event()
+        self.dead: list[tuple[InboxEntry, str]] = []
+
+    async def add(self, event: InboxEvent, /) -> bool:
+        conversation = event.address.key
+        shard = shard_of(conversation)
+        waiting = self._waiting.setdefault(shard, {})
+        if (conversation, event.id) in self._seen:
+            return False
+        if len(waiting) >= self._bound:
+            raise InboxFull(f"{self._bound} events wait in shard {shard}; the one of {conversation} was not taken.")
+        self._seen.add((conversation, event.id))
+        self._count += 1
+        waiting[self._count] = event_to_json(event)
+        self._news.set()
+        self._news = anyio.Event()
+        return True
+
+    async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
+        with anyio.move_on_after(wait_s):
+            while not (entries := self._behind(after)):
+                await self._news.wait()
+            return entries
+        return []
+
+    def _behind(self, after: Mapping[int, str]) -> list[InboxEntry]:
+        return [
+            InboxEntry(shard, f"{number}-0", event_from_json(text))
+            for shard, entry_id in after.items()
+            for number, text in self._waiting.get(shard, {}).items()
+            if number > _number(entry_id)
+        ]
+
+    async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
+        self._leases.check(entry.shard, token)
+        if self.consume(entry.shard, entry.entry_id):
+            self.dead.append((entry, reason))
+
+    def consume(self, shard: int, entry_id: str) -> bool:
+        """Take an entry out; False when it is not there."""
+        return self._waiting.get(shard, {}).pop(_number(entry_id), None) is not None
+
+
+@dataclass(slots=True)
+class _Session:
+    record: SessionRecord
+    last_commit: Commit
+    facts: list[tuple[TapeId, tuple[str, str, str]]] = field(default_factory=list)
+
+
+class MemorySessionStore:
+    """Implements `runtime.sessions.store.SessionStore`."""
+
+    def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
+        self._leases = leases
+        self._inbox = inbox
+        self._sessions: dict[SessionId, _Session] = {}
+        self._current: dict[str, SessionId] = {}
+        self._awake: set[tuple[int, SessionId]] = set()
+        self._pages: dict[tuple[int, SessionId], set[str]] = {}
+
+    async def commit(self, commit: Commit, /) -> None:
+        self._leases.check(commit.lease.shard, commit.lease.token)
+        session = self._sessions.get(commit.session)
+        if session is not None and session.last_commit == commit:
+            return
+        actual = 0 if session is None else session.record.seq
+        if actual != commit.expect or (session is None and commit.begin is None):
+            raise TapeConflict(
+                f"Session {commit.session} is at fact {actual}, not at {commit.expect}, or has not begun.",
+                expected=commit.expect,
+                actual=actual,
+            )
+        numbers = range(commit.expect + 1, commit.expect + 1 + len(commit.facts))
+        for number, fact in zip(numbers, commit.facts, strict=True):
+            if fact.seq != number:
+                text = f"A fact of {fact.tape} is numbered {fact.seq}, not {number}."
+                raise TapeConflict(text, expected=number, actual=fact.seq)
+        self._apply(commit)
+
+    def _apply(self, commit: Commit) -> None:
+        if commit.begin is not None:
+            known = self._sessions.get(commit.session)
+            facts = [] if known is None else known.facts
+            self._sessions[commit.session] = _Session(replace(commit.begin, ended=False), commit, facts)
+            self._current[commit.begin.address.key] = commit.session
+        session = self._sessions[commit.session]
+        session.facts += [(fact.tape, fact_fields(fact)) for fact in commit.facts]
+        session.last_commit = commit
+        session.record = replace(session.record, seq=commit.expect + len(commit.facts))
+        self._apply_work(commit)
+        if commit.end:
+            session.record = replace(session.record, ended=True)
+            if self._current.get(session.record.address.key) == commit.session:
+                del self._current[session.record.address.key]
+
+    def _apply_work(self, commit: Commit) -> None:
+        place = (commit.lease.shard, commit.session)
+        for entry_id in commit.consume:
+            self._inbox.consume(commit.lease.shard, entry_id)
+        pages = self._pages.setdefault(place, set())
+        pages.update(commit.outbox_add)
+        pages.difference_update(commit.outbox_done)
+        if commit.awake is not None:
+            (self._awake.add if commit.awake else self._awake.discard)(place)
+
+    async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
+        session = self._current.get(conversation)
+        return None if session is None else await self.session(shard, session)
+
+    async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
+        found = self._sessions.get(session)
+        return None if found is None or shard_of(found.record.address.key) != shard else found.record
+
+    async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
+        places = self._awake | {place for place, pages in self._pages.items() if pages}
+        return {
+            session: frozenset(self._pages.get((place, session), ())) for place, session in places if place == shard
+        }
+
+    async def read_session(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
+        found = self._sessions.get(session)
+        facts = [] if found is None else list(found.facts)
+        for seq, (tape, fields) in enumerate(facts, start=1):
+            if seq > after:
+                yield fact_from_fields(tape, seq, fields)
+
+    async def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
+        async for fact in self.read_session(SessionId(tape.rpartition("/")[0]), after=after):
+            if fact.tape == tape:
+                yield fact
+
+
+def _number(entry_id: str) -> int:
+    return int(entry_id.partition("-")[0])

@@ -1,0 +1,68 @@
+"""Rooms in memory. Implements the port `adapters.web.rooms.RoomStore`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+from runtime.core.room import RoomInfo, RoomMessage, RoomPost
+
+
+@dataclass(slots=True)
+class _Room:
+    info: RoomInfo
+    messages: dict[str, RoomMessage] = field(default_factory=dict)
+    last_seq: int = 0
+    last_version: int = 0
+
+
+class MemoryRoomStore:
+    """Keeps the newest `bound` messages of each room."""
+
+    def __init__(self, *, bound: int = 10_000) -> None:
+        self._bound = bound
+        self._rooms: dict[str, _Room] = {}
+
+    async def put(self, room: str, post: RoomPost, /) -> RoomMessage:
+        kept = self._rooms.setdefault(room, _Room(RoomInfo(room, post.sent_at)))
+        if post.id not in kept.messages:
+            kept.last_seq += 1
+            kept.last_version += 1
+            kept.info = RoomInfo(room, post.sent_at)
+            kept.messages[post.id] = RoomMessage(**asdict(post), seq=kept.last_seq, version=kept.last_version)
+            if len(kept.messages) > self._bound:
+                del kept.messages[next(iter(kept.messages))]
+        return kept.messages[post.id]
+
+    async def update(self, room: str, message_id: str, /, *, text: str, final: bool) -> RoomMessage | None:
+        kept = self._rooms.get(room)
+        if kept is None or message_id not in kept.messages:
+            return None
+        message = kept.messages[message_id]
+        if (message.text, message.final) != (text, final):
+            kept.last_version += 1
+            message = replace(message, text=text, final=final, version=kept.last_version)
+            kept.messages[message_id] = message
+        return message
+
+    async def history(
+        self, room: str, /, *, after_seq: int = 0, before_seq: int | None = None, limit: int
+    ) -> Sequence[RoomMessage]:
+        found = [
+            message
+            for message in self._messages(room)
+            if after_seq < message.seq and (before_seq is None or message.seq < before_seq)
+        ]
+        return found[max(0, len(found) - limit) :]
+
+    async def changes(self, room: str, /, *, after_version: int, limit: int) -> Sequence[RoomMessage]:
+        found = [message for message in self._messages(room) if message.version > after_version]
+        return sorted(found, key=lambda message: message.version)[:limit]
+
+    async def rooms(self) -> Sequence[RoomInfo]:
+        infos = [kept.info for kept in self._rooms.values()]
+        return sorted(infos, key=lambda info: (info.last_activity, info.id), reverse=True)
+
+    def _messages(self, room: str) -> list[RoomMessage]:
+        kept = self._rooms.get(room)
+        return [] if kept is None else list(kept.messages.values())

@@ -1,0 +1,65 @@
+"""The inbox on Redis: a stream a shard, read plainly, without a consumer group."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+
+from runtime.core.errors import InboxFull, LeaseLost
+from runtime.sessions.inbox import InboxEntry, InboxEvent, shard_of
+from runtime.storage.codec import event_from_json, event_to_json
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.script import load_script
+
+REMEMBERED_S = 7 * 24 * 3600
+"""How long an event's id is remembered, so that its repetition is recognised."""
+
+_DEAD_LETTERS = 10_000
+_READ_AT_ONCE = 100
+
+_ADD = load_script("inbox_add")
+_DISCARD = load_script("inbox_discard")
+
+
+class RedisInbox:
+    """Implements `runtime.sessions.inbox.Inbox`. `bound` is how many events may wait in one shard."""
+
+    def __init__(self, connection: RedisConnection, *, bound: int = 10_000) -> None:
+        self._connection = connection
+        self._bound = bound
+
+    async def add(self, event: InboxEvent, /) -> bool:
+        conversation = event.address.key
+        keys = ShardKeys(shard_of(conversation))
+        outcome = await self._connection.run(
+            _ADD,
+            [keys.seen(conversation, event.id), keys.inbox],
+            [uuid.uuid4().hex, REMEMBERED_S, self._bound, event_to_json(event)],
+        )
+        if outcome == "full":
+            raise InboxFull(
+                f"{self._bound} events wait in shard {keys.shard}; the one of {conversation} was not taken."
+            )
+        return bool(outcome == "added")
+
+    async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
+        shards = {ShardKeys(shard).inbox: shard for shard in after}
+        answer = await self._connection.read_streams(
+            {key: after[shard] for key, shard in shards.items()}, wait_s=wait_s, count=_READ_AT_ONCE
+        )
+        return [
+            InboxEntry(shards[key], entry_id, event_from_json(fields["e"]))
+            for key, entries in answer
+            for entry_id, fields in entries
+        ]
+
+    async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
+        keys = ShardKeys(entry.shard)
+        done = await self._connection.run(
+            _DISCARD,
+            [keys.lease, keys.inbox, keys.dead],
+            [token, entry.entry_id, event_to_json(entry.event), reason, _DEAD_LETTERS],
+        )
+        if not done:
+            raise LeaseLost(f"The lease of shard {entry.shard} is no longer ours (token {token}).")

@@ -1,0 +1,93 @@
+"""Every key there is. The part in braces decides the Cluster slot, so one script touches one slot.
+
+{parley:17}:lease                  hash    node, token (only grows), expires (server ms): who may write in shard 17
+{parley:17}:inbox                  stream  events that no session has taken: field e, JSON
+{parley:17}:seen:<n>:<conv>:<id>   string  the event was taken in; gone after 7 days; n is the length of <conv>
+{parley:17}:dead                   stream  events that could not be processed: e, id, reason
+{parley:17}:current                hash    conversation key -> id of the session that lives there
+{parley:17}:awake                  set     ids of sessions that have work without a further event
+{parley:17}:outbox                 set     ["session","page"], JSON: pages no platform has in final form
+{parley:17}:session:<session>      hash    address, program, started_at, seq, ended, digest of the last commit
+{parley:17}:tapes:<session>        set     the session's tape ids
+{parley:17}:tape:<tape>            stream  facts: entry id <seq>-0, fields k (kind), t (time), d (data, JSON)
+{parley:17}:rooms                  zset    room -> time of its latest message, microseconds
+{parley:17}:room:<room>            hash    message id -> message, JSON
+{parley:17}:room-counters:<room>   hash    the last seq and version given out
+{parley:17}:room-seqs:<room>       zset    message id -> seq
+{parley:17}:room-versions:<room>   zset    message id -> version
+{parley:bot:telegram}:lease        hash    like a shard's: who holds that bot's connection
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runtime.core.ids import SessionId, TapeId
+
+
+@dataclass(frozen=True, slots=True)
+class ShardKeys:
+    """The keys of one shard."""
+
+    shard: int
+
+    def _key(self, name: str) -> str:
+        return f"{{parley:{self.shard}}}:{name}"
+
+    @property
+    def lease(self) -> str:
+        return self._key("lease")
+
+    @property
+    def inbox(self) -> str:
+        return self._key("inbox")
+
+    def seen(self, conversation: str, event_id: str) -> str:
+        return self._key(f"seen:{len(conversation)}:{conversation}:{event_id}")
+
+    @property
+    def dead(self) -> str:
+        return self._key("dead")
+
+    @property
+    def current(self) -> str:
+        return self._key("current")
+
+    @property
+    def awake(self) -> str:
+        return self._key("awake")
+
+    @property
+    def outbox(self) -> str:
+        return self._key("outbox")
+
+    def session(self, session: SessionId) -> str:
+        return self._key(f"session:{session}")
+
+    def tapes(self, session: SessionId) -> str:
+        return self._key(f"tapes:{session}")
+
+    def tape(self, tape: TapeId) -> str:
+        return self._key(f"tape:{tape}")
+
+    @property
+    def rooms(self) -> str:
+        return self._key("rooms")
+
+    def room(self, room: str) -> str:
+        return self._key(f"room:{room}")
+
+    def room_counters(self, room: str) -> str:
+        return self._key(f"room-counters:{room}")
+
+    def room_seqs(self, room: str) -> str:
+        return self._key(f"room-seqs:{room}")
+
+    def room_versions(self, room: str) -> str:
+        return self._key(f"room-versions:{room}")
+
+
+def lease_key(name: str) -> str:
+    """The key of a lease by its name: `shard:<n>` or `bot:<platform>`."""
+    kind, _, rest = name.partition(":")
+    return ShardKeys(int(rest)).lease if kind == "shard" else f"{{parley:{name}}}:lease"

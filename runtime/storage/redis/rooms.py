@@ -1,0 +1,103 @@
+"""Rooms of the browser chat on Redis. Implements the port `adapters.web.rooms.RoomStore`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.room import RoomInfo, RoomMessage, RoomPost
+from runtime.sessions.inbox import shard_of
+from runtime.sessions.store import SHARDS
+from runtime.storage.codec import to_json
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.script import load_script
+
+_PUT = load_script("room_put")
+_UPDATE = load_script("room_update")
+_READ = load_script("room_read")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class RedisRoomStore:
+    """Keeps the newest `bound` messages of each room."""
+
+    def __init__(self, connection: RedisConnection, *, bound: int = 10_000) -> None:
+        self._connection = connection
+        self._bound = bound
+
+    async def put(self, room: str, post: RoomPost, /) -> RoomMessage:
+        keys = _keys(room)
+        kept = await self._connection.run(
+            _PUT,
+            [keys.room(room), keys.room_counters(room), keys.room_seqs(room), keys.room_versions(room), keys.rooms],
+            [post.id, _post_to_json(post), room, (post.sent_at - _EPOCH) // _MICROSECOND, self._bound],
+        )
+        return _message(kept)
+
+    async def update(self, room: str, message_id: str, /, *, text: str, final: bool) -> RoomMessage | None:
+        keys = _keys(room)
+        kept = await self._connection.run(
+            _UPDATE,
+            [keys.room(room), keys.room_counters(room), keys.room_versions(room)],
+            [message_id, text, int(final)],
+        )
+        return None if kept is None else _message(kept)
+
+    async def history(
+        self, room: str, /, *, after_seq: int = 0, before_seq: int | None = None, limit: int
+    ) -> Sequence[RoomMessage]:
+        keys = _keys(room)
+        before = "+inf" if before_seq is None else f"({before_seq}"
+        found = await self._connection.run(
+            _READ, [keys.room(room), keys.room_seqs(room)], [f"({after_seq}", before, limit, "newest"]
+        )
+        return [_message(kept) for kept in reversed(found)]
+
+    async def changes(self, room: str, /, *, after_version: int, limit: int) -> Sequence[RoomMessage]:
+        keys = _keys(room)
+        found = await self._connection.run(
+            _READ, [keys.room(room), keys.room_versions(room)], [f"({after_version}", "+inf", limit, "oldest"]
+        )
+        return [_message(kept) for kept in found]
+
+    async def rooms(self) -> Sequence[RoomInfo]:
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=False) as batch:
+                for shard in range(SHARDS):
+                    batch.zrange(ShardKeys(shard).rooms, 0, -1, withscores=True)
+                return await batch.execute()
+
+        shards = await self._connection.retrying(call)
+        infos = [RoomInfo(room, _EPOCH + int(score) * _MICROSECOND) for shard in shards for room, score in shard]
+        return sorted(infos, key=lambda info: (info.last_activity, info.id), reverse=True)
+
+
+def _keys(room: str) -> ShardKeys:
+    return ShardKeys(shard_of(room))
+
+
+def _post_to_json(post: RoomPost) -> str:
+    return to_json(
+        {
+            "id": post.id,
+            "author_id": post.author_id,
+            "author_name": post.author_name,
+            "author_kind": post.author_kind,
+            "text": post.text,
+            "sent_at": post.sent_at.isoformat(),
+            "final": post.final,
+            "thread": post.thread,
+        }
+    )
+
+
+def _message(kept: str) -> RoomMessage:
+    data = json.loads(kept)
+    return RoomMessage(**{**data, "sent_at": datetime.fromisoformat(data["sent_at"])})

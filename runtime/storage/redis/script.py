@@ -1,0 +1,21 @@
+"""A Lua script of ours, as the server knows it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The text and its SHA-1, by which EVALSHA finds it."""
+
+    text: str
+    digest: str
+
+
+def load_script(name: str) -> Script:
+    """The script `scripts/<name>.lua`."""
+    text = files("runtime.storage.redis.scripts").joinpath(f"{name}.lua").read_text(encoding="utf-8")
+    return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())

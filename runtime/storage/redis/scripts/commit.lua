@@ -1,0 +1,57 @@
+-- Makes a commit true, or changes nothing.
+-- KEYS 1 lease  2 session  3 inbox  4 awake  5 outbox  6 current  7 tapes  8.. tapes with new facts
+-- ARGV 1 token  2 expect  3 digest  4 session id  5 awake ("1", "0", "")  6 end ("1", "")
+--      7 begin: conversation, or ""  8 address  9 program  10 started_at
+--      then the lengths and items of four lists: consumed entries, pages to add, pages done,
+--      facts (five items each: number of the key, seq, kind, time, data)
+-- Returns {"ok"|"again"|"lease"|"conflict"|"unknown", the number found}.
+if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then
+  return {'lease', tonumber(redis.call('HGET', KEYS[1], 'token') or '0')}
+end
+
+local expect, beginning = tonumber(ARGV[2]), ARGV[7] ~= ''
+local known = redis.call('HMGET', KEYS[2], 'seq', 'digest')
+local seq = tonumber(known[1] or '0')
+if known[2] == ARGV[3] then return {'again', seq} end
+if seq ~= expect then return {'conflict', seq} end
+if not known[1] and not beginning then return {'unknown', 0} end
+
+local position = 11
+local function list(size)
+  local first = position + 1
+  local last = position + tonumber(ARGV[position]) * size
+  position = last + 1
+  return first, last
+end
+
+local first, last = list(1)
+for i = first, last do redis.call('XDEL', KEYS[3], ARGV[i]) end
+first, last = list(1)
+for i = first, last do redis.call('SADD', KEYS[5], ARGV[i]) end
+first, last = list(1)
+for i = first, last do redis.call('SREM', KEYS[5], ARGV[i]) end
+first, last = list(5)
+for i = first, last, 5 do
+  redis.call('XADD', KEYS[tonumber(ARGV[i])], ARGV[i + 1] .. '-0',
+    'k', ARGV[i + 2], 't', ARGV[i + 3], 'd', ARGV[i + 4])
+  seq = tonumber(ARGV[i + 1])
+end
+while position <= #ARGV do
+  redis.call('SADD', KEYS[7], ARGV[position])
+  position = position + 1
+end
+
+if ARGV[5] == '1' then redis.call('SADD', KEYS[4], ARGV[4]) end
+if ARGV[5] == '0' then redis.call('SREM', KEYS[4], ARGV[4]) end
+if beginning then
+  redis.call('HSET', KEYS[2], 'address', ARGV[8], 'program', ARGV[9], 'started_at', ARGV[10],
+    'conversation', ARGV[7], 'ended', '0')
+  redis.call('HSET', KEYS[6], ARGV[7], ARGV[4])
+end
+redis.call('HSET', KEYS[2], 'seq', seq, 'digest', ARGV[3])
+if ARGV[6] == '1' then
+  redis.call('HSET', KEYS[2], 'ended', '1')
+  local conversation = redis.call('HGET', KEYS[2], 'conversation')
+  if redis.call('HGET', KEYS[6], conversation) == ARGV[4] then redis.call('HDEL', KEYS[6], conversation) end
+end
+return {'ok', seq}
