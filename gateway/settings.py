@@ -83,15 +83,15 @@ class LimitSettings(Section):
     """How much of anything. Texts are counted in characters, times in seconds."""
 
     message_chars: int = Field(default=32_000, ge=1)
-    model_first_text_s: float = Field(default=60, gt=0)
+    model_first_text_s: float = Field(default=90, gt=0)
     model_answer_s: float = Field(default=600, gt=0)
 
 
 class SandboxSettings(Section):
     """Where model-written code runs; `seconds` and `memory_mib` bound one statement."""
 
-    workers: int = Field(default=2, ge=1, le=64)
-    seconds: float = Field(default=5, gt=0)
+    workers: int = Field(default=4, ge=1, le=64)
+    seconds: float = Field(default=2, gt=0)
     memory_mib: int = Field(default=64, ge=8)
 
 

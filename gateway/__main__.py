@@ -1,0 +1,14 @@
+"""`parley`, also as `python -m gateway`."""
+
+from __future__ import annotations
+
+from gateway.cli.commands import app
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""The commands and the options of all of them. Imports nothing heavy: `parley --help` answers at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gateway.cli.check import check
+from gateway.cli.compile import compile_programs
+from gateway.cli.init import init
+from gateway.cli.run import run
+from gateway.version import VERSION
+
+app = typer.Typer(
+    name="parley",
+    help="Run agents written in natural language and talk with them in the browser and on Telegram.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"parley {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Run agents written in natural language and talk with them in the browser and on Telegram."""
+
+
+app.command()(run)
+app.command("compile")(compile_programs)
+app.command()(check)
+app.command()(init)

@@ -1,0 +1,90 @@
+"""`parley compile`: a program's PBAsm, or what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from gateway.cli.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
+
+if TYPE_CHECKING:
+    from gateway.settings import Settings
+    from runtime.language.compiler import CompileResult, Progress
+
+
+def compile_programs(
+    program: Annotated[list[Path], typer.Argument(help="Program files; together they are one program.")],
+    config: ConfigOption = None,
+    compiler: Annotated[
+        Literal["rules", "llm"] | None, typer.Option(help="How prose becomes instructions (default: the setting).")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder to write the .pbasm to, instead of showing it.")] = None,
+    to_stdout: Annotated[bool, typer.Option("--to-stdout", help="Print the PBAsm also with --output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the program, or its errors, as JSON.")] = False,
+) -> None:
+    """Show PROGRAM as PBAsm, or what is wrong with it and where (exit code 2)."""
+    from runtime.language.diagnostics import ProgramRejected
+
+    with plain_errors():
+        settings = load_settings(config, {"compiler": compiler})
+        try:
+            result = _compile(settings, program)
+        except ProgramRejected as rejected:
+            if not as_json:
+                raise
+            say(json.dumps({"errors": [found.as_json() for found in rejected.diagnostics]}, indent=2))
+            raise typer.Exit(BAD_INPUT) from rejected
+    _list_unclassified(result)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        target = output / f"{program[0].stem}.pbasm"
+        target.write_text(result.program.pbasm, encoding="utf-8")
+        note(f"written  {target}")
+    if as_json:
+        from runtime.language.compiler import to_json
+
+        say(json.dumps(to_json(result.program), indent=2))
+    elif to_stdout or output is None:
+        say(result.program.pbasm.rstrip("\n"))
+
+
+def _compile(settings: Settings, programs: Sequence[Path]) -> CompileResult:
+    import anyio
+
+    return anyio.run(_compiled, settings, programs)
+
+
+async def _compiled(settings: Settings, programs: Sequence[Path]) -> CompileResult:
+    from runtime.language.compiler import compile_program
+
+    cache_dir = settings.data_dir / "compiled"
+    tell = partial(_tell, settings.compiler)
+    if settings.compiler == "rules":
+        from runtime.language.rules import RulesLowerer
+
+        return await compile_program(programs, lowerer=RulesLowerer(), cache_dir=cache_dir, on_progress=tell)
+
+    from rich.console import Console
+
+    from gateway.parts import open_model
+    from runtime.language.model_lowering import ModelLowerer
+
+    async with open_model(settings) as model:
+        with Console(stderr=True).status(f"asking {model.model}"):
+            lowerer = ModelLowerer(model)
+            return await compile_program(programs, lowerer=lowerer, cache_dir=cache_dir, on_progress=tell)
+
+
+def _tell(compiler: str, progress: Progress) -> None:
+    how = {"cached": f"{compiler}, from the cache", "compiled": f"{compiler}, compiled now", "given": "PBAsm as given"}
+    note(f"[{progress.done}/{progress.total}] {progress.agent}: {how[progress.how]}")
+
+
+def _list_unclassified(result: CompileResult) -> None:
+    for step in result.report.unclassified:
+        note(f"{step.span}: step {step.playbook}:{step.line} is not recognised, it is executed as written: {step.text}")

@@ -1,0 +1,80 @@
+"""`parley init`: a folder to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.terminal import FAILED, note, say
+
+ENV_EXAMPLE = """\
+# Secrets. Copy this file to .env and fill in what you use; keep .env out of version control.
+
+# The language model's key; a provider's own variable, such as OPENAI_API_KEY, will do too.
+#PARLEY_MODEL_API_KEY=
+
+# The Telegram bot's token, from @BotFather.
+#PARLEY_TELEGRAM__TOKEN=
+
+# The web chat's password; without one it asks for nothing.
+#PARLEY_WEB__PASSWORD=
+
+# A Redis or Valkey of your own, when its address holds a password.
+#PARLEY_REDIS_URL=
+"""
+
+FIRST_PROGRAM = """\
+# Greeter
+
+A friendly agent that learns people's names.
+
+## Main
+
+### Triggers
+- At the beginning
+
+### Steps
+- Ask the user for their $name
+- Greet the user by name and ask what they would like to talk about
+- While the user wants to talk
+  - Answer what they said in one or two sentences
+- Say goodbye
+"""
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(help="Where to write; made if it is not there.")] = Path(),
+) -> None:
+    """Write parley.toml, .env.example and a first program; nothing is overwritten."""
+    from gateway.packaged import packaged
+
+    files = {
+        "parley.toml": packaged("config/parley.toml").read_text(encoding="utf-8"),
+        ".env.example": ENV_EXAMPLE,
+        "hello.pb": FIRST_PROGRAM,
+    }
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            _write(directory / name, text)
+    except OSError as error:
+        note(f"parley: {directory} cannot be written ({error.strerror}); choose another directory.")
+        raise typer.Exit(FAILED) from error
+    say("\nNext:")
+    if directory != Path():
+        say(f"  cd {directory}")
+    say("  cp .env.example .env    then put your model's key there")
+    say("  parley check            is everything in place?")
+    say("  parley run hello.pb     talk with it in the browser")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        say(f"kept     {path} (exists)")
+    else:
+        say(f"written  {path}")

@@ -1,0 +1,73 @@
+"""`parley run`: the gateway, until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.terminal import ConfigOption, load_settings, plain_errors, say
+
+if TYPE_CHECKING:
+    from gateway.app import Ready
+    from gateway.settings import Settings
+
+_INTERRUPTED = 130
+
+
+def run(
+    program: Annotated[list[Path] | None, typer.Argument(help="Program files (.pb, .pbasm); none: the tour.")] = None,
+    config: ConfigOption = None,
+    model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address of the web chat.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of the web chat; 0 takes any free one.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where state is kept.")] = None,
+) -> None:
+    """Start the gateway and say where to go; Ctrl-C stops it."""
+    with plain_errors():
+        flags = {"model": model, "web.host": host, "web.port": port, "data_dir": data_dir}
+        settings = load_settings(config, flags)
+        from gateway.packaged import packaged
+
+        _serve_until_stopped(settings, program or [packaged("examples/tour.pb")])
+
+
+def _serve_until_stopped(settings: Settings, programs: Sequence[Path]) -> None:
+    import asyncio
+
+    from runtime.execution.loop import FrameLoop
+
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        runner.run(_serve(settings, programs))
+
+
+async def _serve(settings: Settings, programs: Sequence[Path]) -> None:
+    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second one ends the process at once."""
+    import asyncio
+
+    import anyio
+
+    loop = asyncio.get_running_loop()
+    with anyio.CancelScope() as scope:
+
+        def stop() -> None:
+            if scope.cancel_called:
+                os._exit(_INTERRUPTED)
+            scope.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+        from gateway.app import serve
+
+        await serve(settings, programs, on_ready=_announce)
+
+
+def _announce(ready: Ready) -> None:
+    say("Parley is running. Ctrl-C stops it.")
+    say(f"  web chat   {ready.web_url}")
+    for line in ready.lines:
+        say(f"  {line}")

@@ -1,0 +1,67 @@
+"""What the commands say, and how they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from runtime.core.errors import ConfigError, ParleyError, ProgramError
+
+if TYPE_CHECKING:
+    from gateway.settings import Settings
+
+FAILED = 1
+BAD_INPUT = 2
+"""Exit code for a program or a setting that only its author can mend."""
+
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file (default: ./parley.toml).")]
+
+
+def say(text: str = "") -> None:
+    """One line on standard output, at once."""
+    typer.echo(text)
+
+
+def note(text: str) -> None:
+    """One line on standard error: what is not the result."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Errors of ours end the command with their text: code 2 where the user's input is wrong, else 1."""
+    try:
+        yield
+    except ParleyError as error:
+        raise _exit(error) from error
+    except BaseExceptionGroup as group:
+        first = _first(group)
+        if first is None:
+            raise
+        raise _exit(first) from group
+
+
+def load_settings(config: Path | None, flags: dict[str, Any] | None = None) -> Settings:
+    """The settings in force. Raises ConfigError."""
+    from gateway.settings import load
+
+    return load(config=config, flags=flags)
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> ParleyError | None:
+    """The first error of ours in a group; None when the group has anything else, which is a fault to be shown whole."""
+    found: BaseException = group
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return found if isinstance(found, ParleyError) and group.split(ParleyError)[1] is None else None
+
+
+def _exit(error: ParleyError) -> typer.Exit:
+    wrong_input = isinstance(error, ConfigError | ProgramError)
+    text = str(error)
+    note(text if ": error: " in text else f"parley: {text}")
+    return typer.Exit(BAD_INPUT if wrong_input else FAILED)

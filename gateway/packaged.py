@@ -1,0 +1,12 @@
+"""Files that come with Parley and are not code: the tour, the commented settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def packaged(name: str) -> Path:
+    """Where `name` ("examples/tour.pb", "config/parley.toml") is: in the installed package, else the checkout."""
+    package = Path(__file__).parent
+    installed = package / "_data" / name
+    return installed if installed.exists() else package.parent / name

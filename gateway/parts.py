@@ -1,0 +1,122 @@
+"""Parts that more than one command needs, each made from the settings, and the question whether each of them works."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+from pydantic import SecretStr
+
+from gateway.settings import Settings, environment_keys
+from runtime.core.clock import SystemClock
+from runtime.core.errors import LLMUnavailable
+from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+
+_MODEL_LIMIT_S = 60.0
+_PLATFORM_LIMIT_S = 20.0
+_STORAGE_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Something to ask. `ask` returns one line for a person; it raises a ParleyError when the answer is bad and
+    TimeoutError when there is none. With `ask` None it is not set up, and `note` says how to."""
+
+    name: str
+    ask: Callable[[], Awaitable[str]] | None
+    note: str = ""
+
+
+def plain(secret: SecretStr | None) -> str | None:
+    """The text of a secret."""
+    return None if secret is None else secret.get_secret_value()
+
+
+async def chosen_model(settings: Settings) -> ModelChoice | NoModel:
+    """Which model the settings and the environment come to; asks for an Ollama on this machine."""
+    wanted = ModelSettings(settings.model, settings.model_base_url, plain(settings.model_api_key), settings.model_file)
+    return choose_model(wanted, environment_keys(), await find_ollama())
+
+
+@asynccontextmanager
+async def open_model(settings: Settings) -> AsyncIterator[LLMClient]:
+    """The model, ready to be asked. Raises LLMUnavailable when there is none, ConfigError for an unusable GGUF file."""
+    choice = await chosen_model(settings)
+    if isinstance(choice, NoModel):
+        raise LLMUnavailable(choice.reason)
+    async with open_choice(choice, settings) as client:
+        yield client
+
+
+@asynccontextmanager
+async def open_choice(choice: ModelChoice, settings: Settings) -> AsyncIterator[LLMClient]:
+    """A client of the chosen model, with the server of a GGUF file as long as it is needed."""
+    from runtime.llm.provider import LiteLLMClient, ModelOptions, ModelTimeouts
+
+    timeouts = ModelTimeouts(first_piece_s=settings.limits.model_first_text_s, whole_s=settings.limits.model_answer_s)
+    async with AsyncExitStack() as stack:
+        base_url = choice.base_url
+        if choice.gguf is not None:
+            from runtime.llm.local import LocalGGUF
+
+            base_url = (await stack.enter_async_context(LocalGGUF(choice.gguf))).base_url
+        options = ModelOptions(choice.name, base_url, choice.api_key, timeouts)
+        yield await stack.enter_async_context(LiteLLMClient(options, SystemClock()))
+
+
+def probes(settings: Settings) -> list[Probe]:
+    """Everything `parley check` asks, in order."""
+    telegram = settings.telegram
+    return [
+        Probe("model", lambda: _ask_model(settings)),
+        Probe("valkey", lambda: _ask_valkey(settings)),
+        Probe("telegram", (lambda: _ask_telegram(settings)) if telegram.token else None, "set PARLEY_TELEGRAM__TOKEN"),
+        Probe("sandbox", _ask_sandbox),
+    ]
+
+
+async def _ask_model(settings: Settings) -> str:
+    request = CompletionRequest((ChatMessage("user", "Answer with the one word: yes"),), purpose="check")
+    with anyio.fail_after(_MODEL_LIMIT_S):
+        async with open_model(settings) as model, model.stream(request) as answer:
+            text = "".join([piece async for piece in answer])
+    if not text.strip():
+        raise LLMUnavailable(f"{model.model} answered with nothing; check its name and its server.")
+    return f"{model.model} answers"
+
+
+async def _ask_valkey(settings: Settings) -> str:
+    from runtime.storage.redis.ping import ping
+
+    with anyio.fail_after(_STORAGE_LIMIT_S):
+        if settings.redis_url is not None:
+            return await ping(settings.redis_url)
+        from runtime.storage.embedded import EmbeddedValkey
+
+        async with EmbeddedValkey(settings.data_dir) as socket:
+            return f"embedded {await ping(f'unix://{socket}')}"
+
+
+async def _ask_telegram(settings: Settings) -> str:
+    from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
+
+    options = TelegramOptions(base_url=settings.telegram.base_url)
+    adapter = TelegramAdapter(plain(settings.telegram.token) or "", clock=SystemClock(), options=options)
+    try:
+        with anyio.fail_after(_PLATFORM_LIMIT_S):
+            return await adapter.check()
+    finally:
+        with anyio.move_on_after(1, shield=True):
+            await adapter.aclose()
+
+
+async def _ask_sandbox() -> str:
+    from runtime.sandbox.wrapping import wrap_worker
+
+    with TemporaryDirectory() as directory:
+        return (await wrap_worker(Path(directory))).reason

@@ -1,0 +1,3 @@
+"""Which Parley this is."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,144 @@
+"""The command line, run as people run it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.version import VERSION
+
+ROOT = Path(__file__).parents[4]
+HEAVY = ("litellm", "telegram", "redis", "pydantic_monty", "pydantic", "uvicorn", "httpx")
+BROKEN = "# Agent\n\n## Main($x: int = )\n\n### Steps\n- Do it\n"
+
+
+def _parley(directory: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    environment = {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(directory / "data"), **variables}
+    command = [sys.executable, "-m", "gateway", *arguments]
+    return subprocess.run(
+        command, cwd=directory, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from gateway.__main__ import main\n"
+        "sys.argv = ['parley', '--help']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        f"print('HEAVY', [name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "HEAVY []" in done.stdout
+    for command in ("run", "compile", "check", "init"):
+        assert f" {command} " in done.stdout
+
+
+def test_version_is_printed(tmp_path: Path) -> None:
+    assert _parley(tmp_path, "--version").stdout == f"parley {VERSION}\n"
+
+
+def test_init_writes_a_folder_to_begin_with_and_overwrites_nothing(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "hello.pb").write_text("mine")
+    done = _parley(tmp_path, "init", "new")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "new" / "hello.pb").read_text() == "mine"
+    assert "kept     new/hello.pb" in done.stdout
+    assert (tmp_path / "new" / "parley.toml").read_text() == (ROOT / "config" / "parley.toml").read_text()
+    assert "PARLEY_TELEGRAM__TOKEN" in (tmp_path / "new" / ".env.example").read_text()
+    assert "parley run hello.pb" in done.stdout
+
+
+def test_first_program_compiles(tmp_path: Path) -> None:
+    assert _parley(tmp_path, "init").returncode == 0
+    done = _parley(tmp_path, "compile", "hello.pb")
+    assert done.returncode == 0, done.stderr
+    assert "# Greeter" in done.stdout
+    assert ":YLD" in done.stdout
+    assert "rules" in done.stderr
+
+
+def test_compile_writes_into_the_output_folder(tmp_path: Path) -> None:
+    _parley(tmp_path, "init")
+    done = _parley(tmp_path, "compile", "hello.pb", "--output", "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "# Greeter" in (tmp_path / "out" / "hello.pbasm").read_text()
+
+
+def test_compile_as_json_gives_the_agents(tmp_path: Path) -> None:
+    _parley(tmp_path, "init")
+    done = _parley(tmp_path, "compile", "hello.pb", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [agent["name"] for agent in json.loads(done.stdout)["agents"]] == ["Greeter"]
+
+
+@pytest.mark.parametrize("command", ["compile", "run"])
+def test_broken_program_is_shown_with_its_line_and_exit_code_2(tmp_path: Path, command: str) -> None:
+    (tmp_path / "broken.pb").write_text(BROKEN)
+    done = _parley(tmp_path, command, "broken.pb", PARLEY_WEB__PORT="0")
+    assert done.returncode == 2
+    assert "broken.pb:3:" in done.stderr
+    assert "3 | ## Main($x: int = )" in done.stderr
+    assert "^" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_broken_program_as_json_gives_the_place(tmp_path: Path) -> None:
+    (tmp_path / "broken.pb").write_text(BROKEN)
+    done = _parley(tmp_path, "compile", "broken.pb", "--json")
+    assert done.returncode == 2
+    error = json.loads(done.stdout)["errors"][0]
+    assert error["span"]["line"] == 3
+    assert error["message"]
+
+
+@pytest.mark.parametrize("command", ["compile", "run"])
+def test_missing_program_is_named_with_exit_code_2(tmp_path: Path, command: str) -> None:
+    done = _parley(tmp_path, command, "nowhere.pb", PARLEY_WEB__PORT="0")
+    assert done.returncode == 2
+    assert "nowhere.pb" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("run",), ("check",), ("compile", "hello.pb")])
+def test_wrong_setting_is_named_with_exit_code_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = _parley(tmp_path, *arguments, PARLEY_WEB__PRT="1")
+    assert done.returncode == 2
+    assert done.stderr == (
+        'parley: environment: there is no setting "PARLEY_WEB__PRT"; did you mean "PARLEY_WEB__PORT"?\n'
+    )
+
+
+def test_check_says_what_is_wrong_line_by_line_and_masks_secrets(tmp_path: Path) -> None:
+    done = _parley(
+        tmp_path,
+        "check",
+        PARLEY_MODEL="openai/none",
+        PARLEY_MODEL_BASE_URL="http://127.0.0.1:9/v1",
+        PARLEY_MODEL_API_KEY="very-secret",
+        PARLEY_REDIS_URL="redis://:very-secret@127.0.0.1:9/0",
+    )
+    assert done.returncode == 1
+    marks = {line.split()[1]: line.split()[0] for line in done.stdout.splitlines()}
+    assert marks["settings"] == "✓"
+    assert marks["model"] == "✗"
+    assert marks["valkey"] == "✗"
+    assert marks["telegram"] == "–"  # noqa: RUF001 - the mark of what is not set up
+    assert "very-secret" not in done.stdout + done.stderr
