@@ -62,6 +62,10 @@ class _Waiter:
     woken: asyncio.Future[list[Message] | None]
     """Done with messages that are already out of the queue, or with None when time is up or the queue closed."""
 
+    def wants(self, message: Message) -> bool:
+        """Whether it still waits, and for such a message."""
+        return not self.woken.done() and (self.match is None or self.match(message))
+
 
 class MessageQueue:
     """A bounded queue, oldest first, whose readers wait for the messages they choose.
@@ -93,9 +97,8 @@ class MessageQueue:
         """Take a message, with `priority` before all others. Raises QueueFull and QueueClosed; then it is not taken."""
         self._check_room(1)
         self._put += 1
-        if not self._hand_over(message):
+        if not self._hand_over(message, priority):
             self._insert(message, first=priority)
-            self._serve()
 
     def put_all(self, messages: Sequence[Message]) -> None:
         """Take all of the messages or none; a reader of batches sees them together. Raises as `put`."""
@@ -103,7 +106,7 @@ class MessageQueue:
         self._put += len(messages)
         for message in messages:
             self._insert(message)
-        self._serve()
+        self._serve(messages)
 
     async def get(self, match: Match | None = None, *, timeout_s: float | None = None) -> Message:
         """The oldest message that matches; waits for it. Raises QueueTimeout and QueueClosed."""
@@ -196,19 +199,25 @@ class MessageQueue:
         self._taken += len(messages)
         return messages
 
-    def _hand_over(self, message: Message) -> bool:
-        """Gives the message to the first reader that needs no more than it."""
+    def _hand_over(self, message: Message, priority: bool) -> bool:
+        """Gives the message to the first reader that lacks only this one; looks at no other message for the rest."""
         for waiter in self._waiters:
-            if waiter.least <= 1 and not waiter.woken.done() and (waiter.match is None or waiter.match(message)):
+            if not waiter.wants(message):
+                continue
+            if waiter.least <= 1:
                 waiter.woken.set_result([message])
                 self._taken += 1
                 return True
+            if len(self._find(waiter.match, waiter.least - 1)) == waiter.least - 1:
+                self._insert(message, first=priority)
+                waiter.woken.set_result(self._take(self._find(waiter.match, waiter.most)))
+                return True
         return False
 
-    def _serve(self) -> None:
-        """Gives each reader that can have its batch now its batch."""
+    def _serve(self, added: Sequence[Message]) -> None:
+        """Gives each reader that can have its batch now that these came its batch."""
         for waiter in self._waiters:
-            if waiter.woken.done():
+            if not any(waiter.wants(message) for message in added):
                 continue
             numbers = self._find(waiter.match, waiter.most)
             if len(numbers) >= waiter.least:
@@ -249,7 +258,7 @@ class MessageQueue:
         for message in reversed(messages):
             self._insert(message, first=True)
         self._taken -= len(messages)
-        self._serve()
+        self._serve(messages)
 
 
 def _new_future() -> asyncio.Future[list[Message] | None]:

@@ -212,6 +212,44 @@ async def test_a_reader_of_many_does_not_keep_messages_from_a_reader_of_one(
         tasks.cancel_scope.cancel()
 
 
+async def test_a_reader_of_many_that_came_first_is_served_first(queue: MessageQueue, clock: FakeClock) -> None:
+    got: list[list[str]] = []
+
+    async def read(match: Match | None, least: int) -> None:
+        got.append(texts(await queue.get_batch(match, min_messages=least)))
+
+    async with anyio.create_task_group() as tasks:
+        queue.put(direct("a"))
+        tasks.start_soon(read, None, 2)
+        await clock.settle()
+        tasks.start_soon(read, FromSender(C), 1)
+        await clock.settle()
+        queue.put(direct("b", C))
+        await clock.settle()
+        assert got == [["a", "b"]]
+        queue.put(direct("c", C))
+    assert got == [["a", "b"], ["c"]]
+
+
+async def test_a_reader_that_waits_is_asked_only_about_new_messages(queue: MessageQueue, clock: FakeClock) -> None:
+    asked: list[str] = []
+
+    def never(message: Message) -> bool:
+        asked.append(message.content)
+        return False
+
+    async with anyio.create_task_group() as tasks:
+        for text in "abc":
+            queue.put(direct(text))
+        tasks.start_soon(queue.get, never)
+        await clock.settle()
+        asked.clear()
+        queue.put(direct("d"))
+        queue.put_all([direct("e")])
+        assert asked == ["d", "e"]
+        tasks.cancel_scope.cancel()
+
+
 async def test_closing_wakes_who_waits_and_returns_what_was_not_read(queue: MessageQueue, clock: FakeClock) -> None:
     closed: list[bool] = []
 
