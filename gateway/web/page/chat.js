@@ -162,6 +162,7 @@ class Chat {
     this.main.timeline.setMore(this.room.more);
     if (this.thread) this.openThread(this.thread);
     this.settle();
+    this.main.timeline.drawNow();
     this.main.timeline.fill();
   }
 

@@ -50,14 +50,13 @@ export class MessageView {
     const copy = el("button", { type: "button", class: "icon", title: "Copy the text", "aria-label": "Copy the text" });
     copy.append(icon(ICONS.copy));
     copy.addEventListener("click", () => copyText(this.message.text, copy));
-    const tools = el("div", { class: "tools" });
+    const tools = el("div", { class: "tools" }, copy);
     if (this.actions.reply) {
       const reply = el("button", { type: "button", class: "icon reply", title: "Reply in thread", "aria-label": "Reply in thread" });
       reply.append(icon(ICONS.reply));
       reply.addEventListener("click", () => this.actions.reply(this.message));
       tools.append(reply);
     }
-    tools.append(copy);
     return tools;
   }
 

@@ -16,9 +16,10 @@ export class Timeline {
     this.fresh = 0;
     this.more = false;
     this.start = el("div", { class: "start", hidden: true }, "Loading older messages…");
-    this.list = el("ol", { class: "messages", role: "log", "aria-live": "polite", "aria-relevant": "additions", "aria-label": label });
+    this.list = el("ol", { class: "messages" });
+    const log = el("div", { role: "log", "aria-live": "polite", "aria-relevant": "additions" }, this.list);
     this.empty = el("div", { class: "empty", hidden: true }, empty ?? "");
-    this.inner = el("div", { class: "inner" }, this.start, this.empty, this.list);
+    this.inner = el("div", { class: "inner" }, this.start, this.empty, log);
     this.scroller = el("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": label }, this.inner);
     this.pill = el("button", { type: "button", class: "pill", hidden: true }, icon(ICONS.down), el("span"));
     place.replaceChildren(this.scroller, this.pill);
@@ -91,6 +92,12 @@ export class Timeline {
     this.jump();
     this.setFresh(0);
     this.on.seen?.();
+  }
+
+  /** Draw what has been put, without waiting for the next frame, so that heights are true. */
+  drawNow() {
+    for (const view of this.order) view.draw();
+    if (this.stuck) this.jump();
   }
 
   /** Ask for older messages when the start is in sight. */

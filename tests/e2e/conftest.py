@@ -1,0 +1,37 @@
+"""A real browser for the tests that need one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncGenerator
+
+import pytest
+from playwright.async_api import Browser, async_playwright
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_QUIET = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Where the system's Chromium is."""
+    for name in _NAMES:
+        path = shutil.which(name)
+        if path:
+            return path
+    pytest.fail("The browser tests need Chromium. On Debian and Ubuntu: sudo apt-get install chromium", pytrace=False)
+
+
+@pytest.fixture
+async def browser(chromium_path: str) -> AsyncGenerator[Browser]:
+    """A headless Chromium that calls nobody but the tests."""
+    async with async_playwright() as playwright:
+        launched = await playwright.chromium.launch(executable_path=chromium_path, args=list(_QUIET))
+        yield launched
+        await launched.close()

@@ -1,0 +1,297 @@
+"""The chat page in Chromium, with the test as its agent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from adapters.adapter import Inbound
+from runtime.core.address import Address, Speaker
+from tests.fakes.web_chat import WebChat, web_chat
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+
+LOBBY = Address("web", "lobby")
+GUIDE = Speaker("1000", "Guide")
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+
+
+@asynccontextmanager
+async def listening(chat: WebChat) -> AsyncGenerator[list[Inbound]]:
+    """Somebody takes in whatever people say; yields what there was so far."""
+    heard: list[Inbound] = []
+
+    async def listen() -> None:
+        async with chat.adapter.connect() as said:
+            async for item in said:
+                heard.append(item)  # noqa: PERF401 - the test looks at it while it grows
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listen)
+        yield heard
+        tasks.cancel_scope.cancel()
+
+
+async def enter(browser: Browser, chat: WebChat, name: str, **context: Any) -> Page:
+    """A new browser profile in which somebody has chosen a name."""
+    page = await (await browser.new_context(**context)).new_page()
+    page.set_default_timeout(15_000)
+    await page.goto(chat.url)
+    await page.get_by_label("Your name").fill(name)
+    await page.get_by_role("button", name="Start chatting").click()
+    await expect(page.locator("#presence")).to_contain_text("here")
+    return page
+
+
+async def say(page: Page, text: str, box: str = "#room-composer") -> None:
+    await page.locator(f"{box} textarea").fill(text)
+    await page.locator(f"{box} textarea").press("Enter")
+
+
+async def shown(page: Page) -> list[str]:
+    """What the room shows, from top to bottom."""
+    return await page.locator("#room-timeline .message:not(.notice) .body").all_inner_texts()
+
+
+async def test_an_answer_grows_on_the_page_and_ends_as_markdown(browser: Browser) -> None:
+    async with web_chat() as chat, chat.adapter.connect() as said:
+        page = await enter(browser, chat, "Ada")
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+        await page.get_by_role("button", name="Say hello").click()
+        assert (await anext(said)).text == "Hello!"
+        await expect(page.get_by_text("Nothing has been said here yet")).to_be_hidden()
+
+        answer = page.locator(".message.agent")
+        await chat.adapter.send(LOBBY, "Here", speaker=GUIDE, nonce="n1", final=False)
+        await expect(answer.locator(".body")).to_have_text("Here")
+        await expect(answer).to_have_class("message agent live")
+        for text in (
+            "Here is **co",
+            "Here is **code**:\n\n```python\nprint(1",
+            "Here is **code**:\n\n```python\nprint(12)\n",
+        ):
+            await chat.adapter.edit(LOBBY, "n1", text, speaker=GUIDE, nonce="n1", final=False)
+        await expect(answer.locator("pre")).to_have_text("print(12)")
+        evil = (
+            "<script>window.hurt=1</script> [x](javascript:hurt=1) <img src=x onerror=hurt=1> ![p](http://a.example/p)"
+        )
+        final = f"Here is **code**:\n\n```python\nprint(12)\n```\n\nand {evil}"
+        await chat.adapter.edit(LOBBY, "n1", final, speaker=GUIDE, nonce="n1", final=True)
+        await expect(answer).to_have_class("message agent")
+        await expect(answer.locator(".code-head")).to_have_text("python")
+        await expect(answer.get_by_role("button", name="Copy the code")).to_be_visible()
+        await expect(answer.locator("strong")).to_have_text("code")
+        assert await answer.locator("script, .body img, a[href^=javascript]").count() == 0
+        assert await page.evaluate("window.hurt") is None
+        assert errors == []
+
+
+async def test_a_reload_shows_the_history_to_the_same_person(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada")
+        await say(page, "first")
+        await say(page, "second")
+        await expect(page.locator(".sending")).to_have_count(0)
+        await page.reload()
+        await expect(page.locator("#me")).to_contain_text("Ada")
+        await expect(page.locator(".message .body")).to_have_text(["first", "second"])
+
+
+async def test_two_people_see_each_other(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        ada = await enter(browser, chat, "Ada")
+        grace = await enter(browser, chat, "Grace")
+        await expect(ada.locator("#presence")).to_contain_text("2 here")
+        await ada.locator("#room-composer textarea").press_sequentially("Hi")
+        await expect(grace.locator("#room-composer .typing")).to_have_text("Ada is typing")
+        await ada.locator("#room-composer textarea").press("Enter")
+        await expect(grace.locator(".message .author")).to_have_text("Ada")
+        await expect(grace.locator("#room-composer .typing")).to_have_text("")
+        await say(grace, "Hi Ada")
+        await expect(ada.locator(".message .body")).to_have_text(["Hi", "Hi Ada"])
+        await grace.context.close()
+        await expect(ada.locator("#presence")).to_contain_text("1 here")
+
+
+async def test_what_is_written_offline_is_sent_once_and_what_was_missed_is_shown_once(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada")
+        await say(page, "one")
+        await expect(page.locator(".sending")).to_have_count(0)
+        await page.context.set_offline(True)
+        await expect(page.locator("#connection")).to_contain_text("You are offline")
+        await say(page, "three")
+        await expect(page.locator(".pending")).to_have_count(1)
+        await chat.adapter.send(LOBBY, "two", speaker=GUIDE, nonce="n1", final=True)
+        await page.context.set_offline(False)
+        await expect(page.locator("#connection")).to_be_hidden()
+        await expect(page.locator(".pending")).to_have_count(0)
+        assert await shown(page) == ["one", "two", "three"]
+        assert [item.text for item in heard] == ["one", "three"]
+
+
+async def test_a_restarted_gateway_is_found_again_and_nothing_is_lost_or_doubled(browser: Browser) -> None:
+    async with web_chat() as first:
+        page = await enter(browser, first, "Ada")
+        await say(page, "before")
+        await expect(page.locator(".message .body")).to_have_text(["before"])
+        await first.adapter.send(LOBBY, "I was say", speaker=GUIDE, nonce="n1", final=False)
+        await expect(page.locator(".live .body")).to_have_text("I was say")
+    await expect(page.locator("#connection")).to_contain_text("Connection lost")
+    await say(page, "while you were away")
+    async with web_chat(first.store, port=first.port) as second, listening(second) as heard:
+        await expect(page.locator(".pending")).to_have_count(0)
+        await second.adapter.edit(LOBBY, "n1", "I was saying this.", speaker=GUIDE, nonce="n1", final=True)
+        await expect(page.locator(".message.agent .body")).to_have_text("I was saying this.")
+        assert await shown(page) == ["before", "I was saying this.", "while you were away"]
+        assert [item.text for item in heard] == ["before", "while you were away"]
+        await page.reload()
+        await expect(page.locator(".message .body")).to_have_count(3)
+
+
+async def test_a_thread_opens_beside_the_room_and_shows_on_its_message(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada")
+        await say(page, "root")
+        root = page.locator("#room-timeline .message")
+        await root.hover()
+        await root.get_by_role("button", name="Reply in thread").click()
+        await say(page, "in the thread", "#thread-composer")
+        await expect(page.locator("#thread .message .body")).to_have_text(["root", "in the thread"])
+        await expect(root.locator(".replies")).to_contain_text("1 reply")
+        await expect(page.locator("#thread .sending")).to_have_count(0)
+        assert heard[1].address == Address("web", "lobby", heard[0].event_id)
+        await chat.adapter.send(heard[1].address, "and I answer", speaker=GUIDE, nonce="n1", final=True)
+        await expect(page.locator("#thread .message.agent .body")).to_have_text("and I answer")
+        assert await shown(page) == ["root"]
+        await page.keyboard.press("Escape")
+        await expect(page.locator("#thread")).to_be_hidden()
+        await page.reload()
+        await root.locator(".replies").click()
+        await expect(page.locator("#thread .message .body")).to_have_text(["root", "in the thread", "and I answer"])
+
+
+async def test_a_message_that_is_too_long_stays_in_its_box(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await enter(browser, chat, "Ada")
+        await say(page, "x" * 300_000)
+        await expect(page.locator("#room-composer .form-error")).to_contain_text(
+            "300,000 characters; 100,000 is the most"
+        )
+        assert len(await page.locator("#room-composer textarea").input_value()) == 300_000
+        await expect(page.locator(".message")).to_have_count(0)
+
+
+async def test_the_reading_position_is_left_alone(browser: Browser) -> None:
+    async with web_chat() as chat:
+        for number in range(130):
+            await chat.adapter.send(LOBBY, f"m{number}", speaker=GUIDE, nonce=f"n{number}", final=True)
+        page = await enter(browser, chat, "Ada")
+        await expect(page.locator(".message")).to_have_count(60)
+        await expect(page.get_by_text("m129")).to_be_in_viewport()
+        scroller = page.locator("#room-timeline .scroller")
+        await scroller.hover()
+        await page.mouse.wheel(0, -9000)
+        await expect(page.locator(".message")).to_have_count(120)
+        await expect(page.get_by_text("m70", exact=True)).to_be_in_viewport()
+        await page.mouse.wheel(0, -9000)
+        await expect(page.locator(".message")).to_have_count(130)
+        await expect(page.get_by_text("m10", exact=True)).to_be_in_viewport()
+        before = await scroller.evaluate("box => box.scrollTop")
+        await chat.adapter.send(LOBBY, "news", speaker=GUIDE, nonce="news", final=True)
+        pill = page.get_by_role("button", name="1 new message")
+        await expect(pill).to_be_visible()
+        assert await scroller.evaluate("box => box.scrollTop") == before
+        await pill.click()
+        await expect(page.get_by_text("news", exact=True)).to_be_in_viewport()
+        await expect(pill).to_be_hidden()
+
+
+async def test_rooms_are_reached_by_keyboard_and_count_what_is_unread(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        ada = await enter(browser, chat, "Ada")
+        grace = await enter(browser, chat, "Grace")
+        await ada.keyboard.press("Control+k")
+        await ada.get_by_role("combobox").fill("Ideas")
+        await ada.keyboard.press("Enter")
+        await expect(ada.locator("#room-name")).to_have_text("ideas")
+        await expect(ada.get_by_text("Ada opened this room.")).to_be_visible()
+        ideas = grace.locator("#rooms button", has_text="ideas")
+        await expect(ideas).to_be_visible()
+        await say(ada, "a first idea")
+        await say(ada, "a second idea")
+        await expect(ideas.locator(".badge")).to_have_text("2")
+        await expect(grace).to_have_title("(2) lobby · Parley")
+        await ideas.click()
+        await expect(grace.locator(".message.person .body")).to_have_text(["a first idea", "a second idea"])
+        await expect(grace).to_have_title("ideas · Parley")
+
+
+async def test_commands_are_suggested_while_they_are_typed(browser: Browser) -> None:
+    async with web_chat() as chat, chat.adapter.connect() as said:
+        page = await enter(browser, chat, "Ada")
+        box = page.locator("#room-composer textarea")
+        await box.press_sequentially("/")
+        await expect(page.get_by_role("option")).to_have_count(4)
+        await box.press_sequentially("ne")
+        await box.press("Enter")
+        await expect(box).to_have_value("/new")
+        await box.press("Enter")
+        assert (await anext(said)).command == "new"
+
+
+async def test_enter_sends_and_shift_enter_makes_a_line(browser: Browser) -> None:
+    async with web_chat() as chat, chat.adapter.connect() as said:
+        page = await enter(browser, chat, "Ada")
+        box = page.locator("#room-composer textarea")
+        await box.press_sequentially("one")
+        await box.press("Shift+Enter")
+        await box.press_sequentially("two")
+        await box.press("Enter")
+        assert (await anext(said)).text == "one\ntwo"
+        await expect(box).to_have_value("")
+
+
+async def test_a_phone_has_room_for_everything(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada", **PHONE)
+        wide = f"{'x' * 400}\n\n```\n{'y' * 400}\n```\n\n|{'head|' * 20}\n|{'---|' * 20}\n|{'cell|' * 20}"
+        await chat.adapter.send(LOBBY, wide, speaker=GUIDE, nonce="n1", final=True)
+        await expect(page.locator(".message.agent table")).to_be_visible()
+        assert await page.evaluate("document.documentElement.scrollWidth") == 360
+        await page.locator("#room-composer textarea").fill("from a phone")
+        await page.get_by_role("button", name="Send").tap()
+        await expect(page.locator(".message.person .body")).to_have_text("from a phone")
+        await expect(page.locator("#sidebar")).to_be_hidden()
+        await page.locator("#menu").tap()
+        await page.get_by_label("Name of a new room").fill("Pocket")
+        await page.get_by_role("button", name="Open the room").tap()
+        await expect(page.locator("#room-name")).to_have_text("pocket")
+        await expect(page.locator("#sidebar")).to_be_hidden()
+        await page.locator("#menu").tap()
+        await page.locator("#rooms button", has_text="lobby").tap()
+        await page.locator(".message.person").get_by_role("button", name="Reply in thread").tap()
+        await expect(page.locator("#thread")).to_be_visible()
+        assert await page.locator("#thread").evaluate("thread => thread.getBoundingClientRect().width") == 360
+        await page.get_by_role("button", name="Close the thread").tap()
+        await expect(page.locator("#room-composer textarea")).to_be_visible()
+
+
+async def test_the_password_is_asked_at_the_door(browser: Browser) -> None:
+    async with web_chat(password="sesame") as chat:
+        page = await (await browser.new_context()).new_page()
+        await page.goto(chat.url)
+        await page.get_by_label("Your name").fill("Ada")
+        await page.get_by_label("Password of this chat").fill("guess")
+        await page.get_by_role("button", name="Start chatting").click()
+        await expect(page.get_by_role("alert").filter(has_text="That is not the password.")).to_be_visible()
+        await page.get_by_label("Password of this chat").fill("sesame")
+        await page.get_by_role("button", name="Start chatting").click()
+        await expect(page.locator("#room-name")).to_have_text("lobby")
