@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 from typing import TypeVar
@@ -169,16 +169,13 @@ class MessageQueue:
 
     def _insert(self, message: Message, *, first: bool = False) -> None:
         number = next(self._numbers)
-        for index in self._indexes(message):
+        indexes = [self._messages, self._by_sender.setdefault(message.sender_id, OrderedDict())]
+        if message.meeting_id is not None:
+            indexes.append(self._by_meeting.setdefault(message.meeting_id, OrderedDict()))
+        for index in indexes:
             index[number] = message
             if first:
                 index.move_to_end(number, last=False)
-
-    def _indexes(self, message: Message) -> Iterable[OrderedDict[int, Message]]:
-        yield self._messages
-        yield self._by_sender.setdefault(message.sender_id, OrderedDict())
-        if message.meeting_id is not None:
-            yield self._by_meeting.setdefault(message.meeting_id, OrderedDict())
 
     def _find(self, match: Match | None, most: int | None) -> list[int]:
         """The numbers of the oldest messages that match."""
@@ -190,9 +187,11 @@ class MessageQueue:
             return list(islice(self._by_meeting.get(match.meeting_id, ()), most))
         return list(islice((number for number, message in self._messages.items() if match(message)), most))
 
-    def _take(self, numbers: list[int]) -> list[Message]:
-        messages = [self._messages.pop(number) for number in numbers]
-        for number, message in zip(numbers, messages, strict=True):
+    def _take(self, numbers: Sequence[int]) -> list[Message]:
+        messages: list[Message] = []
+        for number in numbers:
+            message = self._messages.pop(number)
+            messages.append(message)
             _drop(self._by_sender, message.sender_id, number)
             if message.meeting_id is not None:
                 _drop(self._by_meeting, message.meeting_id, number)
