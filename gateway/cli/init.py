@@ -40,7 +40,9 @@ A friendly agent that learns people's names.
 - Greet the user by name and ask what they would like to talk about
 - While the user wants to talk
   - Answer what they said in one or two sentences
+  - Wait for the user to say something
 - Say goodbye
+- End program
 """
 
 

@@ -70,7 +70,7 @@ def test_first_program_compiles(tmp_path: Path) -> None:
     done = _parley(tmp_path, "compile", "hello.pb")
     assert done.returncode == 0, done.stderr
     assert "# Greeter" in done.stdout
-    assert ":YLD" in done.stdout
+    assert ":YLD for exit" in done.stdout
     assert "rules" in done.stderr
 
 

@@ -1,0 +1,118 @@
+"""One structured line per event of the bus: JSON for machines, a readable line on a terminal."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TextIO
+
+import structlog
+
+from runtime.core.events import Event
+
+MASK = "********"
+MAX_VALUE_CHARS = 500
+"""A longer value is cut: a line stays a line."""
+
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+_TEXT_KEYS = frozenset({"text", "content", "prompt", "reply", "statement"})
+"""What people and models wrote: shown at level debug only."""
+
+_SECRET_KEY = re.compile(r"token$|password|secret|api_key|authorization|cookie", re.IGNORECASE)
+_SECRET_TEXT = re.compile(r"\d{6,}:[\w-]{30,}|\bsk-[\w-]{8,}|(?<=://)[^/\s@]*(?=@)")
+"""Telegram's tokens, the usual keys of model providers, and who logs in inside a URL."""
+
+_WARNINGS = frozenset(
+    {
+        "stream.observer_failed",
+        "step.rejected",
+        "page.orphaned",
+        "adapter.rate_limited",
+        "access.refused",
+        "storage.lost",
+    }
+)
+_DEBUG = frozenset({"step.executed", "stream.started", "stream.completed", "page.opened", "page.sent", "trigger.fired"})
+
+
+class Publisher(Protocol):
+    """The part of the bus that is used here."""
+
+    def subscribe(self, pattern: str, handler: Callable[[Event], None]) -> Callable[[], None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """`format` "auto" is "human" when `stream` is a terminal, else "json". `stream` None is standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "human", "json"] = "auto"
+    stream: TextIO | None = None
+
+
+class Logs:
+    """Writes a line for each event at or above the level. Secrets are masked; `secrets` are texts never to be shown."""
+
+    def __init__(self, options: LogOptions, *, secrets: frozenset[str] = frozenset()) -> None:
+        self._options = options
+        self._threshold = _LEVELS[options.level]
+        self._secrets = sorted((secret for secret in secrets if secret), key=len, reverse=True)
+        self._logger: Any = None
+
+    def attach(self, bus: Publisher) -> Callable[[], None]:
+        """Hear every event of `bus` until the returned function is called."""
+        return bus.subscribe("*", self.write)
+
+    def write(self, event: Event) -> None:
+        """One line, unless the event is below the level."""
+        level = level_of(event.name)
+        if _LEVELS[level] < self._threshold:
+            return
+        if self._logger is None:
+            self._logger = self._open()
+        getattr(self._logger, level)(event.name, at=event.at.isoformat(), **self._shown(event.data))
+
+    def _shown(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        texts_too = self._threshold <= logging.DEBUG
+        return {
+            key: MASK if _SECRET_KEY.search(key) else self._masked(value)
+            for key, value in data.items()
+            if texts_too or key not in _TEXT_KEYS
+        }
+
+    def _masked(self, value: Any) -> Any:
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        text = str(value)
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        text = _SECRET_TEXT.sub(MASK, text)
+        return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters)"
+
+    def _open(self) -> Any:
+        """The logger, made when the first line is written."""
+        stream = self._options.stream or sys.stderr
+        human = self._options.format == "human" or (self._options.format == "auto" and stream.isatty())
+        renderer: Any = (
+            structlog.dev.ConsoleRenderer(colors=stream.isatty(), timestamp_key="at")
+            if human
+            else structlog.processors.JSONRenderer(ensure_ascii=False)
+        )
+        return structlog.wrap_logger(
+            structlog.WriteLogger(stream),
+            processors=[structlog.processors.add_log_level, renderer],
+            wrapper_class=structlog.make_filtering_bound_logger(self._threshold),
+        )
+
+
+def level_of(name: str) -> Literal["debug", "info", "warning", "error"]:
+    """How much an event matters: what failed is an error, what is refused or lost a warning, single steps are debug."""
+    if name in _WARNINGS:
+        return "warning"
+    if name in _DEBUG:
+        return "debug"
+    return "error" if name.endswith((".failed", "_failed")) else "info"

@@ -1,0 +1,97 @@
+"""Log lines: one per event, readable or JSON, without secrets and without what people wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import pytest
+
+from gateway.observability.logs import MAX_VALUE_CHARS, LogOptions, Logs, level_of
+from runtime.bus import Bus
+from runtime.core.clock import SystemClock
+from runtime.core.events import Event
+
+TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
+
+
+def _lines(
+    name: str, *, level: Literal["debug", "info", "error"] = "info", secrets: frozenset[str] = frozenset(), **data: Any
+) -> list[dict[str, Any]]:
+    stream = io.StringIO()
+    logs = Logs(LogOptions(level=level, stream=stream), secrets=secrets)
+    logs.write(Event(name, datetime(2026, 1, 2, tzinfo=UTC), data))
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_event_is_one_json_line_where_there_is_no_terminal() -> None:
+    assert _lines("session.started", session="s1", seq=3) == [
+        {"event": "session.started", "level": "info", "at": "2026-01-02T00:00:00+00:00", "session": "s1", "seq": 3}
+    ]
+
+
+def test_every_event_of_the_bus_is_heard_until_detached() -> None:
+    stream = io.StringIO()
+    bus = Bus(SystemClock())
+    detach = Logs(LogOptions(stream=stream)).attach(bus)
+    bus.publish("meeting.started", meeting="100")
+    bus.publish("session.ended", text="line one\nline two")
+    detach()
+    bus.publish("meeting.ended", meeting="100")
+    assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == [
+        "meeting.started",
+        "session.ended",
+    ]
+    assert bus.failures == 0
+
+
+def test_human_lines_are_not_json_and_name_the_event() -> None:
+    stream = io.StringIO()
+    Logs(LogOptions(format="human", stream=stream)).write(
+        Event("session.started", datetime.now(UTC), {"session": "s1"})
+    )
+    assert "session.started" in stream.getvalue()
+    assert "session=s1" in stream.getvalue()
+
+
+def test_text_of_messages_is_shown_at_debug_only() -> None:
+    assert "text" not in _lines("message.received", text="private")[0]
+    assert _lines("message.received", level="debug", text="private")[0]["text"] == "private"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"https://api.telegram.org/bot{TOKEN}/getMe failed",
+        "key sk-abcdefghijkl refused",
+        "redis://user:hunter2@host:6379",
+        "own-secret was refused",
+    ],
+)
+def test_secrets_are_masked_inside_texts(value: str) -> None:
+    (line,) = _lines("adapter.failed", secrets=frozenset({"own-secret"}), error=value)
+    assert "********" in line["error"]
+    assert not any(secret in line["error"] for secret in (TOKEN, "sk-abcdef", "hunter2", "own-secret"))
+
+
+def test_values_under_secret_names_are_masked_and_counts_of_tokens_are_not() -> None:
+    (line,) = _lines("llm.answered", bot_token="x1", password="x2", input_tokens=7)
+    assert (line["bot_token"], line["password"], line["input_tokens"]) == ("********", "********", 7)
+
+
+def test_long_values_are_cut() -> None:
+    (line,) = _lines("playbook.failed", error="x" * 10_000)
+    assert line["error"] == "x" * MAX_VALUE_CHARS + "… (10000 characters)"
+
+
+def test_events_below_the_level_are_not_written() -> None:
+    assert _lines("step.executed") == []
+    assert _lines("session.started", level="error") == []
+    assert _lines("llm.failed", level="error")[0]["level"] == "error"
+
+
+def test_level_follows_from_the_name() -> None:
+    names = ("session.failed", "stream.observer_failed", "step.executed", "page.finished")
+    assert [level_of(name) for name in names] == ["error", "warning", "debug", "info"]
