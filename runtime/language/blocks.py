@@ -139,10 +139,10 @@ class _Scanner:
 
 
 def _without_comments(text: str) -> tuple[str, bool]:
-    """The text with its comments blanked, and whether one is still open at the end."""
+    """The text without its comments, and whether one is still open at the end."""
     while (start := text.find("<!--")) >= 0:
         end = text.find("-->", start + 4)
         if end < 0:
             return text[:start].rstrip(), True
-        text = text[:start] + " " * (end + 3 - start) + text[end + 3 :]
+        text = f"{text[:start].rstrip()} {text[end + 3 :].lstrip()}" if text[:start].strip() else text[end + 3 :]
     return text, False

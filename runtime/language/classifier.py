@@ -194,12 +194,12 @@ class Classifier:
                 return None
             asks, target = True, "meeting"
         said = re.sub(r"[;,]?\s*YLD for .*$", "", text, flags=re.DOTALL)
-        instruction = f"Say({self._target(target, bare)}, {said})"
+        instruction = f"Say({self._target(target, text)}, {said})"
         if phrases.AND_END.search(said):
             return Instruction(Op.QUE, f"{instruction}; YLD for exit")
         if not asks:
             return Instruction(Op.QUE, instruction)
-        return Instruction(Op.QUE, f"{instruction}{self._wait_for(self._target(target, bare), said)}")
+        return Instruction(Op.QUE, f"{instruction}{self._wait_for(self._target(target, text), said)}")
 
     def _asks(self, text: str, bare: str, target: str | None) -> bool:
         if phrases.ASK_ALWAYS.match(bare) or text.rstrip().endswith("?"):
@@ -223,11 +223,12 @@ class Classifier:
     def _spoken_to(self, bare: str) -> re.Match[str] | None:
         return re.search(rf"{_LEAD}{phrases.PERSON.pattern}", bare, re.IGNORECASE)
 
-    def _target(self, target: str | None, bare: str) -> str:
-        """In a meeting what is for an agent is said to all, unless the step says otherwise where it names one."""
-        if target is None:
-            return "meeting" if self._around.meeting else "user"
-        return target
+    def _target(self, target: str | None, text: str) -> str:
+        """In a meeting, what is for one of the agents is said to all, unless the step says "privately"."""
+        if not self._around.meeting:
+            return target or "user"
+        private = re.search(r"\b(?:privately|in private|discreetly|quietly)\b", text, re.IGNORECASE)
+        return target if target == "user" or (target and private) else "meeting"
 
     def _wait_for(self, target: str, said: str) -> str:
         if target == "meeting":

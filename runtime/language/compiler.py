@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 from anyio import to_thread
 
-from runtime.core.errors import CompileError
+from runtime.core.errors import CompileError, ParleyError
 from runtime.language.correspondence import compare, relocate
 from runtime.language.diagnostics import ProgramRejected, Span
 from runtime.language.lowering import Lowered, Lowerer, LoweringReport, Unclassified
@@ -108,7 +108,7 @@ class _Compilation:
         self._lowerer = lowerer
         self._cache_dir = cache_dir
         self._on_progress = on_progress
-        self._errors: dict[str, CompileError] = {}
+        self._errors: list[ParleyError] = []
 
     async def lower_all(self, agents: Sequence[ParsedAgent], given: int) -> None:
         for agent in self._parsed.agents:
@@ -117,8 +117,11 @@ class _Compilation:
         async with anyio.create_task_group() as group:
             for agent in agents:
                 group.start_soon(self._lower, agent, given)
+        for error in self._errors:
+            if not isinstance(error, CompileError):
+                raise error
         if self._errors:
-            raise CompileError("\n\n".join(str(error) for error in self._errors.values()))
+            raise CompileError("\n\n".join(str(error) for error in self._errors))
 
     async def _lower(self, agent: ParsedAgent, given: int) -> None:
         path = self._cache_path(agent)
@@ -129,8 +132,8 @@ class _Compilation:
                 return
             lowered = await self._lowerer.lower(agent, self._parsed)
             self.agents[agent.name] = read_lowered(lowered.pbasm, agent)
-        except CompileError as error:
-            self._errors[agent.name] = error
+        except ParleyError as error:
+            self._errors.append(error)
             return
         self.notes[agent.name] = lowered.report.unclassified
         if path:

@@ -204,7 +204,7 @@ def _agent_texts(source: Source, sections: list[Section]) -> list[str]:
     starts = [index[id(heading.line)] for heading, _ in sections]
     return [
         "\n".join(line.text for line in source.lines[start:end]).rstrip() + "\n"
-        for start, end in zip(starts, [*starts[1:], len(source.lines)], strict=True)
+        for start, end in zip(starts, [*starts, len(source.lines)][1:], strict=True)
     ]
 
 

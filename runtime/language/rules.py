@@ -35,7 +35,8 @@ class RulesLowerer:
 def _playbook(
     playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedProgram, notes: list[Unclassified]
 ) -> PlaybookSpec:
-    lowering = _StepLowering(playbook.name, Classifier(_surroundings(playbook, agent, program)), notes)
+    classifier = Classifier(_surroundings(playbook, agent, program))
+    lowering = _StepLowering(playbook, classifier, notes)
     return PlaybookSpec(
         playbook.name,
         playbook.kind,
@@ -66,8 +67,9 @@ def _surroundings(playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedP
 
 
 class _StepLowering:
-    def __init__(self, playbook: str, classifier: Classifier, notes: list[Unclassified]) -> None:
-        self._playbook = playbook
+    def __init__(self, playbook: ParsedPlaybook, classifier: Classifier, notes: list[Unclassified]) -> None:
+        self._playbook = playbook.name
+        self._lines = {_line("", number) for number in range(1, len(playbook.steps) + 1)}
         self._classifier = classifier
         self._notes = notes
 
@@ -80,6 +82,8 @@ class _StepLowering:
             details = "; ".join(inner.text.rstrip(";") for child in item.children for inner in child.walk())
             item = ListItem(f"{item.text} {details}", item.span)
             found = self._classifier.classify(item.text)
+        if found.op is Op.JMP and found.text not in self._lines:
+            found = Instruction(Op.EXE, item.text, known=False)
         if not found.known:
             self._notes.append(Unclassified(self._playbook, line, item.text, item.span))
         inner = item.children

@@ -58,7 +58,7 @@ def _read_rest(
     try:
         function = parse_python(code).body[0]
     except SyntaxError as error:
-        message = f"this is not a signature: {error.msg}"
+        message = f"this is not a signature: {_reason(error, rest)}"
         problems.at(heading.line, message, column=place((error.offset or 1) - 1), hint=_EXAMPLE)
         return None
     assert isinstance(function, ast.FunctionDef)
@@ -94,6 +94,17 @@ def _read_rest(
             )
         )
     return tuple(params), text(function.returns) if function.returns else None
+
+
+def _reason(error: SyntaxError, rest: str) -> str:
+    """What is wrong in the words of this language; Python's own differ from version to version."""
+    if rest.count("(") > rest.count(")"):
+        return "the parenthesis is never closed"
+    if "default argument" in error.msg or "without a default" in error.msg:
+        return "a parameter without a default comes after one that has a default"
+    if error.msg == "expected ':'":
+        return "only `-> type` may follow the parameters"
+    return error.msg
 
 
 def parse_python(code: str) -> ast.Module:

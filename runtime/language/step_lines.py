@@ -75,7 +75,7 @@ def _check_jumps(steps: Sequence[Step], problems: Problems) -> None:
         target = jump_target(step)
         if step.op is Op.JMP and target not in lines:
             named = f"step {target}, which does not exist" if target else "no step"
-            item = ListItem(f"{step.line}:{step.op} {step.text}", step.span)
+            item = ListItem(f"{step.line}:{step.op} {step.text}".rstrip(), step.span)
             _note(problems, item, f"this jumps to {named}", "Name one of " + ", ".join(sorted(lines)[:12]) + ".")
 
 

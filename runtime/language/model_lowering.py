@@ -1,0 +1,188 @@
+"""The lowerer that asks a language model, and checks what it says."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from runtime.core.errors import CompileError
+from runtime.language.correspondence import compare
+from runtime.language.diagnostics import ProgramRejected
+from runtime.language.lowering import Lowered
+from runtime.language.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.pbasm import read, signature
+from runtime.language.program import AgentKind
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+
+_VERSION = 1
+_ATTEMPTS = 3
+_MAX_CHARS = 400_000
+
+_INSTRUCTIONS = """\
+You are the compiler of a language in which people write programs for language models. You are given one agent of a \
+program as Markdown. Write the same agent as PBAsm: the same playbooks in the same order, with every trigger and every \
+step turned into one coded line. Another model will execute your lines one by one, and the runtime will refuse any \
+step that is not among them, so nothing may be lost, added, merged, reordered or made vaguer.
+
+What to write
+- The heading of the agent, its metadata and description, its python fences copied byte for byte, then each playbook \
+with its heading exactly as listed under "Signatures", metadata, description, and the sections it has.
+- Triggers: `- T1:BGN text`, numbered from T1 in each playbook. BGN: the program starts. CND: a condition on variables \
+or on the state of things. EVT: something a person or an agent does. The text is the author's.
+- Steps: `- 01:CODE text`. Each top-level step of the author is exactly one top-level line: 01, 02, 03, … Steps nested \
+below it are 02.01, 02.02, …, indented by two blanks for each level. The text keeps every detail the author gave.
+- Notes: `- N1 text`, numbered from N1.
+
+Codes
+- QUE  call something: `QUE Say(user, what to say)`, `QUE $x:float = GetRate(country=$country)`, \
+`QUE Say(OtherAgent, what to ask)`. `Say` takes the author's words, not finished text: they are turned into speech \
+when the step is executed.
+- YLD  give up control and wait: `YLD for user`, `YLD for call`, `YLD for agent Name`, `YLD for meeting`, \
+`YLD for exit` (the program ends).
+- CND  a condition or a loop; what depends on it stands below it. `CND If …`, `CND Otherwise`, `CND While …`, \
+`CND For each …`. The last line below a loop is a JMP to the line of the loop.
+- JMP  go to a line: `JMP 03`.
+- RET  return from the playbook: `RET $total`, or `RET` alone.
+- CHK  apply a note: `CHK N1`.
+- TNK  think about something before going on.
+- EXE  do anything else: `EXE $total:float = $price * $count`.
+
+How to combine them
+- A question needs an answer. It stays on the line of the question: `QUE Say(user, Ask for the $age:int); YLD for \
+user; done when the user gave $age`.
+- A call needs its result: `QUE $x:str = Find(query=$q); YLD for call`.
+- A variable gets its type where it is first set: `$name:str`; types are str, int, float, bool, list, dict.
+- In a meeting playbook (`meeting: true`) people are addressed with `Say(meeting, …)` and `YLD for meeting`, unless \
+the author says "privately".
+
+Answer with the PBAsm text alone: no fence around it, no remarks.
+"""
+
+_EXAMPLE_SOURCE = """\
+Signatures
+Main()
+
+# Ferry Desk
+Sells tickets for the island ferry.
+
+## Main
+### Triggers
+- When program starts
+### Steps
+- Ask how many people travel
+- While $people is not between 1 and 9
+  - Say that a group has 1 to 9 people and ask again
+- Get the price from QuoteFare
+- If there is a child among them
+  - Offer the family ticket
+- otherwise just tell the price
+- End program
+### Notes
+- Prices are in euro.
+"""
+
+_EXAMPLE_PBASM = """\
+# FerryDesk
+Sells tickets for the island ferry.
+
+## Main()
+### Triggers
+- T1:BGN When program starts
+### Steps
+- 01:QUE Say(user, Ask how many $people:int travel); YLD for user; done when the user gave a number
+- 02:CND While $people is not between 1 and 9
+  - 02.01:QUE Say(user, Say that a group has 1 to 9 people and ask again for $people); YLD for user; done when the \
+user gave a number
+  - 02.02:JMP 02
+- 03:QUE $price:float = QuoteFare(people=$people); YLD for call
+- 04:CND If there is a child among them
+  - 04.01:QUE Say(user, Offer the family ticket); YLD for user; done when the user answered
+- 05:CND Otherwise
+  - 05.01:QUE Say(user, Tell the $price)
+- 06:YLD for exit
+### Notes
+- N1 Prices are in euro.
+"""
+
+_PROMPT = (
+    ChatMessage("system", _INSTRUCTIONS),
+    ChatMessage("user", _EXAMPLE_SOURCE),
+    ChatMessage("assistant", _EXAMPLE_PBASM, cacheable=True),
+)
+_WRAPPER = re.compile(r"\A\s*(`{3,}|~{3,})[\w.]*\n(#.*\n)\1\s*\Z", re.DOTALL)
+
+
+class ModelLowerer:
+    """Lowers with a language model. An answer that differs from the source goes back with the differences, twice."""
+
+    def __init__(self, llm: LLMClient) -> None:
+        self._llm = llm
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the prompt and the model."""
+        prompt = "\0".join(message.content for message in _PROMPT)
+        return f"model-{_VERSION} {self._llm.model} {hashlib.sha256(prompt.encode()).hexdigest()}"
+
+    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
+        """The PBAsm of `source`. Raises CompileError after three answers that are not it, and what the model raises."""
+        messages: tuple[ChatMessage, ...] = (*_PROMPT, ChatMessage("user", _task(source, program)))
+        problem = ""
+        for _ in range(_ATTEMPTS):
+            answer = await self._ask(messages)
+            text = _agent_text(answer)
+            problem = _problem(text, source)
+            if not problem:
+                return Lowered(text)
+            complaint = f"This is not the agent you were given:\n{problem}\n\nWrite the whole PBAsm again, corrected."
+            messages = (*messages, ChatMessage("assistant", answer or "(nothing)"), ChatMessage("user", complaint))
+        raise CompileError(
+            f"{source.span}: {self._llm.model} could not compile {source.name} in {_ATTEMPTS} attempts:\n{problem}\n"
+            "Reword the steps it stumbles over, or compile with the rules."
+        )
+
+    async def _ask(self, messages: tuple[ChatMessage, ...]) -> str:
+        pieces: list[str] = []
+        size = 0
+        async with self._llm.stream(CompletionRequest(messages, purpose="compile")) as completion:
+            async for piece in completion:
+                pieces.append(piece)
+                size += len(piece)
+                if size > _MAX_CHARS:
+                    raise CompileError(f"{self._llm.model} does not stop writing; {size:,} characters were read")
+        return "".join(pieces)
+
+
+def _task(source: ParsedAgent, program: ParsedProgram) -> str:
+    """What stands before the text of the agent: its signatures and whom it can call."""
+    own = [_announced(playbook) for playbook in source.playbooks]
+    rows = ["Signatures", *own]
+    others = [agent for agent in program.agents if agent is not source]
+    if others:
+        rows.append("\nOther agents")
+    for agent in others:
+        public = [_announced(p) for p in agent.playbooks if p.metadata.get("public") or p.metadata.get("export")]
+        human = " (a person)" if agent.kind is AgentKind.HUMAN else ""
+        rows.append(f"{agent.name}{human}: {', '.join(public) or 'only by Say'}")
+    return "\n".join(rows) + "\n\n" + source.source
+
+
+def _announced(playbook: ParsedPlaybook) -> str:
+    kind = " (python, in the fence: no heading of its own)" if playbook.kind == "python" else ""
+    return signature(playbook) + kind
+
+
+def _agent_text(answer: str) -> str:
+    """The PBAsm in an answer. A fence around all of it is taken off."""
+    wrapped = _WRAPPER.match(answer)
+    text = wrapped[2] if wrapped else answer
+    return text.strip() + "\n"
+
+
+def _problem(text: str, source: ParsedAgent) -> str:
+    """What is wrong with the text as the PBAsm of this agent; empty when nothing is."""
+    try:
+        program = read(text, f"{source.name}.pbasm")
+    except ProgramRejected as error:
+        return str(error)
+    return "\n".join(compare(source, program.agents))
