@@ -435,3 +435,34 @@ def test_what_is_kept_for_the_next_piece_stays_small(piece: str) -> None:
 @pytest.mark.parametrize("text", ["(" * 5000, "-" * 50_000 + "1", "[" * 300 + "]" * 300, "a." * 20_000 + "b"])
 def test_code_too_deep_for_python_is_broken(text: str) -> None:
     assert isinstance(code(text)[-1], Broken)
+
+
+def test_every_say_of_a_reply_is_given_also_after_blocks_and_to_agents() -> None:
+    items = code(
+        'await Say("user", "first (\\"1\\") {of} 3")\n'
+        'if x:\n    await Foo()\nawait Say("user", f"second {n}")\n'
+        "await Say('agent 1001', '''third''')"
+    )
+    assert [item for item in items if not isinstance(item, Statement)] == [
+        SayStarted("user", 1),
+        SayText('first ("1") {of} 3'),
+        SayStarted("user", 4),
+        SayText("second "),
+        SayName("n"),
+        SayStarted("agent 1001", 5),
+        SayText("third"),
+    ]
+
+
+def test_a_statement_comes_before_the_say_that_follows_it() -> None:
+    reader = ReplyReader()
+    items = reader.feed('```python\nif x:\n    await Foo()\nawait Say("user", "Hi')
+    assert [type(item) for item in items] == [Statement, SayStarted, SayText]
+
+
+def test_a_comment_after_code_stays_with_its_statement() -> None:
+    assert code("x = 1  # why\ny = 2; # then") == [
+        Statement("x = 1  # why", 1),
+        Statement("y = 2", 2),
+        Remark("then", 2),
+    ]
