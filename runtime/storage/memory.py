@@ -128,7 +128,7 @@ class MemorySessionStore:
     async def commit(self, commit: Commit, /) -> None:
         self._leases.check(commit.lease.shard, commit.lease.token)
         session = self._sessions.get(commit.session)
-        if session is not None and session.last_commit == commit:
+        if session is not None and replace(session.last_commit, lease=commit.lease) == commit:
             return
         actual = 0 if session is None else session.record.seq
         if actual != commit.expect or (session is None and commit.begin is None):

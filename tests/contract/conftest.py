@@ -1,0 +1,49 @@
+"""The stores, each kind in turn."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from adapters.web.rooms import RoomStore
+from runtime.core.clock import SystemClock
+from runtime.sessions.inbox import Inbox
+from runtime.sessions.store import LeaseStore, SessionStore
+from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory_rooms import MemoryRoomStore
+from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.rooms import RedisRoomStore
+from runtime.storage.redis.session_store import RedisSessionStore
+
+BOUND = 5
+"""How much fits in a shard's inbox and in a room."""
+
+
+@dataclass(frozen=True)
+class Stores:
+    """All the stores of one kind, over the same data."""
+
+    sessions: SessionStore
+    inbox: Inbox
+    leases: LeaseStore
+    rooms: RoomStore
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Stores]:
+    if request.param == "memory":
+        leases = MemoryLeaseStore(SystemClock())
+        inbox = MemoryInbox(leases, bound=BOUND)
+        yield Stores(MemorySessionStore(leases, inbox), inbox, leases, MemoryRoomStore(bound=BOUND))
+        return
+    async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=5) as connection:
+        yield Stores(
+            RedisSessionStore(connection),
+            RedisInbox(connection, bound=BOUND),
+            RedisLeaseStore(connection),
+            RedisRoomStore(connection, bound=BOUND),
+        )

@@ -1,0 +1,61 @@
+"""What every LeaseStore does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.conftest import Stores
+from tests.contract.storage_samples import NODE, OTHER_NODE
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_held_lease_is_refused_to_another_node(stores: Stores) -> None:
+    assert await stores.leases.acquire("shard:3", NODE) is not None
+    assert await stores.leases.acquire("shard:3", OTHER_NODE) is None
+
+
+async def test_the_same_node_gets_its_lease_at_once_with_a_greater_token(stores: Stores) -> None:
+    first = await stores.leases.acquire("shard:3", NODE)
+    second = await stores.leases.acquire("shard:3", NODE)
+    assert first is not None
+    assert second is not None
+    assert second > first
+    assert not await stores.leases.renew("shard:3", NODE, first)
+    assert await stores.leases.renew("shard:3", NODE, second)
+
+
+async def test_a_released_lease_goes_to_another_node_with_a_greater_token(stores: Stores) -> None:
+    first = await stores.leases.acquire("bot:telegram", NODE)
+    assert first is not None
+    await stores.leases.release("bot:telegram", NODE, first)
+    second = await stores.leases.acquire("bot:telegram", OTHER_NODE)
+    assert second is not None
+    assert second > first
+    assert not await stores.leases.renew("bot:telegram", NODE, first)
+
+
+async def test_releasing_with_a_stale_token_changes_nothing(stores: Stores) -> None:
+    stale = await stores.leases.acquire("shard:3", NODE)
+    assert stale is not None
+    await stores.leases.acquire("shard:3", NODE)
+    await stores.leases.release("shard:3", NODE, stale)
+    assert await stores.leases.acquire("shard:3", OTHER_NODE) is None
+
+
+async def test_a_lease_that_ran_out_is_renewed_while_nobody_took_it(stores: Stores) -> None:
+    token = await stores.leases.acquire("shard:3", NODE)
+    assert token is not None
+    await stores.leases.release("shard:3", NODE, token)
+    assert await stores.leases.renew("shard:3", NODE, token)
+    assert await stores.leases.acquire("shard:3", OTHER_NODE) is None
+
+
+async def test_names_are_independent(stores: Stores) -> None:
+    assert await stores.leases.acquire("shard:3", NODE) is not None
+    assert await stores.leases.acquire("shard:4", OTHER_NODE) is not None
+    assert await stores.leases.acquire("bot:telegram", OTHER_NODE) is not None
+
+
+async def test_a_lease_nobody_ever_held_cannot_be_renewed(stores: Stores) -> None:
+    assert not await stores.leases.renew("shard:9", NODE, 1)
