@@ -1,0 +1,158 @@
+"""Our mirror of a platform's token bucket.
+
+The platform's bucket refills at `rate_per_s` up to `burst`, and every call that lands costs a token. The mirror takes a
+token when a call leaves and may fill only up to the burst less the calls in flight. Then its level never exceeds the
+platform's level less the calls that have not landed: refill keeps that (the platform's is capped at the burst, ours at
+the burst less those calls or lower), a call that leaves lowers both sides by one, one that lands changes neither, and
+its answer only raises the cap. So a call that finds a whole token here finds one there, whatever the latency and the
+order of arrival. It holds while the configured limits are true, one mirror serves all calls of a key, and a call
+without an answer stays in flight until it cannot land any more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from adapters.capabilities import Budget
+from adapters.pacing import (
+    CLEAN_S,
+    CLEAN_STEP,
+    CUT_EVERY_S,
+    CUT_LEAST,
+    CUT_MOST,
+    DOUBT_HOLDS_S,
+    FLOOD_MARGIN_S,
+    PROOF_CALLS,
+    PROOF_TOKENS,
+    PROOF_TRUST,
+)
+from runtime.core.clock import Clock
+from runtime.core.errors import ConfigError
+
+_EPSILON = 1e-9
+
+
+class BucketMirror:
+    """One bucket. Never sleeps: a flood is a state, and `next_token_at` says when to ask again.
+
+    Raises ConfigError for a budget that could never pay for a call.
+    """
+
+    def __init__(self, budget: Budget, clock: Clock) -> None:
+        if budget.burst < 1 or budget.rate_per_s <= 0:
+            raise ConfigError(
+                f"a budget needs burst >= 1 and a rate above 0, not {budget}: correct the platform's limits"
+            )
+        self._configured = budget
+        self._clock = clock
+        self._rate_per_s = budget.rate_per_s
+        self._level = budget.burst
+        self._as_of = self._clean_since = clock.monotonic()
+        self._in_flight = 0
+        self._doubtful: deque[float] = deque()
+        self._accepted: deque[float] = deque(maxlen=PROOF_CALLS)
+        self._blocked_until = -math.inf
+        self._cut_at = -math.inf
+
+    @property
+    def burst(self) -> float:
+        return self._configured.burst
+
+    @property
+    def rate_per_s(self) -> float:
+        """The configured rate, or less while the platform turned out to be stricter."""
+        self._refresh()
+        return self._rate_per_s
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that may still land."""
+        self._refresh()
+        return self._in_flight
+
+    @property
+    def cap(self) -> float:
+        """The most tokens there may be now: the burst less the calls in flight."""
+        return self.burst - self.in_flight
+
+    @property
+    def idle(self) -> bool:
+        """Whether a new mirror of the same budget would be in the same state."""
+        full = self.level() >= self.burst - _EPSILON
+        return full and not self._in_flight and self._rate_per_s == self._configured.rate_per_s and not self.blocked
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the platform asked for a pause that is not over."""
+        return self._clock.monotonic() < self._blocked_until
+
+    def level(self) -> float:
+        """Tokens there are now, whatever pause was asked for."""
+        self._refresh()
+        return self._level
+
+    def can_take(self) -> bool:
+        return not self.blocked and self.level() >= 1.0 - _EPSILON
+
+    def take(self) -> None:
+        """A call leaves. Each is followed by exactly one of `landed`, `flooded` and `doubted`."""
+        self._refresh()
+        self._level -= 1.0
+        self._in_flight += 1
+
+    def landed(self) -> None:
+        """The platform answered, and not with a flood."""
+        self._refresh()
+        self._in_flight -= 1
+        self._accepted.append(self._as_of)
+
+    def doubted(self) -> None:
+        """No clear answer: the call may land for a while yet."""
+        self._refresh()
+        self._doubtful.append(self._as_of + DOUBT_HOLDS_S)
+        self._accepted.append(self._as_of)
+
+    def flooded(self, retry_after_s: float) -> None:
+        """The platform refused the call and wants no other for `retry_after_s`."""
+        self._refresh()
+        now = self._as_of
+        self._in_flight -= 1
+        self._level = min(self._level, 0.0)
+        self._blocked_until = max(self._blocked_until, now + retry_after_s + FLOOD_MARGIN_S)
+        self._clean_since = now
+        if now - self._cut_at >= CUT_EVERY_S:
+            self._cut_at = now
+            self._rate_per_s = self._lower_rate(now)
+
+    def next_token_at(self) -> float:
+        """When `can_take` will be true unless something leaves; infinite when only an answer can make it so."""
+        self._refresh()
+        if self.cap < 1.0 - _EPSILON:
+            return self._doubtful[0] if self._doubtful else math.inf
+        lacking = max(0.0, 1.0 - self._level)
+        return max(self._blocked_until, self._as_of + lacking / self._rate_per_s)
+
+    def _lower_rate(self, now: float) -> float:
+        """What the accepted calls prove: n of them in T seconds are possible only at a rate of (n - burst) / T."""
+        proven = 0.0
+        for count, since in enumerate(reversed(self._accepted), start=1):
+            window_s = now - since
+            if window_s >= PROOF_TOKENS / self._rate_per_s:
+                proven = max(proven, (count - self.burst) / window_s)
+        return min(CUT_LEAST * self._rate_per_s, max(CUT_MOST * self._rate_per_s, PROOF_TRUST * proven))
+
+    def _refresh(self) -> None:
+        now = self._clock.monotonic()
+        while self._doubtful and self._doubtful[0] <= now:
+            self._refill(self._doubtful.popleft())
+            self._in_flight -= 1
+        self._refill(now)
+        while self._rate_per_s < self._configured.rate_per_s and now - self._clean_since >= CLEAN_S:
+            self._clean_since += CLEAN_S
+            self._rate_per_s = min(self._configured.rate_per_s, self._rate_per_s / CLEAN_STEP)
+
+    def _refill(self, until: float) -> None:
+        refilled = self._level + max(0.0, until - self._as_of) * self._rate_per_s
+        self._level = max(self._level, min(self.burst - self._in_flight, refilled))
+        self._as_of = max(self._as_of, until)
