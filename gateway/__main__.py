@@ -7,7 +7,7 @@ from gateway.cli.commands import app
 
 def main() -> None:
     """Run the command line."""
-    app()
+    app(prog_name="parley")
 
 
 if __name__ == "__main__":

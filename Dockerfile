@@ -1,0 +1,26 @@
+FROM python:3.12-slim AS build
+WORKDIR /src
+RUN python -m venv /venv
+COPY requirements.txt ./
+RUN /venv/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r requirements.txt
+COPY gateway ./gateway
+COPY adapters ./adapters
+COPY runtime ./runtime
+COPY config ./gateway/_data/config
+COPY examples ./gateway/_data/examples
+RUN cp -r gateway adapters runtime "$(/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/" \
+    && printf '#!/bin/sh\nexec /venv/bin/python -m gateway "$@"\n' > /venv/bin/parley && chmod +x /venv/bin/parley
+
+FROM python:3.12-slim
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/* \
+    && useradd --uid 10001 --create-home parley && install -d -o parley -g parley -m 700 /data
+COPY --from=build /venv /venv
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PARLEY_DATA_DIR=/data PARLEY_WEB__HOST=0.0.0.0 PARLEY_WEB__PORT=8420
+USER parley
+WORKDIR /home/parley
+VOLUME /data
+EXPOSE 8420
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8420/healthz', timeout=4)"]
+ENTRYPOINT ["parley"]
+CMD ["run"]

@@ -1,0 +1,49 @@
+# What this checkout can do. A fresh machine needs Python 3.11 or newer, make and a network.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --require-hashes --only-binary :all:
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench clean pins
+
+help: ## Show this list.
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
+
+run: $(VENV)/.installed ## Start Parley with the tour; PROGRAM=file.pb for another program.
+	@exec $(BIN)/parley run $(PROGRAM)
+
+test: $(VENV)/.installed-dev ## Run all tests.
+	@scripts/install-browser.sh
+	@$(BIN)/python -m pytest $(TESTS)
+
+check: $(VENV)/.installed-dev ## Format, lint, types and layers.
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its floor.
+	@$(BIN)/python -m benchmarks
+
+clean: ## Remove the environment and every cache; state is kept.
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+pins: ## Choose the dependencies' versions anew (needs uv).
+	uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+		--python-version 3.11 pyproject.toml -o requirements.txt
+	uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+		--python-version 3.11 --group dev -c requirements.txt -o requirements-dev.txt
+
+$(VENV)/.installed: requirements.txt scripts/make-environment.sh
+	@scripts/make-environment.sh $(PYTHON) $(VENV)
+	@echo "Installing what Parley needs (once)…"
+	@$(INSTALL) -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
+	@echo "Installing what the tests need (once)…"
+	@$(INSTALL) -r requirements-dev.txt
+	@touch $@

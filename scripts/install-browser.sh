@@ -1,0 +1,32 @@
+#!/bin/sh
+# Chromium and bubblewrap, which some tests need, from the system's packages where they are missing.
+set -eu
+
+wanted=""
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||
+    wanted="chromium"
+[ "$(uname)" != Linux ] || command -v bwrap >/dev/null || wanted="$wanted bubblewrap"
+[ -n "$wanted" ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "The tests need:$(printf ' %s' $wanted). Install it with your system's package manager, then repeat." >&2
+    exit 1
+fi
+as_root=""
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+        echo "The tests need:$(printf ' %s' $wanted). Install it, then repeat:" >&2
+        echo "  sudo apt-get update && sudo apt-get install -y$(printf ' %s' $wanted)" >&2
+        exit 1
+    fi
+    as_root="sudo -n"
+fi
+echo "Installing$(printf ' %s' $wanted)…"
+log=$(mktemp)
+# shellcheck disable=SC2086
+if ! { $as_root apt-get update && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $wanted; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "apt-get failed; install$(printf ' %s' $wanted) by hand, then repeat." >&2
+    exit 1
+fi
+rm -f "$log"
