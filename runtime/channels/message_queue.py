@@ -122,16 +122,17 @@ class MessageQueue:
     ) -> list[Message]:
         """The oldest messages that match, as soon as there are `min_messages`, at most `max_messages`.
 
-        When the time is up, what there is; raises QueueTimeout when that is nothing, and QueueClosed.
+        When the time is up, what there is; with no least number, at once. Raises QueueTimeout when that is nothing but
+        a least number was asked for, and QueueClosed.
         """
         self._check_open()
+        messages: list[Message] = []
         numbers = self._find(match, max_messages)
-        if len(numbers) >= min_messages:
-            return self._take(numbers)
-        messages = await self._wait(_Waiter(match, min_messages, max_messages, _new_future()), timeout_s)
-        more = self._find(match, max_messages - len(messages))
-        messages.extend(self._take(more))
-        if not messages:
+        if len(numbers) < min_messages and (timeout_s is None or timeout_s > 0):
+            messages = await self._wait(_Waiter(match, min_messages, max_messages, _new_future()), timeout_s)
+            numbers = self._find(match, max_messages - len(messages))
+        messages.extend(self._take(numbers))
+        if min_messages and not messages:
             self._check_open()
             raise QueueTimeout(f"no message that was waited for came within {timeout_s} s")
         return messages

@@ -150,6 +150,12 @@ async def test_an_empty_batch_whose_time_is_up_raises(queue: MessageQueue) -> No
         await queue.get_batch(timeout_s=0)
 
 
+async def test_a_batch_without_a_least_number_is_what_there_is_now(queue: MessageQueue) -> None:
+    assert await queue.get_batch(min_messages=0) == []
+    queue.put(direct("a"))
+    assert texts(await queue.get_batch(min_messages=0)) == ["a"]
+
+
 async def test_messages_put_together_are_read_together_by_one_who_waits(queue: MessageQueue, clock: FakeClock) -> None:
     got: list[str] = []
 
