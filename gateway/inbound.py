@@ -93,4 +93,4 @@ class InboundRouter:
 def help_text() -> str:
     """The commands, one a line."""
     lines = ["Write, and the agents of this conversation answer.", ""]
-    return "\n".join([*lines, *(f"/{name} – {what}" for name, what in COMMANDS.items())])
+    return "\n".join([*lines, *(f"/{name}: {what}" for name, what in COMMANDS.items())])

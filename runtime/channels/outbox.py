@@ -41,8 +41,11 @@ class LivePage(Protocol):
         """The whole text so far; the newest wins, never blocks."""
         ...
 
-    async def finish(self, text: str, /) -> None:
-        """Return when the platform shows exactly `text` in its final form. Waits out every cool-down."""
+    async def finish(self, text: str, /) -> bool:
+        """Return when the platform shows exactly `text` in its final form; waits out every cool-down.
+
+        False when the platform refuses it for good. Raises AdapterError when it cannot be tried now.
+        """
         ...
 
     def abandon(self) -> None:

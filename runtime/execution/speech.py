@@ -11,6 +11,7 @@ from anyio.abc import TaskGroup
 from runtime.bus import Bus
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker
+from runtime.core.errors import AdapterError
 from runtime.core.ids import MessageId, StreamId
 from runtime.core.message import Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
@@ -89,7 +90,7 @@ class Pages:
             if not page.opened:
                 self._abandon(page.id)
                 continue
-            self._bus.publish("page.closed", session_id=self._journal.session, page_id=page.id)
+            self._publish("page.closed", page)
             self.show(page)
 
     def _abandon(self, page_id: str) -> None:
@@ -127,18 +128,25 @@ class Pages:
         self._tasks.start_soon(self._finish, page, self._page(page))
 
     async def _finish(self, page: PageState, live: LivePage) -> None:
+        delivered: bool | None = None
         try:
             await self._journal.commit()
-            await live.finish(page.text)
-            self._live.pop(page.id, None)
-            self._texts.pop(page.id, None)
-            self._journal.note("shown", page=page.id)
-            self._bus.publish("page.finished", session_id=self._journal.session, page_id=page.id)
+            delivered = await live.finish(page.text)
+        except AdapterError as error:
+            self._publish("page.failed", page, error=str(error))
         finally:
             self._unfinished -= 1
             self._room.set()
+        self._live.pop(page.id, None)
+        self._texts.pop(page.id, None)
+        if delivered is not None:
+            self._journal.note("shown", page=page.id, lost=not delivered)
+            self._publish("page.finished", page, delivered=delivered)
         if not self._unfinished:
             await self._journal.commit()
+
+    def _publish(self, name: str, page: PageState, **data: Any) -> None:
+        self._bus.publish(name, session_id=self._journal.session, agent_id=page.agent, page_id=page.id, **data)
 
     def _page(self, page: PageState) -> LivePage:
         live = self._live.get(page.id)

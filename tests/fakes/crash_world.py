@@ -230,7 +230,7 @@ class _Page:
         await self._record.sent(0, self._id)
         self._opened.set()
 
-    async def finish(self, text: str, /) -> None:
+    async def finish(self, text: str, /) -> bool:
         self._text = text
         if not self._opened.is_set() and not self._opening:
             self._opening = True
@@ -238,6 +238,7 @@ class _Page:
         await self._opened.wait()
         assert self._id is not None
         self._world.edit(self._id, text)
+        return True
 
     def abandon(self) -> None:
         """Nothing more is shown."""

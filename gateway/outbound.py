@@ -1,0 +1,70 @@
+"""What people should see, on its way out: each page to the presenter of its platform."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+
+from anyio.abc import TaskGroup
+
+from adapters.presenter import Presenter, Typing
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec
+from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.core.errors import NotDelivered
+
+
+class Outbound:
+    """The outbox of a node: one presenter a platform."""
+
+    def __init__(self, presenters: Mapping[str, Presenter], typing: Mapping[str, Typing], tasks: TaskGroup) -> None:
+        self._presenters = presenters
+        self._typing = typing
+        self._tasks = tasks
+
+    def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
+        """See `Outbox`. A page for a platform that is switched off waits for ever."""
+        presenter = self._presenters.get(spec.address.platform)
+        if presenter is None:
+            return _Unreachable(spec.address.platform)
+        return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record)
+
+    def thinking(self, address: Address, speaker: Speaker, active: bool, /) -> None:
+        """See `Outbox`."""
+        typing = self._typing.get(address.platform)
+        if typing is not None:
+            typing.set(address, speaker, active)
+
+    async def say(self, address: Address, text: str) -> None:
+        """Tell a conversation something that belongs to no session; in the background, and not kept."""
+        page = self.page(PageSpec(uuid.uuid4().hex, address, GATEWAY), _Unrecorded())
+        self._tasks.start_soon(_finish, page, text)
+
+
+async def _finish(page: LivePage, text: str) -> None:
+    await page.finish(text)
+
+
+class _Unrecorded:
+    """For what may be lost in a crash."""
+
+    async def opening(self, part: int, text: str, /) -> None:
+        """Not kept."""
+
+    async def sent(self, part: int, platform_id: str, /) -> None:
+        """Not kept."""
+
+
+class _Unreachable:
+    """A page of a conversation whose platform is not configured now."""
+
+    def __init__(self, platform: str) -> None:
+        self._platform = platform
+
+    def update(self, text: str, /) -> None:
+        """Nobody can see it."""
+
+    async def finish(self, text: str, /) -> bool:
+        raise NotDelivered(f"{self._platform} is not set up here; the page stays in the outbox")
+
+    def abandon(self) -> None:
+        """Nothing was shown."""

@@ -1,0 +1,78 @@
+"""The gateway in motion: one task group, from start to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from adapters.adapter import Adapter
+from gateway.access import Access
+from gateway.inbound import InboundRouter
+from gateway.node import Node
+from runtime.bus import Bus
+from runtime.core.errors import AuthFailed
+from runtime.sessions.registry import Registry
+
+Serve = Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The gateway serves. `lines` say what else people should know: model, platforms, pairing codes."""
+
+    web_url: str
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """One platform that is switched on. `exclusive` ones may be listened to by one node at a time."""
+
+    adapter: Adapter
+    access: Access
+    router: InboundRouter
+    exclusive: bool
+
+
+class Service:
+    """Everything that runs while the gateway does."""
+
+    def __init__(self, node: Node, registry: Registry, platforms: Mapping[str, Platform], bus: Bus) -> None:
+        self._node = node
+        self._registry = registry
+        self._platforms = platforms
+        self._bus = bus
+        self._waiting_for = {"storage", *platforms}
+
+    def not_ready(self) -> Sequence[str]:
+        """Why the gateway is not ready yet, one line each."""
+        return [f"{name} is not connected yet" for name in sorted(self._waiting_for)]
+
+    async def start(self, tasks: TaskGroup) -> None:
+        """Return when the shards are ours and every platform is being listened to, or is known to refuse us."""
+        await tasks.start(self._hold_shards)
+        for name, platform in self._platforms.items():
+            tasks.start_soon(self._listen, name, platform)
+
+    async def _hold_shards(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        async with anyio.create_task_group() as tasks:
+            await self._node.run(tasks, self._registry.dispatch, self._registry.gained, self._registry.lost)
+            self._waiting_for.discard("storage")
+            task_status.started()
+
+    async def _listen(self, name: str, platform: Platform) -> None:
+        try:
+            if platform.exclusive:
+                async with self._node.bot_lease(name):
+                    await platform.router.run()
+            else:
+                await platform.router.run()
+        except AuthFailed as error:
+            self._bus.publish("adapter.failed", platform=name, error=str(error))
+
+    def connected(self, name: str) -> None:
+        """A platform is being listened to."""
+        self._waiting_for.discard(name)
