@@ -188,6 +188,8 @@ class LiteLLMCompletion:
         limit_s = self._options.timeouts.first_piece_s
         until = anyio.current_time() + limit_s
         self._response = await self._within(limit_s, "the start of an answer", self._open_stream)
+        if self._response is None:  # what litellm 1.106 makes of a status 422
+            raise LLMRefused(f"The model {self._options.name} rejects the request and does not say why.")
         piece: str | None = ""
         while piece == "":
             piece = await self._next_piece(until - anyio.current_time(), "the first piece")
@@ -239,28 +241,23 @@ def _import_litellm() -> ModuleType:
     return module
 
 
-_KINDS: tuple[tuple[str, type[LLMError]], ...] = (
-    ("ContextWindowExceededError", ContextTooLong),
-    ("Timeout", LLMTimeout),
-    ("AuthenticationError", LLMRefused),
-    ("PermissionDeniedError", LLMRefused),
-    ("NotFoundError", LLMRefused),
-    ("UnprocessableEntityError", LLMRefused),
-    ("BudgetExceededError", LLMRefused),
-    ("BadRequestError", LLMRefused),
-)
-"""litellm's exceptions, most special first, by class name: the classes are only there after its import."""
+_MAY_PASS = frozenset({408, 409, 425})
 
 
 def _translated(error: Exception, model: str) -> LLMError:
-    """What a failure means for us. Everything not known to be final may pass: the provider cannot be reached."""
+    """What a failure means for us, by litellm's class names and the HTTP status.
+
+    Everything not known to be final may pass: time-outs of the connection, 5xx, a stream that broke off.
+    """
     names = {kind.__name__ for kind in type(error).__mro__}
     text = str(error).strip().splitlines()[0][:500] if str(error).strip() else type(error).__name__
+    status = getattr(error, "status_code", None)
     if "RateLimitError" in names:
-        return LLMRateLimited(f"{model} is rate-limited: {text}", retry_after_s=_retry_after_s(error))
-    for name, kind in _KINDS:
-        if name in names:
-            return kind(f"The model {model} rejects the request: {text}")
+        return LLMRateLimited(f"The model {model} is rate-limited: {text}", retry_after_s=_retry_after_s(error))
+    if "ContextWindowExceededError" in names:
+        return ContextTooLong(f"The prompt is too long for the model {model}: {text}")
+    if "BudgetExceededError" in names or (isinstance(status, int) and 400 <= status < 500 and status not in _MAY_PASS):
+        return LLMRefused(f"The model {model} rejects the request: {text}")
     return LLMUnavailable(f"The model {model} cannot be reached: {text}")
 
 
