@@ -13,7 +13,7 @@ import typer
 from gateway.cli.terminal import ConfigOption, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
-    from gateway.app import Ready
+    from gateway.service import Ready
     from gateway.settings import Settings
 
 _INTERRUPTED = 130

@@ -28,6 +28,8 @@ _SECRET_TEXT = re.compile(r"\d{6,}:[\w-]{30,}|\bsk-[\w-]{8,}|(?<=://)[^/\s@]*(?=
 
 _WARNINGS = frozenset(
     {
+        "channel.watcher_failed",
+        "message.undelivered",
         "stream.observer_failed",
         "step.rejected",
         "page.orphaned",

@@ -1,0 +1,87 @@
+"""What the documents say is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from runtime.core import errors, events
+from runtime.core.errors import ParleyError
+from tests.architecture.source_tree import ROOT, modules, named
+
+DOCS = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"])
+WORDS = (
+    *("platform", "adapter", "conversation", "session", "program", "playbook", "step", "agent", "participant"),
+    *("channel", "message", "stream", "meeting", "tape", "event", "outbox", "node"),
+)
+
+
+def _subclasses(kind: type[ParleyError]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for child in kind.__subclasses__():
+        if child.__module__ == errors.__name__:
+            found[child.__name__] = kind.__name__
+            found |= _subclasses(child)
+    return found
+
+
+def _drawn() -> dict[str, str]:
+    """Child to parent, read from the drawing in the docstring."""
+    above: list[str] = ["ParleyError"]
+    found: dict[str, str] = {}
+    for line in (errors.__doc__ or "").splitlines():
+        if match := re.match(r"([│ ]*)[├└]── (\w+)", line):
+            depth = len(match[1]) // 4
+            above[depth + 1 :] = [match[2]]
+            found[match[2]] = above[depth]
+    return found
+
+
+def test_drawing_of_the_errors_is_the_class_tree() -> None:
+    assert _drawn() == _subclasses(ParleyError)
+
+
+def test_glossary_has_every_word_once() -> None:
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    words = [word for row in rows for word in row.split(", ")]
+    assert sorted(words) == sorted(set(words))
+    assert set(WORDS) <= set(words)
+
+
+@pytest.mark.parametrize("document", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(document: Path) -> None:
+    targets = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", document.read_text())
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_make_targets_in_the_documents_exist(document: Path) -> None:
+    goals = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"(?:`|^)make ([a-z]+)", document.read_text(), re.MULTILINE)) <= goals
+
+
+def test_readme_names_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert "make run" in text
+    assert "make test" in text
+
+
+def test_modules_named_by_the_architecture_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    paths = re.findall(r"`((?:gateway|adapters|runtime)/[\w/]+(?:\.py)?/?)`", text)
+    assert len(paths) > 10
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_every_event_that_is_published_is_documented() -> None:
+    published: dict[str, str] = {}
+    for path in modules():
+        for name in re.findall(r"(?:publish|on_event|_on_event|_publish)\(\s*\"([a-z]+\.[a-z_]+)\"", path.read_text()):
+            published[name] = named(path)
+    assert published
+    known = set(re.findall(r"[a-z]+\.[a-z_]+", events.__doc__ or ""))
+    logged = set(re.findall(r"`([a-z]+\.[a-z_]+)`", (ROOT / "docs" / "logging.md").read_text()))
+    assert {name: path for name, path in published.items() if name not in known} == {}
+    assert known - {"docs.logging", "logging.md"} <= logged
