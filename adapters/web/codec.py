@@ -59,7 +59,7 @@ _MESSAGE_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _THREAD_ID = re.compile(r"[\w.:~/@-]{1,200}")
 
 
-class BadFrame(ValueError):  # noqa: N818 - a state of the frame, as the port's errors are
+class BadFrame(ValueError):
     """The page sent what it must not; the text says what."""
 
 

@@ -89,7 +89,8 @@ class Guard:
             text = f"This chat does not answer to the name {host!r}. Add it to web.hosts in parley.toml.\n"
             return PlainTextResponse(text, status_code=421)
         if not self._from_here(scope, headers, host):
-            return PlainTextResponse("This request comes from a foreign page.\n", status_code=403)
+            text = "This request comes from a foreign page. If it is your own proxy's name, add it to web.hosts.\n"
+            return PlainTextResponse(text, status_code=403)
         return None
 
     def _from_here(self, scope: Scope, headers: Headers, host: str) -> bool:

@@ -148,6 +148,7 @@ async def test_a_restarted_gateway_is_found_again_and_nothing_is_lost_or_doubled
     await say(page, "while you were away")
     async with web_chat(first.store, port=first.port) as second, listening(second) as heard:
         await expect(page.locator(".pending")).to_have_count(0)
+        await expect(page.locator(".live")).to_have_count(0)
         await second.adapter.edit(LOBBY, "n1", "I was saying this.", speaker=GUIDE, nonce="n1", final=True)
         await expect(page.locator(".message.agent .body")).to_have_text("I was saying this.")
         assert await shown(page) == ["before", "I was saying this.", "while you were away"]

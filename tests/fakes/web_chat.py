@@ -14,7 +14,7 @@ from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import COOKIE, Identities
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
-from tests.fakes.room_store import DictRoomStore
+from tests.fakes.room_store import RoomStoreThatFails
 
 SECRET = "a secret of the tests"
 
@@ -23,7 +23,7 @@ SECRET = "a secret of the tests"
 class WebChat:
     """A running chat. `reasons` are why it is not ready."""
 
-    store: DictRoomStore
+    store: RoomStoreThatFails
     adapter: WebAdapter
     port: int
     options: WebOptions
@@ -40,12 +40,12 @@ class WebChat:
 
 @asynccontextmanager
 async def web_chat(
-    store: DictRoomStore | None = None, *, port: int = 0, password: str | None = None
+    store: RoomStoreThatFails | None = None, *, port: int = 0, password: str | None = None
 ) -> AsyncGenerator[WebChat]:
     """Serve until the block ends."""
     options = WebOptions(secret=SECRET, password=password)
     clock = SystemClock()
-    rooms = store or DictRoomStore()
+    rooms = store or RoomStoreThatFails()
     reasons: list[str] = []
     adapter = WebAdapter(rooms, clock)
     app = build_web(adapter, lambda: reasons, options, clock)

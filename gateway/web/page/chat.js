@@ -154,6 +154,8 @@ class Chat {
     const first = !this.room.joined;
     this.room.joined = true;
     this.room.people = people;
+    const still = this.room.endGrowth(new Set(messages.map((message) => message.id)));
+    for (const message of still) this.show(message, false);
     const shown = messages.map((message) => this.room.take(message));
     for (const message of shown) this.show(message, !first);
     this.unsent.all().forEach((message, place) => {
@@ -389,7 +391,8 @@ async function begin() {
   }
   me ??= await askName(null);
   byId("app").hidden = false;
-  new Chat(me).main.composer.focus();
+  const chat = new Chat(me);
+  if (matchMedia("(pointer: fine)").matches) chat.main.composer.focus();
 }
 
 begin();

@@ -41,6 +41,13 @@ export class Room {
     return known;
   }
 
+  /** What grew when the connection was lost, and grows no more: all but `growing`. Returns what has changed. */
+  endGrowth(growing) {
+    const ended = [...this.messages.values()].filter((message) => message.live && !growing.has(message.id));
+    for (const message of ended) message.live = false;
+    return ended;
+  }
+
   /** A message of the person's own that the gateway has not confirmed. */
   takeUnsent(message, me, place) {
     const known = this.messages.get(message.id);

@@ -13,7 +13,7 @@ from adapters.web.board import Board
 from adapters.web.codec import Person
 from adapters.web.hub import Browser, Hub
 from runtime.core.room import RoomPost
-from tests.fakes.room_store import DictRoomStore
+from runtime.storage.memory_rooms import MemoryRoomStore
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ async def seen(shown: Board, room: str = "lobby", version: int | None = None) ->
 
 
 async def test_a_page_that_comes_back_gets_whatever_grows_whole() -> None:
-    shown = Board(DictRoomStore(), Hub(), first_room="lobby")
+    shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
     kept = await shown.post("lobby", growing("m1", "On"))
     await shown.change("lobby", "m1", "Once upon", final=False)
     frame = await seen(shown, version=kept.version)
@@ -41,7 +41,7 @@ async def test_a_page_that_comes_back_gets_whatever_grows_whole() -> None:
 
 async def test_beyond_the_bound_the_stillest_text_is_shown_as_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board, "MAX_GROWING", 1)
-    shown = Board(DictRoomStore(), Hub(), first_room="lobby")
+    shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
     for message_id in ("m1", "m2"):
         await shown.post("lobby", growing(message_id, "On"))
         await shown.change("lobby", message_id, "Once", final=False)
@@ -50,7 +50,7 @@ async def test_beyond_the_bound_the_stillest_text_is_shown_as_it_is_kept(monkeyp
 
 
 async def test_a_repeated_first_text_does_not_take_back_what_has_grown() -> None:
-    shown = Board(DictRoomStore(), Hub(), first_room="lobby")
+    shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
     await shown.post("lobby", growing("m1", "On"))
     await shown.change("lobby", "m1", "Once upon", final=False)
     await shown.post("lobby", growing("m1", "On"))
@@ -58,14 +58,14 @@ async def test_a_repeated_first_text_does_not_take_back_what_has_grown() -> None
 
 
 async def test_growth_of_one_room_is_not_shown_in_another() -> None:
-    shown = Board(DictRoomStore(), Hub(), first_room="lobby")
+    shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
     await shown.post("lobby", growing("m1", "here"))
     kept = await shown.post("ideas", growing("m2", "there"))
     assert [each["text"] for each in (await seen(shown, "ideas", kept.version))["messages"]] == ["there"]
 
 
 async def test_the_first_room_is_there_before_anything_was_said() -> None:
-    shown = Board(DictRoomStore(), Hub(), first_room="lobby")
+    shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
     assert await shown.has("lobby")
     assert not await shown.has("ideas")
     assert [(head.id, head.seq) for head in await shown.rooms()] == [("lobby", 0)]
