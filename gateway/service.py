@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -15,9 +15,6 @@ from gateway.node import Node
 from runtime.bus import Bus
 from runtime.core.errors import AuthFailed
 from runtime.sessions.registry import Registry
-
-Serve = Callable[..., object]
-
 
 @dataclass(frozen=True, slots=True)
 class Ready:
@@ -64,15 +61,18 @@ class Service:
             task_status.started()
 
     async def _listen(self, name: str, platform: Platform) -> None:
+        forget = self._bus.subscribe("adapter.connected", lambda event: self._note_connected(str(event.data["platform"])))
         try:
-            if platform.exclusive:
-                async with self._node.bot_lease(name):
+            while True:
+                if platform.exclusive:
+                    async with self._node.bot_lease(name):
+                        await platform.router.run()
+                else:
                     await platform.router.run()
-            else:
-                await platform.router.run()
         except AuthFailed as error:
             self._bus.publish("adapter.failed", platform=name, error=str(error))
+        finally:
+            forget()
 
-    def connected(self, name: str) -> None:
-        """A platform is being listened to."""
+    def _note_connected(self, name: str) -> None:
         self._waiting_for.discard(name)

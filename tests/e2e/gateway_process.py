@@ -67,8 +67,8 @@ class Gateway:
 
     def kill(self) -> None:
         """Kill -9, at once."""
-        assert self._process is not None
-        self._process.kill()
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
 
     async def stop(self, number: int = signal.SIGTERM) -> int:
         """Ask it to stop; its exit code."""
