@@ -11,12 +11,18 @@ from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import Param, PythonFence
 from runtime.language.signature import parse_python
 
+PUBLIC_JSON = "public.json"
 _LANGUAGES = frozenset({"python", "py", "python3"})
 
 
 def is_python(fence: Fence) -> bool:
     """Whether the fence holds code of the program."""
     return fence.language in _LANGUAGES
+
+
+def is_code(fence: Fence) -> bool:
+    """Whether the fence is for the machine, and not part of the prose."""
+    return is_python(fence) or fence.language == PUBLIC_JSON
 
 
 def read_fence(fence: Fence, problems: Problems) -> tuple[PythonFence, list[ParsedPlaybook]]:

@@ -16,7 +16,7 @@ _ELIF = re.compile(r"\s*(?:elif|elseif)\b", re.IGNORECASE)
 _TARGET = re.compile(r"\s*(?:to\s+)?(?:step\s+)?(\d+(?:\.\d+)*)\s*(.*)", re.IGNORECASE | re.DOTALL)
 _EXIT = re.compile(r"\bYLD\s+(?:for\s+)?(?:exit|return)\b")
 _EXIT_TEXT = re.compile(r"\s*(?:for\s+)?(?:exit|return)\b", re.IGNORECASE)
-_AGAIN = re.compile(r"\bYLD\s+(?:for\s+)?(?!call|exit|return)\w|\bdone when\b")
+_AGAIN = re.compile(r"\bYLD\s+(?!(?:for\s+)?(?:call|exit|return)\b)|\bdone when\b")
 _BREAK = re.compile(r"\b(?:break|(?:exit|leave|stop|end) the loop)\b", re.IGNORECASE)
 _CONTINUE = re.compile(r"\bcontinue with the next\b|^\s*continue\b", re.IGNORECASE)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from runtime.language.blocks import Block, Fence, Heading, Section, Text, scan, split
 from runtime.language.diagnostics import Span
-from runtime.language.fences import is_python, read_fence
+from runtime.language.fences import PUBLIC_JSON, is_python, read_fence
 from runtime.language.listing import is_item, read_list
 from runtime.language.metadata import AGENT_KEYS, PLAYBOOK_KEYS, read_preamble
 from runtime.language.naming import agent_name
@@ -127,7 +127,7 @@ class _AgentReader:
             self._fences.append(fence)
             self._functions += functions
             return True
-        if block.language == "public.json":
+        if block.language == PUBLIC_JSON:
             self._check_json(block)
             return True
         return False

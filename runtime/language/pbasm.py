@@ -10,9 +10,13 @@ from typing import Any
 
 import yaml
 
+from runtime.language.blocks import Fence, Heading, scan
+from runtime.language.fences import is_code
+from runtime.language.listing import is_item
+from runtime.language.metadata import AGENT_KEYS, PLAYBOOK_KEYS, read_preamble
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.parser import parse
-from runtime.language.problems import Problems
+from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import (
     AgentKind,
     AgentSpec,
@@ -111,7 +115,7 @@ def write(program: Program) -> str:
 def write_agent(agent: AgentSpec) -> str:
     """The text of one agent."""
     kind = "" if agent.kind is AgentKind.AI else f":{agent.kind}"
-    parts = [f"# {agent.name}{kind}\n{_metadata(agent.metadata)}{_lines(agent.description)}"]
+    parts = [f"# {agent.name}{kind}\n{_preamble(agent.metadata, agent.description, AGENT_KEYS)}"]
     parts += [_fence(fence) for fence in agent.fences]
     parts += [_write_playbook(playbook) for playbook in agent.playbooks if playbook.kind == "llm"]
     return "\n".join(parts)
@@ -131,7 +135,9 @@ def _param(param: Param) -> str:
 
 
 def _write_playbook(playbook: PlaybookSpec) -> str:
-    parts = [f"## {signature(playbook)}\n{_metadata(playbook.metadata)}{_lines(playbook.description)}"]
+    keys = PLAYBOOK_KEYS
+    listed = not playbook.steps and is_item(playbook.description)
+    parts = [f"## {signature(playbook)}\n{_preamble(playbook.metadata, playbook.description, keys, quoted=listed)}"]
     if playbook.triggers:
         rows = [f"- {trigger.code}:{trigger.kind} {trigger.text}\n" for trigger in playbook.triggers]
         parts.append("### Triggers\n" + "".join(rows))
@@ -162,8 +168,21 @@ def _metadata(metadata: Mapping[str, Any]) -> str:
     return f"metadata:\n{rows}---\n"
 
 
-def _lines(text: str) -> str:
-    return f"{text}\n" if text else ""
+def _preamble(metadata: Mapping[str, Any], description: str, keys: frozenset[str], *, quoted: bool = False) -> str:
+    """Metadata and description; one that would be read as something else than prose stands among the metadata."""
+    if not description:
+        return _metadata(metadata)
+    if quoted or not _is_prose(description, keys):
+        return _metadata({**metadata, "description": description})
+    return f"{_metadata(metadata)}{description}\n"
+
+
+def _is_prose(text: str, keys: frozenset[str]) -> bool:
+    problems = Problems()
+    blocks = scan([SourceLine(row, "", number) for number, row in enumerate(text.split("\n"), 1)], problems)
+    if any(isinstance(block, Heading) or (isinstance(block, Fence) and is_code(block)) for block in blocks):
+        return False
+    return read_preamble(blocks, keys, problems) == ({}, text) and not problems
 
 
 class _Dumper(yaml.SafeDumper):
