@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -193,7 +194,8 @@ def _write_cache(path: Path, lowered: Lowered) -> None:
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
 
 
 def to_json(program: Program) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.pbasm import signature
-from runtime.language.program import AgentSpec, PlaybookSpec, Step
+from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step
 
 
 def compare(source: ParsedAgent, compiled: Sequence[AgentSpec]) -> list[str]:
@@ -89,9 +89,8 @@ def _relocate_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> Playbo
 
 def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: ListItem | None) -> tuple[Step, ...]:
     """Each step at its item; one that has none (a JMP, a clause of the same sentence) at its parent's."""
-    extra = len(steps) - len(items)
-    clause = extra > 0 and parent is not None and steps[-1].op != "JMP"
-    skipped = extra if clause else 0
+    extra = max(0, len(steps) - len(items)) if parent is not None else 0
+    skipped = extra - 1 if extra and steps[-1].op is Op.JMP else extra
     placed = []
     for index, step in enumerate(steps):
         own = items[index - skipped] if 0 <= index - skipped < len(items) else None

@@ -1,0 +1,198 @@
+"""From files to a program, with a cache."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from runtime.core.errors import CompileError, LLMUnavailable, ParleyError
+from runtime.language.compiler import CompileResult, Progress, compile_program, to_json
+from runtime.language.diagnostics import ProgramRejected, Span
+from runtime.language.lowering import Lowered
+from runtime.language.nodes import ParsedAgent, ParsedProgram
+from runtime.language.program import Op
+from runtime.language.rules import RulesLowerer
+
+pytestmark = pytest.mark.anyio
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+GREETER = (
+    "# Greeter\n\n## Main\n### Triggers\n- When program starts\n### Steps\n- Ask the user for a $name\n- End program\n"
+)
+
+
+@dataclass
+class CountingLowerer:
+    """The rules, counting; it can pretend to be another version, to write something else, or to fail."""
+
+    fingerprint: str = "one"
+    agents: list[str] = field(default_factory=list)
+    text: str | None = None
+    error: ParleyError | None = None
+
+    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
+        self.agents.append(source.name)
+        if self.error is not None:
+            raise self.error
+        lowered = await RulesLowerer().lower(source, program)
+        return lowered if self.text is None else Lowered(self.text)
+
+
+def file(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+async def compiled(*paths: Path) -> CompileResult:
+    return await compile_program(paths, lowerer=RulesLowerer())
+
+
+async def test_hello_has_three_steps_and_ends() -> None:
+    main = (await compiled(EXAMPLES / "hello.pb")).program.agents[0].playbooks[0]
+    assert [f"{step.line}:{step.op} {step.text}"[:6] for step in main.steps] == ["01:QUE", "02:QUE", "03:YLD"]
+    assert main.steps[2].text == "for exit"
+
+
+@pytest.mark.parametrize("name", ["hello.pb", "order_helper.pb", "two_agents.pb"])
+async def test_rules_know_every_step_of_the_examples(name: str) -> None:
+    result = await compiled(EXAMPLES / name)
+    assert result.report.unclassified == ()
+    triggers = [trigger for playbook in result.program.agents[0].playbooks for trigger in playbook.triggers]
+    assert "BGN" in {trigger.kind for trigger in triggers}
+
+
+async def test_places_are_those_of_the_source(tmp_path: Path) -> None:
+    steps = "- While $x, tell the user\n  - Greet the user\n- End program\n"
+    text = f"# A\n\n## Main\n### Steps\n{steps}### Triggers\n- At the beginning\n"
+    path = file(tmp_path, "a.pb", text)
+    main = (await compiled(path)).program.agents[0].playbooks[0]
+    places = {step.line: (step.op, step.span.line, step.span.column) for step in main.walk_steps()}
+    assert places == {
+        "01": (Op.CND, 5, 3),
+        "01.01": (Op.QUE, 5, 3),
+        "01.02": (Op.QUE, 6, 5),
+        "01.03": (Op.JMP, 5, 3),
+        "02": (Op.YLD, 7, 3),
+    }
+    assert main.triggers[0].span == Span(str(path), 9, 3)
+
+
+async def test_pbasm_passes_through_beside_source_in_the_order_given(tmp_path: Path) -> None:
+    given = file(tmp_path, "b.pbasm", "# Beta\n\n## Main()\n### Steps\n- 07:EXE as it stands\n")
+    source = file(tmp_path, "a.pb", GREETER)
+    lowerer = CountingLowerer()
+    seen: list[Progress] = []
+    result = await compile_program([given, source], lowerer=lowerer, on_progress=seen.append)
+    assert [agent.name for agent in result.program.agents] == ["Beta", "Greeter"]
+    assert "- 07:EXE as it stands\n" in result.program.pbasm
+    assert lowerer.agents == ["Greeter"]
+    assert [(p.agent, p.how, p.total) for p in seen] == [("Beta", "given", 2), ("Greeter", "compiled", 2)]
+
+
+async def test_what_was_compiled_compiles_to_itself(tmp_path: Path) -> None:
+    first = (await compiled(EXAMPLES / "order_helper.pb")).program
+    again = (await compiled(file(tmp_path, "again.pbasm", first.pbasm))).program
+    assert (again.pbasm, again.digest, again.name) == (first.pbasm, first.digest, "Order helper")
+
+
+async def test_digest_follows_the_compiled_text(tmp_path: Path) -> None:
+    one = (await compiled(file(tmp_path, "a.pb", GREETER))).program
+    moved = (await compiled(file(tmp_path, "b.pb", "\n\n" + GREETER))).program
+    other = (await compiled(file(tmp_path, "c.pb", GREETER.replace("$name", "$city")))).program
+    assert one.digest == moved.digest != other.digest
+
+
+async def test_cache_is_used_until_source_or_lowerer_change(tmp_path: Path) -> None:
+    path, cache = file(tmp_path, "a.pb", GREETER), tmp_path / "cache"
+    lowerer = CountingLowerer()
+    first = await compile_program([path], lowerer=lowerer, cache_dir=cache)
+    second = await compile_program([path], lowerer=lowerer, cache_dir=cache)
+    assert (len(lowerer.agents), second) == (1, first)
+    lowerer.fingerprint = "two"
+    await compile_program([path], lowerer=lowerer, cache_dir=cache)
+    file(tmp_path, "a.pb", GREETER.replace("$name", "$city"))
+    await compile_program([path], lowerer=lowerer, cache_dir=cache)
+    assert len(lowerer.agents) == 3
+
+
+async def test_cache_keeps_what_was_not_recognised(tmp_path: Path) -> None:
+    path = file(tmp_path, "a.pb", "# A\n## Main\n### Steps\n- Frobnicate\n")
+    results = [await compile_program([path], lowerer=RulesLowerer(), cache_dir=tmp_path / "cache") for _ in range(2)]
+    assert [note.text for result in results for note in result.report.unclassified] == ["Frobnicate"] * 2
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"pbasm": "# Other", "unclassified": []}', '{"unclassified": [1]}'])
+async def test_damaged_cache_is_compiled_anew(tmp_path: Path, damage: str) -> None:
+    path, cache = file(tmp_path, "a.pb", GREETER), tmp_path / "cache"
+    lowerer = CountingLowerer()
+    first = await compile_program([path], lowerer=lowerer, cache_dir=cache)
+    next(cache.iterdir()).write_text(damage)
+    assert await compile_program([path], lowerer=lowerer, cache_dir=cache) == first
+    assert len(lowerer.agents) == 2
+
+
+async def test_cache_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
+    path, cache = file(tmp_path, "a.pb", GREETER), file(tmp_path, "cache", "a file")
+    result = await compile_program([path], lowerer=CountingLowerer(), cache_dir=cache)
+    assert result.program.agents[0].name == "Greeter"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        ("# Greeter", "# Other", "expected the one agent Greeter, found Other"),
+        ("## Main()", "## Start()", "the playbook Main is missing"),
+        ("## Main()", "## Main($x)", "the signature must be Main(), not Main($x)"),
+        ("- T1:BGN When program starts\n", "", "Main has 1 triggers in the source, 0 in the compiled text"),
+        ("- 02:YLD for exit\n", "", "Main has 2 top-level steps in the source, 1 in the compiled text"),
+        ("- 02:YLD for exit\n", "- 02:FOO\n", "there is no operation FOO"),
+        ("# Greeter\n", "# Greeter\n```python\nx = 1\n```\n", "python fences must be copied byte for byte"),
+    ],
+)
+async def test_compilation_that_differs_from_its_source_is_refused(
+    tmp_path: Path, old: str, new: str, difference: str
+) -> None:
+    path = file(tmp_path, "a.pb", GREETER)
+    text = (await compiled(path)).program.pbasm
+    assert old in text
+    with pytest.raises(CompileError) as caught:
+        await compile_program([path], lowerer=CountingLowerer(text=text.replace(old, new)))
+    assert difference in str(caught.value)
+
+
+async def test_lost_and_invented_steps_are_refused(tmp_path: Path) -> None:
+    path = file(tmp_path, "a.pb", "# A\n## Main\n### Steps\n- If x\n  - Greet the user\n  - End program\n")
+    head = "# A\n## Main()\n### Steps\n- 01:CND If x\n"
+    lost = CountingLowerer(text=f"{head}  - 01.01:YLD for exit\n")
+    with pytest.raises(CompileError, match=r"Main:01 has 1 instructions, but 2 steps in the source"):
+        await compile_program([path], lowerer=lost)
+    invented = CountingLowerer(text=head + "".join(f"  - 01.{n:02}:EXE x\n" for n in range(1, 30)))
+    with pytest.raises(CompileError, match=r"Main:01 has 29 instructions for 2 steps"):
+        await compile_program([path], lowerer=invented)
+
+
+async def test_error_of_the_model_comes_through_as_it_is(tmp_path: Path) -> None:
+    path = file(tmp_path, "a.pb", GREETER + "# Second\n")
+    with pytest.raises(LLMUnavailable, match="no model"):
+        await compile_program([path], lowerer=CountingLowerer(error=LLMUnavailable("no model is configured")))
+
+
+async def test_bad_pbasm_is_refused_at_its_line(tmp_path: Path) -> None:
+    path = file(tmp_path, "a.pbasm", "# A\n## Main()\n### Steps\n- 01:JMP 02\n")
+    with pytest.raises(ProgramRejected, match=r"a\.pbasm:4:3: error: this jumps to step 02"):
+        await compiled(path)
+
+
+async def test_json_says_everything_about_the_program() -> None:
+    plain = to_json((await compiled(EXAMPLES / "two_agents.pb")).program)
+    assert json.loads(json.dumps(plain)) == plain
+    forecast = plain["agents"][1]["playbooks"][1]
+    assert forecast["name"] == "GetForecast"
+    assert forecast["metadata"] == {"public": True}
+    assert forecast["params"] == [{"name": "city", "state": True, "type": "str", "default": None}]
+    assert forecast["steps"][1]["children"][0]["op"] == "RET"
+    assert forecast["steps"][0]["span"].endswith("two_agents.pb:31:3")

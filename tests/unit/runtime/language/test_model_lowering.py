@@ -1,0 +1,154 @@
+"""A model lowers, and what it says is checked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from runtime.core.errors import CompileError
+from runtime.language.compiler import compile_parsed
+from runtime.language.lowering import Lowered
+from runtime.language.model_lowering import ModelLowerer
+from runtime.language.nodes import ParsedProgram
+from runtime.language.parser import parse
+from runtime.language.rules import RulesLowerer
+from runtime.language.source import read_text
+from runtime.llm.client import Completion, CompletionRequest, Usage
+
+pytestmark = pytest.mark.anyio
+
+SOURCE = """# Clerk
+Sells things.
+
+```python
+@playbook
+async def price(item: str) -> float:
+    return 1.5
+```
+
+## Main
+### Triggers
+- When program starts
+### Steps
+- Ask for an item
+- Tell its price
+# Cook
+
+## Bake($cake) -> str
+public: true
+"""
+GOOD = """# Clerk
+Sells things.
+
+```python
+@playbook
+async def price(item: str) -> float:
+    return 1.5
+```
+
+## Main()
+### Triggers
+- T1:BGN When program starts
+### Steps
+- 01:QUE Say(user, Ask for an $item:str); YLD for user; done when the user named one
+- 02:QUE Say(user, Tell the price of $item)
+"""
+COOK = "# Cook\n\n## Bake($cake) -> str\nmetadata:\n  public: true\n---\n"
+
+
+class Answer:
+    """One scripted answer in pieces."""
+
+    usage = Usage()
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        for start in range(0, len(self._text), 7):
+            yield self._text[start : start + 7]
+
+
+class ScriptedModel:
+    """A language model that answers from a list and keeps what it was asked."""
+
+    def __init__(self, *answers: str, model: str = "scripted") -> None:
+        self.model = model
+        self.asked: list[CompletionRequest] = []
+        self._answers = list(answers)
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Completion]:
+        self.asked.append(request)
+        yield Answer(self._answers.pop(0))
+
+
+def program() -> ParsedProgram:
+    return parse(read_text(SOURCE, "shop.pb"))
+
+
+async def lower(model: ScriptedModel) -> Lowered:
+    parsed = program()
+    return await ModelLowerer(model).lower(parsed.agents[0], parsed)
+
+
+async def test_good_answer_is_taken_and_the_model_saw_source_signatures_and_the_others() -> None:
+    model = ScriptedModel(GOOD)
+    assert (await lower(model)).pbasm == GOOD
+    asked = model.asked[0]
+    assert asked.purpose == "compile"
+    task = asked.messages[-1].content
+    assert "Main()" in task
+    assert "price(item:str) -> float (python" in task
+    assert "Cook: Bake($cake) -> str" in task
+    assert task.endswith("- Ask for an item\n- Tell its price\n")
+    assert [message.cacheable for message in asked.messages] == [False, False, True, False]
+
+
+@pytest.mark.parametrize("fence", ["```\n{}```", "````pbasm\n{}````", "\n```markdown\n{}```\n"])
+async def test_fence_around_the_answer_is_taken_off(fence: str) -> None:
+    assert (await lower(ScriptedModel(fence.format(GOOD)))).pbasm == GOOD
+
+
+async def test_wrong_answer_goes_back_with_what_is_wrong() -> None:
+    model = ScriptedModel(GOOD.replace("1.5", "2.5").replace("02:QUE", "02:SAY"), GOOD.replace("1.5", "2.5"), GOOD)
+    assert (await lower(model)).pbasm == GOOD
+    assert "there is no operation SAY" in model.asked[1].messages[-1].content
+    assert "byte for byte" in model.asked[2].messages[-1].content
+    assert [message.role for message in model.asked[2].messages[-4:]] == ["assistant", "user", "assistant", "user"]
+
+
+async def test_three_wrong_answers_are_refused_with_the_last_differences() -> None:
+    model = ScriptedModel("Sure!", "", GOOD.replace("## Main()", "## Start()"))
+    with pytest.raises(CompileError) as caught:
+        await lower(model)
+    assert "scripted could not compile Clerk in 3 attempts" in str(caught.value)
+    assert "the playbook Main is missing" in str(caught.value)
+    assert len(model.asked) == 3
+
+
+async def test_endless_answer_is_cut() -> None:
+    with pytest.raises(CompileError, match="does not stop writing"):
+        await lower(ScriptedModel("x" * 500_000))
+
+
+async def test_whole_program_is_the_same_by_model_and_rules_apart_from_the_steps() -> None:
+    class ByAgent(ScriptedModel):
+        @asynccontextmanager
+        async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Completion]:
+            yield Answer(COOK if "\n# Cook" in request.messages[-1].content else GOOD)
+
+    by_model = (await compile_parsed(program(), lowerer=ModelLowerer(ByAgent()))).program
+    by_rules = (await compile_parsed(program(), lowerer=RulesLowerer())).program
+    assert [agent.fences for agent in by_model.agents] == [agent.fences for agent in by_rules.agents]
+    assert by_model.agents[1] == by_rules.agents[1]
+    assert by_model.agents[0].playbooks[1].steps[0].text.startswith("Say(user, Ask for an $item:str)")
+    assert by_model.agents[0].playbooks[1].steps[1].span == by_rules.agents[0].playbooks[1].steps[1].span
+
+
+async def test_fingerprint_names_model_and_prompt() -> None:
+    one, two = ModelLowerer(ScriptedModel(model="a")), ModelLowerer(ScriptedModel(model="b"))
+    assert one.fingerprint != two.fingerprint
+    assert one.fingerprint == ModelLowerer(ScriptedModel(model="a")).fingerprint
