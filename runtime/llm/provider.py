@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -234,6 +235,8 @@ def _import_litellm() -> ModuleType:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # noqa: TID251 - litellm has no other switch for it
     import litellm  # noqa: PLC0415 - seconds and 190 MB, see the module's text
 
+    # Said once on stderr, when pydantic builds litellm's types at the first chunk; nothing that anybody here can mend.
+    warnings.filterwarnings("ignore", message=r"Item '.*' on TypedDict class 'ChatCompletion", category=UserWarning)
     litellm.suppress_debug_info = True
     litellm.drop_params = True
     litellm.disable_aiohttp_transport = True
