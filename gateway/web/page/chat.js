@@ -2,9 +2,10 @@
 
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
-import { Drafts, ReadMarks, Unsent } from "./keep.js";
+import { emptyRoom } from "./empty_room.js";
+import { Drafts, newId, ReadMarks, Unsent } from "./keep.js";
 import { askName, whoAmI } from "./login.js";
-import { el, toast } from "./look.js";
+import { toast } from "./look.js";
 import { Room } from "./room.js";
 import { Sidebar, showPresence } from "./sidebar.js";
 import { Timeline } from "./timeline.js";
@@ -44,7 +45,7 @@ class Chat {
     const thread = () => (name === "thread" ? this.thread : null);
     const timeline = new Timeline(byId(`${name}-timeline`), {
       label: label ?? "Messages",
-      empty: name === "room" ? this.emptyRoom() : "",
+      empty: name === "room" ? emptyRoom(() => this.say("Hello!", null)) : "",
       on: {
         older: () => this.askOlder(),
         seen: () => this.showUnread(),
@@ -62,17 +63,6 @@ class Chat {
       },
     });
     return { timeline, composer };
-  }
-
-  emptyRoom() {
-    const hello = el("button", { type: "button", class: "primary" }, "Say hello");
-    hello.addEventListener("click", () => this.say("Hello!", null));
-    return el("div", {},
-      el("img", { class: "wave", src: "/assets/icon.svg", alt: "", width: "56", height: "56" }),
-      el("h2", {}, "Nothing has been said here yet"),
-      el("p", {}, "Write a message below, and the agents of this room will answer. Type / to see what else you can ask for."),
-      hello,
-    );
   }
 
   listen() {
@@ -248,7 +238,7 @@ class Chat {
   // Saying
 
   say(text, thread) {
-    const message = { id: crypto.randomUUID?.() ?? randomId(), room: this.room.id, thread, text, at: new Date().toISOString() };
+    const message = { id: newId(), room: this.room.id, thread, text, at: new Date().toISOString() };
     this.unsent.add(message);
     this.show(this.room.takeUnsent(message, this.me, this.unsent.all().length), false);
     const { timeline } = thread ? this.side : this.main;
@@ -372,24 +362,8 @@ class Chat {
   }
 }
 
-/** A UUID where the browser makes none: it does so only over https and on this machine. */
-function randomId() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
 async function begin() {
-  let me;
-  try {
-    me = await whoAmI();
-  } catch {
-    toast("The gateway cannot be reached. Reload the page in a moment.");
-    return;
-  }
-  me ??= await askName(null);
+  const me = (await whoAmI()) ?? (await askName(null));
   byId("app").hidden = false;
   const chat = new Chat(me);
   if (matchMedia("(pointer: fine)").matches) chat.main.composer.focus();

@@ -1,5 +1,8 @@
 /** Who sits here: asks for a name, and for the chat's password where there is one. */
 
+import { toast } from "./look.js";
+
+const ASK_AGAIN_MS = 2000;
 const dialog = document.getElementById("login");
 const form = document.getElementById("login-form");
 const nameInput = document.getElementById("login-name");
@@ -8,12 +11,24 @@ const passwordInput = document.getElementById("login-password");
 const errorBox = document.getElementById("login-error");
 const cancel = document.getElementById("login-cancel");
 
-/** The person of this browser, or null. Throws when the gateway cannot be reached. */
+/** The person of this browser, or null; asks until the gateway answers. */
 export async function whoAmI() {
-  const response = await fetch("/session", { headers: { accept: "application/json" } });
-  const session = await response.json();
+  const session = await askSession();
   passwordRow.hidden = !session.need_password || Boolean(session.person);
   return session.person;
+}
+
+async function askSession() {
+  for (;;) {
+    try {
+      const response = await fetch("/session", { headers: { accept: "application/json" } });
+      if (response.ok) return await response.json();
+    } catch {
+      // Not there yet: told below, and asked again.
+    }
+    toast("The gateway cannot be reached. Trying again…");
+    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+  }
 }
 
 /** Ask for a name; null when an already known person changed their mind. */

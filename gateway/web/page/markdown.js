@@ -49,7 +49,7 @@ export function render(text) {
   const fragment = purifier.sanitize(marked.parse(text), RULES);
   for (const pre of fragment.querySelectorAll("pre")) frameCode(pre);
   for (const table of fragment.querySelectorAll("table")) {
-    const frame = el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table" });
+    const frame = el("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "Table" });
     table.replaceWith(frame);
     frame.append(table);
   }
