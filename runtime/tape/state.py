@@ -155,7 +155,7 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     if source.get("any") or message.from_human:
         return True
     if "meeting" in source:
-        return message.meeting_id == source["meeting"]
+        return bool(message.meeting_id == source["meeting"])
     return message.meeting_id is None and message.sender_id in source.get("agents", ())
 
 

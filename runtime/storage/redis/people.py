@@ -19,7 +19,7 @@ class RedisPeopleStore:
         """Everybody who was paired there."""
 
         async def call(client: Redis) -> set[str]:
-            return {str(person) for person in await client.smembers(_key(platform))}  # type: ignore[misc]
+            return {str(person) for person in await client.smembers(_key(platform))}
 
         return await self._connection.retrying(call)
 
@@ -27,7 +27,7 @@ class RedisPeopleStore:
         """Keep that `person` was paired; doing so twice changes nothing."""
 
         async def call(client: Redis) -> int:
-            return int(await client.sadd(_key(platform), person))  # type: ignore[misc]
+            return int(await client.sadd(_key(platform), person))
 
         await self._connection.retrying(call)
 
