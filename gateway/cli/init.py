@@ -25,26 +25,6 @@ ENV_EXAMPLE = """\
 #PARLEY_REDIS_URL=
 """
 
-FIRST_PROGRAM = """\
-# Greeter
-
-A friendly agent that learns people's names.
-
-## Main
-
-### Triggers
-- At the beginning
-
-### Steps
-- Ask the user for their $name
-- Greet the user by name and ask what they would like to talk about
-- While the user wants to talk
-  - Answer what they said in one or two sentences
-  - Wait for the user to say something
-- Say goodbye
-- End program
-"""
-
 
 def init(
     directory: Annotated[Path, typer.Argument(help="Where to write; made if it is not there.")] = Path(),
@@ -55,7 +35,7 @@ def init(
     files = {
         "parley.toml": packaged("config/parley.toml").read_text(encoding="utf-8"),
         ".env.example": ENV_EXAMPLE,
-        "hello.pb": FIRST_PROGRAM,
+        "hello.pb": packaged("examples/hello.pb").read_text(encoding="utf-8"),
     }
     try:
         directory.mkdir(parents=True, exist_ok=True)
