@@ -141,6 +141,7 @@ class _OwnServer:
 
     async def ended(self) -> str:
         status = await self._guard.wait()
+        await self._guard.aclose()
         return f"signal {status - 128}" if status > 128 else f"exit code {status}"
 
     async def stop(self) -> None:
@@ -209,14 +210,15 @@ async def _start(data_dir: Path, socket: Path, lock: int) -> _OwnServer:
     command = [str(find_server_binary()), *server_arguments(data_dir, socket)]
     log = _open_log(data_dir)
     try:
-        guard = await anyio.open_process(
-            ["/bin/sh", "-c", _GUARD, "parley-valkey", *command],
-            stdout=log,
-            stderr=log,
-            env={"LC_ALL": "C"},
-            start_new_session=True,
-            pass_fds=(lock,),
-        )
+        with anyio.CancelScope(shield=True):
+            guard = await anyio.open_process(
+                ["/bin/sh", "-c", _GUARD, "parley-valkey", *command],
+                stdout=log,
+                stderr=log,
+                env={"LC_ALL": "C"},
+                start_new_session=True,
+                pass_fds=(lock,),
+            )
     except OSError as error:
         raise ConfigError(f"The server {command[0]} cannot be started: {error.strerror}.") from error
     finally:

@@ -1,0 +1,54 @@
+"""A unix socket in front of another that can lose an answer: the fault no server makes on demand."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+
+import anyio
+from anyio.abc import ByteReceiveStream, ByteSendStream, SocketStream
+
+
+class CutWire:
+    """Passes everything on. `swallow_next_answer`: the next answer is thrown away and its connection is closed."""
+
+    def __init__(self, target: Path, path: Path) -> None:
+        self.path = path
+        self.swallowed = 0
+        self._target = target
+        self._swallow = False
+        self._stack = AsyncExitStack()
+
+    def swallow_next_answer(self) -> None:
+        self._swallow = True
+
+    async def __aenter__(self) -> CutWire:
+        self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
+        listener = await self._stack.enter_async_context(await anyio.create_unix_listener(self.path))
+        self._tasks.start_soon(listener.serve, self._serve)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        self._tasks.cancel_scope.cancel()
+        return await self._stack.__aexit__(kind, error, trace)
+
+    async def _serve(self, client: SocketStream) -> None:
+        async with client, await anyio.connect_unix(self._target) as server, anyio.create_task_group() as tasks:
+            tasks.start_soon(self._questions, client, server)
+            await self._answers(server, client)
+            tasks.cancel_scope.cancel()
+
+    async def _questions(self, client: ByteReceiveStream, server: ByteSendStream) -> None:
+        async for data in client:
+            await server.send(data)
+
+    async def _answers(self, server: ByteReceiveStream, client: ByteSendStream) -> None:
+        async for data in server:
+            if self._swallow:
+                self._swallow = False
+                self.swallowed += 1
+                return
+            await client.send(data)
