@@ -22,7 +22,7 @@ Write one of these words:
 STORY = """\
 ### A page that grows
 
-A *stream* has a start, chunks and an end. What you see here arrives word by word, and the gateway shows it as
+A *stream* has a start, chunks and an end. What you see here arrives word by word, and the gateway shows it as \
 fresh as the platform allows: on a web page at once, on Telegram by edits of one message.
 
 ```python

@@ -34,7 +34,9 @@ export const ICONS = {
 export function hueOf(text) {
   let hash = 2166136261;
   for (const char of text) hash = Math.imul(hash ^ char.codePointAt(0), 16777619);
-  return ((hash >>> 0) * 137) % 360;
+  hash = Math.imul(hash ^ (hash >>> 16), 2246822507); // so that similar names differ in all bits (Murmur3's finaliser)
+  hash = Math.imul(hash ^ (hash >>> 13), 3266489909);
+  return ((hash ^ (hash >>> 16)) >>> 0) % 360;
 }
 
 export function initials(name) {
