@@ -203,7 +203,7 @@ class EditScheduler:
         return True
 
     def serve(self, lane: _Lane) -> None:
-        """Give tokens to who is due: in this bucket, in those whose time has come, and in those the bot's kept waiting."""
+        """Give tokens to who is due: in this bucket, in those whose time has come, in those the bot's kept waiting."""
         now = self.clock.monotonic()
         lanes = {lane: None}
         while self._agenda and self._agenda[0][0] <= now:

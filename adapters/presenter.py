@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -283,8 +284,6 @@ class Typing:
         key, budget = adapter.budget(address)
         with scope:
             while True:
-                try:
+                with suppress(AdapterError):  # nobody misses a sign, and the bucket has taken note
                     await self._scheduler.spare(key, budget, partial(adapter.typing, address, speaker))
-                except AdapterError:
-                    pass  # a sign that nobody misses; the bucket has taken note
                 await self._clock.sleep_until(self._clock.monotonic() + max(1.0, lasts_s - TYPING_EARLY_S))
