@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +20,13 @@ HEAVY = ("litellm", "telegram", "redis", "pydantic_monty", "pydantic", "uvicorn"
 BROKEN = "# Agent\n\n## Main($x: int = )\n\n### Steps\n- Do it\n"
 
 
-def _parley(directory: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def _environment(directory: Path, variables: dict[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    environment = {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(directory / "data"), **variables}
+    return {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(directory / "data"), **variables}
+
+
+def _parley(directory: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = _environment(directory, variables)
     command = [sys.executable, "-m", "gateway", *arguments]
     return subprocess.run(
         command, cwd=directory, env=environment, capture_output=True, text=True, timeout=60, check=False
@@ -114,6 +121,33 @@ def test_missing_program_is_named_with_exit_code_2(tmp_path: Path, command: str)
     done = _parley(tmp_path, command, "nowhere.pb", PARLEY_WEB__PORT="0")
     assert done.returncode == 2
     assert "nowhere.pb" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_run_says_where_to_go_and_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "gateway", "run", "--port", "0"]
+    environment = _environment(tmp_path, {})
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=pipe, stderr=pipe, text=True) as running:
+        try:
+            assert running.stdout is not None
+            assert running.stdout.readline() == "Parley is running. Ctrl-C stops it.\n"
+            assert re.fullmatch(r"  web chat   http://127\.0\.0\.1:[1-9]\d+\n", running.stdout.readline())
+            running.send_signal(number)
+            _, errors = running.communicate(timeout=30)
+        finally:
+            running.kill()
+    assert running.returncode == 0
+    assert "Traceback" not in errors
+
+
+def test_port_in_use_is_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = _parley(tmp_path, "run", "--port", port)
+    assert done.returncode in (1, 2)
+    assert port in done.stderr
     assert "Traceback" not in done.stderr
 
 
