@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from runtime.language import phrases
 from runtime.language.naming import camel_case
@@ -150,7 +151,7 @@ class Classifier:
         )
 
     def _contains_call(self, text: str) -> bool:
-        return any(re.search(rf"\b{re.escape(known)}\(", text) for known in self._around.playbooks)
+        return any(name in self._around.playbooks for name in phrases.CALLED.findall(text))
 
     def _calling(self, name: str, text: str) -> Instruction:
         if name == "EndProgram":
@@ -187,7 +188,7 @@ class Classifier:
     def _talking(self, text: str, bare: str) -> Instruction | None:
         target = self._addressee(bare)
         asks = self._asks(text, bare, target)
-        tells = phrases.TELL.match(bare) or (target and phrases.TELL_IF_NAMED.match(bare))
+        tells = self._tells(bare, target)
         if not (asks or tells):
             takes_part = self._around.meeting and phrases.TAKE_PART.match(bare)
             if not takes_part:
@@ -201,8 +202,13 @@ class Classifier:
             return Instruction(Op.QUE, instruction)
         return Instruction(Op.QUE, f"{instruction}{self._wait_for(self._target(target, text), said)}")
 
+    def _tells(self, bare: str, target: str | None) -> bool:
+        to_somebody = target is not None and phrases.TELL_IF_NAMED.match(bare)
+        to_all = self._around.meeting and phrases.TELL_A_MEETING.match(bare)
+        return bool(phrases.TELL.match(bare) or to_somebody or to_all)
+
     def _asks(self, text: str, bare: str, target: str | None) -> bool:
-        if phrases.ASK_ALWAYS.match(bare) or text.rstrip().endswith("?"):
+        if phrases.ASK_ALWAYS.match(bare) or (text.rstrip().endswith("?") and not phrases.THINK.match(bare)):
             return True
         if target and phrases.ASK.match(bare):
             if phrases.ASK_IF_OBJECT.match(bare) and not self._spoken_to(bare):
@@ -216,12 +222,15 @@ class Classifier:
         person = self._spoken_to(bare)
         if agent and (not person or agent.start() <= person.start()):
             return self._named_agents(agent[0])[0]
-        if self._around.meeting and phrases.EVERYBODY.search(bare) and not person:
-            return "meeting"
-        return "user" if person or phrases.PERSON.search(bare) else None
+        if person:
+            return "user"
+        if self._around.meeting:
+            return "meeting" if phrases.EVERYBODY.search(bare) else None
+        return "user" if phrases.PERSON.search(bare) else None
 
     def _spoken_to(self, bare: str) -> re.Match[str] | None:
-        return re.search(rf"{_LEAD}{phrases.PERSON.pattern}", bare, re.IGNORECASE)
+        person = phrases.PERSON_OUTSIDE if self._around.meeting else phrases.PERSON
+        return re.search(rf"{_LEAD}{person.pattern}", bare, re.IGNORECASE)
 
     def _target(self, target: str | None, text: str) -> str:
         """In a meeting, what is for one of the agents is said to all, unless the step says "privately"."""
@@ -265,6 +274,7 @@ def _mention(agent: str) -> str:
     return r"[\s_-]?".join(words)
 
 
+@lru_cache(maxsize=4096)
 def _simple(text: str) -> str:
     """A name for comparison: "Create a ticket" and CreateTicket are the same."""
     words = re.sub(r"\b(?:a|an|the)\b", " ", phrases.spaced(text), flags=re.IGNORECASE)

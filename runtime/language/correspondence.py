@@ -49,15 +49,21 @@ def _compare_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[st
 
 def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
     """A step may fold its details into one line or spell out what its sentence holds, within reason."""
-    before = sum(1 for inner in item.walk() if not inner.children)
+    least, most = _leaves(item, folded=True), _leaves(item, folded=False)
     after = sum(1 for inner in step.walk() if not inner.children)
-    lines = item.text.count(";") + item.text.count(",") + item.text.count(" and ") + 3
-    details = item.text.rstrip().endswith(":")
-    if after < before and not details:
-        return [f"{playbook}:{step.line} has {after} instructions, but {before} steps in the source; none may be lost"]
-    if after > before * 2 + lines:
-        return [f"{playbook}:{step.line} has {after} instructions for {before} steps of the source; invent none"]
+    clauses = sum(inner.text.count(mark) for inner in item.walk() for mark in (";", ",", " and ", " then ")) + 3
+    if after < least:
+        return [f"{playbook}:{step.line} has {after} instructions, but {least} steps in the source; none may be lost"]
+    if after > most * 2 + clauses:
+        return [f"{playbook}:{step.line} has {after} instructions for {most} steps of the source; invent none"]
     return []
+
+
+def _leaves(item: ListItem, *, folded: bool) -> int:
+    """The steps without steps below; `folded` counts a sentence with the details below its colon as one."""
+    if not item.children or (folded and item.text.rstrip().endswith(":")):
+        return 1
+    return sum(_leaves(child, folded=folded) for child in item.children)
 
 
 def relocate(source: ParsedAgent, compiled: AgentSpec) -> AgentSpec:

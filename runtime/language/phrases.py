@@ -66,16 +66,23 @@ TELL_IF_NAMED = re.compile(
     r"|pass|forward|hand|teach|guide|walk|return|help|repeat|let|point|direct|submit|demonstrate)\b",
     re.IGNORECASE,
 )
+TELL_A_MEETING = re.compile(
+    r"^(?:summari[sz]e|list|describe|suggest|recommend|report|propose|recap|flag|provide|open|start|moderate)\b",
+    re.IGNORECASE,
+)
 WORK = re.compile(
     r"^(?:set|initiali[sz]e|increment|decrement|increase|decrease|compute|calculate|recalculate|store|remember|assign"
     r"|append|add|remove|update|create|generate|format|extract|convert|parse|choose|select|pick|sort|filter|count|sum"
     r"|write|draft|compose|build|make|prepare|combine|merge|split|clear|reset|save|record|load|find|search|fetch"
     r"|look up|retrieve|translate|classify|validate|round|multiply|divide|subtract|estimate|rank|compare|process"
-    r"|break|skip|do nothing|let \$|take|put|copy|replace|use)\b",
+    r"|break|continue|skip|do nothing|let \$|take|put|copy|replace|use|specify|identify|scan|check|verify|inspect"
+    r"|examine|monitor|track|log|mark|define|test|measure|complete|apply|handle|perform|collect|get|gather|submit|list"
+    r"|describe|summari[sz]e|propose|suggest|recommend|join|book|order|schedule|cancel|open|close|send|give|provide|read|wait)\b",
     re.IGNORECASE,
 )
 ASSIGN = re.compile(r"^\$\w+(?::[\w\[\], |]+?)?(?:\s*,\s*\$\w+(?::[\w\[\], |]+?)?)*\s*=(?!=)\s*", re.DOTALL)
 CALL = re.compile(r"^([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\s*\(")
+CALLED = re.compile(r"\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\(")
 CALL_VERB = re.compile(
     r"^(?:call|run|use|execute|invoke|do|perform|start|trigger)\s+(?:the\s+)?(?:playbook\s+)?"
     r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\b(.*)$",
@@ -92,8 +99,12 @@ UNTIL = re.compile(r"\b(?:until|till)\s+(.+?)\.?$", re.IGNORECASE | re.DOTALL)
 PERSON = re.compile(
     r"\b(?:users?|customers?|humans?|person|people|visitors?|guests?|clients?|players?|them|him|her)\b", re.IGNORECASE
 )
+PERSON_OUTSIDE = re.compile(r"\b(?:users?|customers?|humans?)\b", re.IGNORECASE)
 EVERYBODY = re.compile(
     r"\b(?:everyone|everybody|all|the meeting|attendees|participants|the team|the group|the room|both)\b", re.IGNORECASE
+)
+WHILE_ACTIVE = re.compile(
+    r"\bmeeting\b|\b(?:is|are|remains?)\s+(?:still\s+)?(?:active|ongoing|going on)\b", re.IGNORECASE
 )
 RESULTLESS = frozenset({"Say", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
 

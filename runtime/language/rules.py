@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from runtime.language import phrases
 from runtime.language.classifier import Classifier, Instruction, Surroundings
 from runtime.language.lowering import Lowered, LoweringReport, Unclassified
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
@@ -69,6 +70,7 @@ def _surroundings(playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedP
 class _StepLowering:
     def __init__(self, playbook: ParsedPlaybook, classifier: Classifier, notes: list[Unclassified]) -> None:
         self._playbook = playbook.name
+        self._meeting = playbook.metadata.get("meeting") is True
         self._lines = {_line("", number) for number in range(1, len(playbook.steps) + 1)}
         self._classifier = classifier
         self._notes = notes
@@ -78,26 +80,44 @@ class _StepLowering:
 
     def _lower(self, item: ListItem, line: str) -> Step:
         found = self._classifier.classify(item.text)
-        if item.children and item.text.rstrip().endswith(":") and _takes_details(found):
-            details = "; ".join(inner.text.rstrip(";") for child in item.children for inner in child.walk())
-            item = ListItem(f"{item.text} {details}", item.span)
+        if item.children and item.text.rstrip().endswith(":") and self._takes_details(found, item):
+            item = ListItem(f"{item.text} {_details(item)}", item.span)
             found = self._classifier.classify(item.text)
         if found.op is Op.JMP and found.text not in self._lines:
             found = Instruction(Op.EXE, item.text, known=False)
         if not found.known:
             self._notes.append(Unclassified(self._playbook, line, item.text, item.span))
-        inner = item.children
-        if found.body is not None:
-            inner = (ListItem(found.body, item.span), *inner)
-        children = self.lower_all(inner, line)
+        children = self.lower_all(_below(item, found), line)
         if found.loop and children and not _leaves(children[-1]):
             children += (Step(_line(line, len(children) + 1), Op.JMP, line, item.span),)
-        return Step(line, found.op, found.text, item.span, children)
+        return Step(line, found.op, self._waiting(found, children), item.span, children)
+
+    def _takes_details(self, found: Instruction, item: ListItem) -> bool:
+        """Whether what is listed below "…:" belongs to the sentence: what to say or think about, or mere nouns."""
+        if found.op is Op.TNK or (found.op is Op.QUE and found.text.startswith("Say(")):
+            return True
+        inner = [below.text for child in item.children for below in child.walk()]
+        return found.op is Op.EXE and not any(self._classifier.classify(text).known for text in inner)
+
+    def _waiting(self, found: Instruction, children: Sequence[Step]) -> str:
+        """The text of a step; a loop that lasts as long as a meeting waits for it, unless a step below does."""
+        waits = any(step.op is Op.YLD or "YLD for" in step.text for child in children for step in child.walk())
+        if not (found.loop and self._meeting and phrases.WHILE_ACTIVE.search(found.text)) or waits:
+            return found.text
+        return f"{found.text}; YLD for meeting"
 
 
-def _takes_details(found: Instruction) -> bool:
-    """Whether what is listed below "…:" belongs to the sentence: what to say or think about, and unknown verbs."""
-    return found.op is Op.TNK or (found.op is Op.QUE and found.text.startswith("Say(")) or not found.known
+def _details(item: ListItem) -> str:
+    return "; ".join(inner.text.rstrip(";") for child in item.children for inner in child.walk())
+
+
+def _below(item: ListItem, found: Instruction) -> tuple[ListItem, ...]:
+    """What stands below a step: its list, after or below the clause of its own sentence."""
+    if found.body is None:
+        return item.children
+    if found.body.rstrip().endswith(":"):
+        return (ListItem(found.body, item.span, item.children),)
+    return (ListItem(found.body, item.span), *item.children)
 
 
 def _leaves(step: Step) -> bool:
