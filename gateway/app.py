@@ -159,7 +159,7 @@ def _lines(ground: _Ground, platforms: dict[str, Platform]) -> list[str]:
 
 
 def _host_for_people(host: str) -> str:
-    return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104
+    return "127.0.0.1" if host in ("0.0.0.0", "::") else host
 
 
 async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[LLMClient, str]:

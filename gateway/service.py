@@ -14,7 +14,9 @@ from gateway.inbound import InboundRouter
 from gateway.node import Node
 from runtime.bus import Bus
 from runtime.core.errors import AuthFailed
+from runtime.core.events import Event
 from runtime.sessions.registry import Registry
+
 
 @dataclass(frozen=True, slots=True)
 class Ready:
@@ -61,7 +63,7 @@ class Service:
             task_status.started()
 
     async def _listen(self, name: str, platform: Platform) -> None:
-        forget = self._bus.subscribe("adapter.connected", lambda event: self._note_connected(str(event.data["platform"])))
+        forget = self._bus.subscribe("adapter.connected", self._note_connected)
         try:
             while True:
                 if platform.exclusive:
@@ -74,5 +76,5 @@ class Service:
         finally:
             forget()
 
-    def _note_connected(self, name: str) -> None:
-        self._waiting_for.discard(name)
+    def _note_connected(self, event: Event) -> None:
+        self._waiting_for.discard(str(event.data["platform"]))

@@ -264,6 +264,7 @@ class Interpreter:
             check_target=lambda text: builtins.target(frame, text),
             check_source=lambda text: builtins.source(frame, text),
             types=self._types,
+            triggers=frozenset(f"{p.name}:{t.code}" for p in self._agent.playbooks for t in p.triggers),
         )
         if frame.state.step is not None:
             position.step = step_line(frame.state.step, position)

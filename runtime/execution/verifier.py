@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from runtime.core.errors import UnknownTarget
@@ -58,7 +59,7 @@ class Position:
     """Where a frame is while its reply is verified: its playbook, step and what can be named there.
 
     `flow` is None for a playbook without steps, `steps` are its lines with their codes. `types` are declared types of
-    state variables by name.
+    state variables by name, `triggers` those of the agent as `Playbook:T1`.
     """
 
     playbook: str
@@ -70,6 +71,7 @@ class Position:
     check_target: Callable[[str], object]
     check_source: Callable[[str], object]
     types: Mapping[str, str] = field(default_factory=dict)
+    triggers: frozenset[str] = frozenset()
     ended: bool = False
 
     def legal_steps(self) -> tuple[str, ...]:
@@ -164,9 +166,19 @@ def _check_meaning(name: str, node: ast.Call, position: Position) -> Rejected | 
         return _check_literal(position.check_target, text, "target")
     if name == "Yld" and text is not None and text.lower() not in ("call", "exit", "return"):
         return _check_literal(position.check_source, text, "source")
+    if name == "Trigger" and text is not None:
+        return _check_trigger(text, position)
     if name == "Var" and text is not None and len(node.args) > 1:
         return _check_type(text.removeprefix("$"), node.args[1], position)
     return None
+
+
+def _check_trigger(code: str, position: Position) -> Rejected | None:
+    parts = code.split(":")
+    if any(f"{one}:{two}" in position.triggers for one, two in pairwise(parts)):
+        return None
+    known = ", ".join(sorted(position.triggers)) or "none"
+    return Rejected("trigger", f"there is no trigger {code!r}; this agent has {known}")
 
 
 def _check_literal(check: Callable[[str], object], text: str, rule: str) -> Rejected | None:

@@ -61,7 +61,7 @@ class SessionStore(TapeStore, Protocol):
     """Raises LeaseLost, TapeConflict or StorageUnavailable, and nothing else."""
 
     async def commit(self, commit: Commit, /) -> None:
-        """Make `commit` true. Repeating a commit that was applied (its answer was lost) succeeds and changes nothing."""
+        """Make `commit` true. Repeating one that was applied (its answer was lost) succeeds and changes nothing."""
         ...
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:

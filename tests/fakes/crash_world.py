@@ -29,8 +29,8 @@ from runtime.tape.tape import Fact
 ADDRESS = Address("test", "1")
 
 
-class Crash(BaseException):  # noqa: N818 - nothing may catch it, as nothing catches kill -9
-    """The process is gone."""
+class Crash(BaseException):
+    """The process is gone. Nothing may catch it, as nothing catches kill -9."""
 
 
 class TurboClock:
