@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --require-hashes --only-binary :all:
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --require-hashes
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench clean pins
