@@ -31,9 +31,9 @@ class CutWire:
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
+    ) -> None:
         self._tasks.cancel_scope.cancel()
-        return await self._stack.__aexit__(kind, error, trace)
+        await self._stack.aclose()
 
     async def _serve(self, client: SocketStream) -> None:
         async with client, await anyio.connect_unix(self._target) as server, anyio.create_task_group() as tasks:
