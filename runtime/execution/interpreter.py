@@ -246,6 +246,12 @@ class Interpreter:
         state = self._frame.state
         return state.ending is not None or bool(state.statements and state.statements[-1].error)
 
+    @property
+    def half_said(self) -> bool:
+        """Whether people see the beginning of something that is not finished."""
+        pages = self._machine.journal.state.pages.values()
+        return any(p.frame == self._frame.id and p.status == "open" and p.opened for p in pages)
+
     def value_of(self, name: str) -> Any:
         """The value of a plain name as the next statement would see it. Raises KeyError."""
         return self._names(self._frame.agent.variables)[name]

@@ -50,6 +50,11 @@ class Executor(Protocol):
         """Whether nothing more of this reply may run."""
         ...
 
+    @property
+    def half_said(self) -> bool:
+        """Whether people see the beginning of something that is not finished."""
+        ...
+
 
 class ReplyRun:
     """Feeds a reply to an executor. `over` says that the rest of the reply is not wanted; `rejected` why, if so.
@@ -152,8 +157,11 @@ class ReplyRun:
         self._continues = self._repeated == len(self._executed)
 
     def _starts_after(self, source: str) -> bool:
-        """Whether a reply that begins with `source` goes on by itself: a legal next Step that was not executed."""
-        if self._repeated:
+        """Whether a reply that begins with `source` goes on by itself: a legal next Step that was not executed.
+
+        Not while a sentence is half said: that must be finished first.
+        """
+        if self._repeated or self._executor.half_said:
             return False
         step = _step_location(source)
         if step is None or step in self._turn_steps:
