@@ -32,10 +32,10 @@ clean: ## Remove the environment and every cache; state is kept.
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 pins: ## Choose the dependencies' versions anew (needs uv).
-	uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+	uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
 		--python-version 3.11 pyproject.toml -o requirements.txt
-	uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
-		--python-version 3.11 --group dev -c requirements.txt -o requirements-dev.txt
+	uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+		--python-version 3.11 --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
 
 $(VENV)/.installed: requirements.txt scripts/make-environment.sh
 	@scripts/make-environment.sh $(PYTHON) $(VENV)
