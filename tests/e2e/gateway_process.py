@@ -70,7 +70,7 @@ class Gateway:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 
-    async def stop(self, number: int = signal.SIGTERM) -> int:
+    async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Ask it to stop; its exit code."""
         assert self._process is not None
         self._process.send_signal(number)
