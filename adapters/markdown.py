@@ -22,6 +22,8 @@ LINE_FROM = 0.85
 """If there was none, at the first line's end after this part, also inside a code fence."""
 SENTENCE_FROM = 0.92
 WORD_FROM = 0.96
+TORN_MAX = 0.25
+"""A full page gives up at most this part of itself to keep a long last word, or a line of code, whole."""
 
 _FENCE = re.compile(r"[ \t]*(?P<marks>`{3,}|~{3,})(?P<info>[^`\n]*)\Z")
 _BLOCK_START = re.compile(r"[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)")
@@ -85,18 +87,29 @@ def close_open(text: str) -> str:
 
 def _close_block(lines: list[str]) -> str:
     """Outside a fence: hold back the last line if it may become something else, close the last block's marks."""
-    if _HELD_LINE.match(lines[-1]) or _FENCE.match(lines[-1]):
+    if lines[-1].strip() and (_HELD_LINE.match(lines[-1]) or _FENCE.match(lines[-1])):
         lines = lines[:-1]
-    lines = _without_half_table(lines)
+    head, tail = _last_block(_without_half_table(lines))
+    return (head + _Inline(tail).closed()).rstrip()
+
+
+def _close_marks(text: str) -> str:
+    """`text`, which ends inside a block and is never continued, with the block's marks closed and nothing held back."""
+    _, tail = _last_block(text.split("\n"))
+    inline = _Inline(tail)
+    return text.rstrip() + inline.marks if inline.certain else text
+
+
+def _last_block(lines: list[str]) -> tuple[str, str]:
+    """What stands before the inline text of the last block, and that text."""
     start = len(lines) - 1
     while start > 0 and lines[start - 1].strip() and not _BLOCK_START.match(lines[start]):
         start -= 1
-    if start < 0:
-        return ""
-    head, tail = lines[:start], "\n".join(lines[start:])
+    tail = "\n".join(lines[max(0, start) :])
     marker = _BLOCK_START.match(tail)
     skip = marker.end() if marker else 0
-    return "\n".join([*head, tail[:skip] + _Inline(tail[skip:]).closed()]).rstrip()
+    head = "".join(f"{line}\n" for line in lines[: max(0, start)])
+    return head + tail[:skip], tail[skip:]
 
 
 def _without_half_table(lines: list[str]) -> list[str]:
@@ -143,10 +156,19 @@ class _Inline:
         text = text.rstrip()
         while text and text[-1] in "*_~" and not self._code and not text.endswith(("\\*", "\\_", "\\~")):
             text = text[:-1].rstrip()
-            if self._runs:
-                self._runs = _Inline(text)._runs
-        marks = "".join(run.char * run.left for run in reversed(self._runs) if run.char != "~" or run.left == 2)
-        return text + "`" * self._code + marks
+            self._runs = _Inline(text)._runs
+        return text + self.marks
+
+    @property
+    def marks(self) -> str:
+        """What closes everything that is open."""
+        runs = "".join(run.char * run.left for run in reversed(self._runs) if run.char != "~" or run.left == 2)
+        return "`" * self._code + runs
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing of the text could still turn into something else."""
+        return self._end == len(self._text) and not self._brackets
 
     def _read(self, at: int) -> int:
         char = self._text[at]
@@ -255,7 +277,8 @@ def cut_pages(text: str, limit: int, measure: Measure) -> list[Cut]:
     """Pages of at most `limit`: cut at a paragraph, else a line, else a sentence, else a word, else anywhere.
 
     Where a page ends depends only on what stands before that point: when the text grows, finished pages keep every
-    character and nothing that was visible moves to another page. So a text longer than `PARAGRAPH_FROM` of the limit
+    character and nothing that was visible moves to another page (but a word, or a line of code, that the page ends in
+    the middle of moves as a whole). So a text longer than `PARAGRAPH_FROM` of the limit
     may be two pages although it would fit in one. A code fence is closed at the end of a page and opened again, with
     its language, on the next. An empty text has no pages.
     """
@@ -271,8 +294,8 @@ def cut_pages(text: str, limit: int, measure: Measure) -> list[Cut]:
         body = head + piece
         if fence is not None and end < len(text):
             body += f"\n{fence.closer}"
-        elif fence is None and end < len(text) and opener is None:
-            body = close_open(body) if not text[start:end].endswith("\n") else body
+        elif end < len(text) and text[end - 1] != "\n":
+            body = _close_marks(body)
         if body.strip():
             pages.append(Cut(body, end))
         start, opener = end, fence
@@ -288,7 +311,7 @@ def _page_end(
         closing = len(fence.closer) + 1 if fence else 0
         used += measure(text[at])
         if used + closing > room and at > start:
-            return _whole_character(text, start, at), fence
+            return _whole_word(text, start, at, "\n" if fence else " \n"), fence
         if text[at] == "\n":
             fence = _after_line(text[line_start:at], fence)
             line_start = at + 1
@@ -307,6 +330,14 @@ def _may_end(text: str, at: int, filled: float, fenced: bool) -> bool:
     if fenced:
         return False
     return filled >= WORD_FROM or (filled >= SENTENCE_FROM and bool(_SENTENCE_END.search(text, max(0, at - 4), at)))
+
+
+def _whole_word(text: str, start: int, at: int, gaps: str) -> int:
+    """`at`, or the start of the word it would tear if that is not far back."""
+    if text[at] in gaps:
+        return at
+    gap = max(text.rfind(char, start + int((at - start) * (1 - TORN_MAX)), at) for char in gaps)
+    return gap + 1 if gap >= start else _whole_character(text, start, at)
 
 
 def _whole_character(text: str, start: int, at: int) -> int:

@@ -1,0 +1,167 @@
+"""Markdown that is still being written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from adapters.markdown import close_open, measure_codepoints, measure_utf16, plain, split_pages
+
+PARSER = MarkdownIt("commonmark").enable(["strikethrough", "table"])
+MARKS = "ab *_~`[]()!\n\\#->1.|"
+
+
+def visible(text: str) -> str:
+    """What a reader sees, without white space."""
+
+    def read(tokens: list[Token]) -> str:
+        return "".join(read(token.children) if token.children else token.content for token in tokens)
+
+    return "".join(read(PARSER.parse(text)).split())
+
+
+@pytest.mark.parametrize(
+    ("partial", "closed"),
+    [
+        ("", ""),
+        ("plain words", "plain words"),
+        ("**bold", "**bold**"),
+        ("**bold*", "**bold**"),
+        ("**bold **", "**bold**"),
+        ("a *b **c", "a *b **c***"),
+        ("snake_case_name", "snake_case_name"),
+        ("2 * 3", "2 * 3"),
+        ("~~gone", "~~gone~~"),
+        ("run `ls -l", "run `ls -l`"),
+        ("run ``a`b", "run ``a`b``"),
+        ("run `", "run"),
+        ("see [the doc", "see the doc"),
+        ("see [the doc](https://x.y/z", "see the doc"),
+        ("see [the doc](https://x.y/z) now", "see [the doc](https://x.y/z) now"),
+        ("see [**the", "see **the**"),
+        ("an ![alt te", "an alt te"),
+        ("item\n\n-", "item"),
+        ("item\n\n- ", "item"),
+        ("1", ""),
+        ("1. one\n2.", "1. one"),
+        ("Title\n==", "Title"),
+        ("## ", ""),
+        ("a\\", "a"),
+        ("```py", ""),
+        ("```python\nx = 1", "```python\nx = 1\n```"),
+        ("```python\nx = 1\n``", "```python\nx = 1\n```"),
+        ("```python\nx = **1\n```\nso **y", "```python\nx = **1\n```\nso **y**"),
+        ("~~~\n```\n", "~~~\n```\n~~~"),
+        ("- a\n  ```\n  x", "- a\n  ```\n  x\n  ```"),
+        ("| a | b |", ""),
+        ("| a | b |\n|---", ""),
+        ("| a | b |\n|---|---|\n| 1 | 2", "| a | b |\n|---|---|"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n", "| a | b |\n|---|---|\n| 1 | 2 |"),
+    ],
+)
+def test_what_is_open_is_closed_and_what_is_uncertain_is_held_back(partial: str, closed: str) -> None:
+    assert close_open(partial) == closed
+
+
+WORDS = st.text("abcdefgh", min_size=1, max_size=5)
+SPANS = st.recursive(
+    WORDS,
+    lambda inner: st.one_of(
+        inner.map(lambda text: f"**{text}**"),
+        WORDS.map(lambda text: f"`{text} x`"),
+        WORDS.map(lambda text: f"*{text}*"),
+        WORDS.map(lambda text: f"~~{text}~~"),
+        WORDS.map(lambda text: f"[{text}](https://x.y/{text})"),
+    ),
+    max_leaves=3,
+)
+LINES = st.lists(SPANS, min_size=1, max_size=6).map(" ".join)
+BLOCKS = st.one_of(
+    LINES,
+    LINES.map(lambda text: f"## {text}"),
+    st.lists(LINES, min_size=1, max_size=3).map(lambda lines: "\n".join(f"- {line}" for line in lines)),
+    st.lists(LINES, min_size=1, max_size=3).map(lambda lines: "\n".join(f"{n}. {x}" for n, x in enumerate(lines, 1))),
+    st.lists(WORDS, min_size=1, max_size=4).map(lambda lines: "```python\n" + "\n".join(lines) + "\n```"),
+    WORDS.map(lambda text: f"| {text} | b |\n|---|---|\n| 1 | {text} |"),
+)
+DOCUMENTS = st.lists(BLOCKS, min_size=1, max_size=4).map("\n\n".join)
+
+
+@given(DOCUMENTS)
+def test_a_prefix_shows_a_prefix_of_what_the_whole_shows(document: str) -> None:
+    whole = visible(document)
+    for end in range(len(document) + 1):
+        shown = visible(close_open(document[:end]))
+        assert whole.startswith(shown), (document[:end], shown)
+
+
+@given(st.text(MARKS, max_size=60))
+def test_nothing_stays_open_behind_any_text(text: str) -> None:
+    followed = PARSER.parse(close_open(text) + "\n\nzzz")
+    assert [token.content for token in followed if "zzz" in token.content] == ["zzz"]
+
+
+@given(st.text("ab,. \n\u00e9\U0001f600", max_size=400), st.integers(20, 80))
+def test_pages_join_to_the_text_and_keep_the_limit(text: str, limit: int) -> None:
+    pages = split_pages(text, limit, measure_utf16)
+    assert "".join("".join(pages).split()) == "".join(text.split())
+    assert all(measure_utf16(page) <= limit for page in pages)
+
+
+@given(DOCUMENTS, st.integers(30, 120))
+def test_finished_pages_stay_as_they_are_when_the_text_grows(document: str, limit: int) -> None:
+    whole = split_pages(document, limit, measure_codepoints)
+    for end in range(0, len(document), 7):
+        pages = split_pages(document[:end], limit, measure_codepoints)
+        assert pages[:-1] == whole[: max(0, len(pages) - 1)]
+
+
+@given(st.lists(WORDS, min_size=1, max_size=120).map(" ".join), st.integers(40, 80))
+def test_words_survive_paging_and_fit(text: str, limit: int) -> None:
+    pages = split_pages(text, limit, measure_utf16)
+    assert " ".join(pages).split() == text.split()
+    assert all(measure_utf16(page) <= limit for page in pages)
+
+
+def test_a_page_ends_at_a_paragraph_rather_than_at_a_line() -> None:
+    text = "a" * 70 + "\n" + "b" * 8 + "\n\n" + "c" * 60
+    assert split_pages(text, 100, measure_codepoints) == ["a" * 70 + "\n" + "b" * 8, "c" * 60]
+
+
+def test_a_code_fence_is_closed_and_opened_again_with_its_language() -> None:
+    code = "\n".join(f"line{number:02d}" for number in range(20))
+    pages = split_pages(f"```python\n{code}\n```", 100, measure_codepoints)
+    assert len(pages) > 1
+    assert all(page.startswith("```python\n") and page.endswith("\n```") for page in pages)
+    assert all(len(page) <= 100 for page in pages)
+    assert "\n".join(page.removeprefix("```python\n").removesuffix("\n```") for page in pages) == code
+
+
+def test_a_surrogate_pair_and_a_joined_character_are_not_torn() -> None:
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    pages = split_pages(family * 10, 20, measure_utf16)
+    assert "".join(pages) == family * 10
+    assert all(page.replace(family, "") == "" and measure_utf16(page) <= 20 for page in pages)
+
+
+def test_plain_text_shows_the_words_without_the_marks() -> None:
+    assert plain("# Title\n\n**bold** and `code_x` [doc](https://x.y)") == (
+        "Title\n\nbold and code\\_x doc (https://x.y)"
+    )
+
+
+@given(st.text(MARKS, max_size=60))
+def test_plain_text_has_no_formatting(text: str) -> None:
+    kinds = {token.type for line in PARSER.parse(plain(text)) for token in line.children or [line]}
+    assert kinds <= {
+        "text",
+        "softbreak",
+        "hardbreak",
+        "paragraph_open",
+        "paragraph_close",
+        "text_special",
+        "code_block",
+    }
