@@ -20,7 +20,9 @@ from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.script import load_script
 from runtime.tape.tape import Fact
 
-_COMMIT = load_script("commit")
+COMMIT = load_script("commit")
+"""Takes what `commit_call` gives."""
+
 _PAGE_OF_FACTS = 500
 _KNOWN_SHARDS = 100_000
 _RECORD_FIELDS = ("address", "program", "started_at", "seq", "ended")
@@ -34,24 +36,7 @@ class RedisSessionStore:
         self._shards: dict[SessionId, int] = {}
 
     async def commit(self, commit: Commit, /) -> None:
-        keys = ShardKeys(commit.lease.shard)
-        tapes = list(dict.fromkeys(fact.tape for fact in commit.facts))
-        content = _commit_arguments(commit, tapes)
-        digest = hashlib.blake2b("\0".join(map(str, content)).encode(), digest_size=16).hexdigest()
-        outcome, found = await self._connection.run(
-            _COMMIT,
-            [
-                keys.lease,
-                keys.session(commit.session),
-                keys.inbox,
-                keys.awake,
-                keys.outbox,
-                keys.current,
-                keys.tapes(commit.session),
-                *map(keys.tape, tapes),
-            ],
-            [commit.lease.token, commit.expect, digest, *content],
-        )
+        outcome, found = await self._connection.run(COMMIT, *commit_call(commit))
         self._raise_refusal(commit, outcome, found)
         self._remember(commit.session, commit.lease.shard)
 
@@ -164,6 +149,28 @@ class RedisSessionStore:
         self._shards[session] = shard
         if len(self._shards) > _KNOWN_SHARDS:
             del self._shards[next(iter(self._shards))]
+
+
+def commit_call(commit: Commit) -> tuple[list[str], list[str | int]]:
+    """The keys and arguments with which `COMMIT` makes a commit true. Raises TapeConflict for misnumbered facts.
+
+    The digest covers all but the token: by it a repetition is recognised.
+    """
+    keys = ShardKeys(commit.lease.shard)
+    tapes = list(dict.fromkeys(fact.tape for fact in commit.facts))
+    content = _commit_arguments(commit, tapes)
+    digest = hashlib.blake2b("\0".join(map(str, content)).encode(), digest_size=16).hexdigest()
+    names = [
+        keys.lease,
+        keys.session(commit.session),
+        keys.inbox,
+        keys.awake,
+        keys.outbox,
+        keys.current,
+        keys.tapes(commit.session),
+        *map(keys.tape, tapes),
+    ]
+    return names, [commit.lease.token, commit.expect, digest, *content]
 
 
 def _commit_arguments(commit: Commit, tapes: Sequence[TapeId]) -> list[str | int]:

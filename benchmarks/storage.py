@@ -1,0 +1,169 @@
+"""Durable commits and the way from inbox to session: `python -m benchmarks.storage`."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
+
+from benchmarks.table import Row, show
+from gateway.node import Node
+from runtime.core.address import Address
+from runtime.core.clock import SystemClock
+from runtime.core.ids import SessionId
+from runtime.sessions.inbox import InboxEntry, InboxEvent
+from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
+from runtime.storage.embedded import EmbeddedValkey
+from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.session_store import COMMIT, RedisSessionStore, commit_call
+from runtime.tape.tape import Fact, agent_tape
+
+WRITERS = 32
+COMMITS = 250
+"""Commits of each writer in one round."""
+
+ROUNDS = 5
+HOPS = 500
+NODE = LeaseHolder("bench", ttl_s=60.0)
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+DATA = {"text": "x" * 200}
+
+Call = Callable[[], Awaitable[Any]]
+
+
+class Writers:
+    """Sessions with one writer each, and the calls that append to them."""
+
+    def __init__(self, lease: Lease, store: RedisSessionStore) -> None:
+        self._lease = lease
+        self._store = store
+        self._rounds = 0
+
+    async def commits(self) -> list[list[Commit]]:
+        """A round's commits, one fact each, for sessions that have just begun."""
+        self._rounds += 1
+        sessions = [SessionId(f"r{self._rounds}w{writer}") for writer in range(WRITERS)]
+        for session in sessions:
+            record = SessionRecord(session, Address("bench", session), "bench", AT, 0)
+            await self._store.commit(Commit(self._lease, session, 0, begin=record))
+        return [
+            [
+                Commit(self._lease, session, at, facts=(Fact(agent_tape(session, "1000"), at + 1, "said", AT, DATA),))
+                for at in range(COMMITS)
+            ]
+            for session in sessions
+        ]
+
+    async def ours(self) -> float:
+        """Commits a second through the store."""
+        return await _rate([[partial(self._store.commit, one) for one in row] for row in await self.commits()])
+
+    async def bare(self, client: Redis) -> float:
+        """The same scripts a second with everything prepared and nothing around them."""
+        calls: list[list[Call]] = []
+        for row in await self.commits():
+            prepared = [commit_call(one) for one in row]
+            calls.append([partial(client.evalsha, COMMIT.digest, len(keys), *keys, *rest) for keys, rest in prepared])
+        return await _rate(calls)
+
+
+async def _rate(rows: list[list[Call]]) -> float:
+    """Calls a second, each row in order, all rows at once."""
+
+    async def go(row: list[Call]) -> None:
+        for call in row:
+            await call()
+
+    began = time.perf_counter()
+    async with anyio.create_task_group() as tasks:
+        for row in rows:
+            tasks.start_soon(go, row)
+    return sum(map(len, rows)) / (time.perf_counter() - began)
+
+
+async def measure_commits(connection: RedisConnection, socket: Path) -> Row:
+    """Fenced commits a second from many sessions at once, beside the bare script."""
+    token = await RedisLeaseStore(connection).acquire("shard:0", NODE)
+    assert token is not None
+    writers = Writers(Lease(0, token), RedisSessionStore(connection))
+    pool = BlockingConnectionPool(
+        connection_class=UnixDomainSocketConnection,
+        path=str(socket),
+        max_connections=WRITERS,
+        timeout=None,
+        decode_responses=True,
+        protocol=2,
+    )
+    client = Redis.from_pool(pool)
+    pairs = [(await writers.ours(), await writers.bare(client)) for _ in range(ROUNDS)]
+    await client.aclose()
+    ours, bare = (statistics.median(rates) for rates in zip(*pairs, strict=True))
+    return Row("fenced commits", ours, "1/s", bare, "bare script", "≥ 0.5")
+
+
+async def measure_hand_over(connection: RedisConnection) -> list[Row]:
+    """From the call of `Inbox.add` to the node's `on_entry`, one at a time, with all shards held."""
+    inbox = RedisInbox(connection)
+    node = Node(RedisLeaseStore(connection), inbox, NODE, SystemClock())
+    came = anyio.Event()
+    arrivals: list[float] = []
+
+    def on_entry(_entry: InboxEntry, _lease: Lease) -> None:
+        arrivals.append(time.perf_counter())
+        came.set()
+
+    async def nothing(_lease: Lease) -> None: ...
+
+    took_ms, added_ms = [], []
+    async with anyio.create_task_group() as tasks:
+        await node.run(tasks, on_entry, nothing, lambda _shard: None)
+        for number in range(HOPS):
+            came = anyio.Event()
+            event = InboxEvent(str(number), Address("bench", "1"), "bench:1", "Ada", "Hello", AT)
+            began = time.perf_counter()
+            await inbox.add(event)
+            added_ms.append((time.perf_counter() - began) * 1000)
+            await came.wait()
+            took_ms.append((arrivals[-1] - began) * 1000)
+        tasks.cancel_scope.cancel()
+    floor = statistics.median(added_ms)
+    return [
+        Row("inbox add to hand-over, p50", statistics.median(took_ms), "ms", floor, "the add alone", "~1 ms"),
+        Row("inbox add to hand-over, p99", statistics.quantiles(took_ms, n=100)[98], "ms"),
+    ]
+
+
+async def measure() -> list[Row]:
+    """All rows, on an embedded server of their own."""
+    with tempfile.TemporaryDirectory() as directory:
+        began = time.perf_counter()
+        async with EmbeddedValkey(Path(directory)) as socket:
+            started_ms = (time.perf_counter() - began) * 1000
+            async with open_connection(socket) as connection:
+                rows = [await measure_commits(connection, socket), *await measure_hand_over(connection)]
+            began = time.perf_counter()
+        stopped_ms = (time.perf_counter() - began) * 1000
+    return [
+        *rows,
+        Row("embedded server, start", started_ms, "ms"),
+        Row("embedded server, stop", stopped_ms, "ms", target="< 300 ms"),
+    ]
+
+
+def run() -> list[Row]:
+    """The storage's rows of the table."""
+    return anyio.run(measure)
+
+
+if __name__ == "__main__":
+    print(show(run()))
