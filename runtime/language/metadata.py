@@ -30,6 +30,7 @@ _CHOICES: dict[str, dict[str, str]] = {
     "meeting_notifications": {"all": "all", "targeted": "targeted", "none": "none"},
 }
 _FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "streaming_enabled", "buffer_messages")
+_LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
 _TEXTS = ("description", "name")
 _KEY = re.compile(r"^([a-z_]+):(?:\s+(.*?))?\s*$")
 _ANY_KEY = re.compile(r"^[A-Za-z_][\w-]*:(?:\s|$)|^\s*#|^\s*-\s")
@@ -51,25 +52,33 @@ def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Probl
 
 def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problems: Problems) -> None:
     """Note values that a known key cannot have; attendees written with commas become a list."""
-    for key, value in metadata.items():
-        line = lines.get(key)
-        if line is None:
-            continue
-        wanted = ""
-        if key in _CHOICES:
-            if str(value) in _CHOICES[key]:
-                metadata[key] = _CHOICES[key][str(value)]
-            else:
-                wanted = "one of " + ", ".join(_CHOICES[key])
-        elif key in _FLAGS and not isinstance(value, bool):
-            wanted = "true or false"
-        elif key in _MEETING:
-            metadata[key] = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
-            wanted = "" if isinstance(metadata[key], list) else "a list of agents, for example [Host, Guest]"
-        elif key == "remote" and not isinstance(value, dict):
-            wanted = "a block with type, transport and url"
-        if wanted:
+    for key, line in lines.items():
+        value = metadata[key]
+        if key in _CHOICES and str(value) in _CHOICES[key]:
+            metadata[key] = _CHOICES[key][str(value)]
+        elif key in _MEETING and isinstance(value, str):
+            metadata[key] = [part.strip() for part in value.split(",")]
+        elif wanted := _wanted(key, value):
             problems.at(line, f"`{key}` cannot be {value!r}", hint=f"Expected {wanted}.")
+    if metadata.get("delivery_channel") == "custom" and not metadata.get("delivery_handler"):
+        message = "`delivery_channel: custom` needs a `delivery_handler`"
+        problems.at(lines["delivery_channel"], message, hint="Name the handler, or choose streaming or buffered.")
+
+
+def _wanted(key: str, value: Any) -> str:
+    """What a known key expects, when the value is not that."""
+    if key in _CHOICES:
+        return "one of " + ", ".join(_CHOICES[key])
+    if key in _FLAGS:
+        return "" if isinstance(value, bool) else "true or false"
+    if key in _MEETING:
+        return "" if isinstance(value, list) else "a list of agents, for example [Host, Guest]"
+    if key == "remote":
+        return "" if isinstance(value, dict) else "a block with type, transport and url"
+    if key in _LEAST:
+        number = isinstance(value, int | float) and not isinstance(value, bool) and value >= _LEAST[key]
+        return "" if number else f"a number of at least {_LEAST[key]}"
+    return ""
 
 
 class _PreambleReader:

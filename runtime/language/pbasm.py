@@ -33,6 +33,7 @@ from runtime.language.step_lines import read_steps
 from runtime.language.trigger_words import trigger_kind
 
 HEADER = "<!-- PBAsm 1 -->"
+_COMMENT = "<!--"
 _TRIGGER = re.compile(r"(T\d+):([A-Z]+)\s+(.+)\Z")
 _NOTE = re.compile(r"N\d+\b")
 
@@ -136,7 +137,7 @@ def _param(param: Param) -> str:
 
 def _write_playbook(playbook: PlaybookSpec) -> str:
     keys = PLAYBOOK_KEYS
-    listed = not playbook.steps and is_item(playbook.description)
+    listed = not playbook.steps and is_item(playbook.description.partition("\n")[0])
     parts = [f"## {signature(playbook)}\n{_preamble(playbook.metadata, playbook.description, keys, quoted=listed)}"]
     if playbook.triggers:
         rows = [f"- {trigger.code}:{trigger.kind} {trigger.text}\n" for trigger in playbook.triggers]
@@ -186,11 +187,11 @@ def _is_prose(text: str, keys: frozenset[str]) -> bool:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Texts of several lines are written on one, so that no line of theirs looks like Markdown."""
+    """Texts of several lines are written on one and quoted, so that nothing in them looks like Markdown."""
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = '"' if "\n" in value else None
+    style = '"' if "\n" in value or _COMMENT in value else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
@@ -198,4 +199,5 @@ _Dumper.add_representer(str, _text)
 
 
 def _yaml(values: Mapping[str, Any]) -> str:
-    return yaml.dump(dict(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30)
+    text = yaml.dump(dict(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30)
+    return text.replace(_COMMENT, r"<\x21--")

@@ -55,7 +55,8 @@ class Trigger:
 class Param:
     """A parameter. `state` when it was written with `$`: then it is also a variable of the agent.
 
-    `default` is Python source of a literal, None when the parameter is required.
+    `default` is Python source of a literal (of any expression in a python playbook), None when the parameter is
+    required.
     """
 
     name: str
