@@ -16,6 +16,7 @@
 {parley:17}:room-seqs:<room>       zset    message id -> seq
 {parley:17}:room-versions:<room>   zset    message id -> version
 {parley:bot:telegram}:lease        hash    like a shard's: who holds that bot's connection
+    {parley:access}:people:telegram    set     people who were paired there (people.py)
 """
 
 from __future__ import annotations
