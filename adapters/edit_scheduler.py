@@ -199,18 +199,21 @@ class EditScheduler:
             raise
         finally:
             self._answered(lane, outcome)
-            self.serve(lane)
+            self.serve(lane, answered=True)
         return True
 
-    def serve(self, lane: _Lane) -> None:
-        """Give tokens to who is due: in this bucket, in those whose time has come, in those the bot's kept waiting."""
+    def serve(self, lane: _Lane, *, answered: bool = False) -> None:
+        """Give tokens to who is due: in this bucket, in those whose time has come, in those the bot's kept waiting.
+
+        `answered`: a call of this bucket came back, so the bot's bucket may fill again.
+        """
         now = self.clock.monotonic()
         lanes = {lane: None}
         while self._agenda and self._agenda[0][0] <= now:
             at, _, due = heapq.heappop(self._agenda)
             if due.due_at == at:
                 lanes[due] = None
-        if self._starved and self._total.can_take():
+        if self._starved and (answered or self._total.can_take()):
             lanes.update(self._starved)
             self._starved.clear()
         for one in sorted(lanes, key=lambda one: -one.score(now)) if len(lanes) > 1 else lanes:
@@ -275,7 +278,7 @@ class EditScheduler:
         text.in_flight = False
         self._answered(text.lane, error)
         self._judge(text, frame, visible, error)
-        self.serve(text.lane)
+        self.serve(text.lane, answered=True)
 
     def _judge(self, text: LiveText, frame: Frame, visible: int, error: Exception | None) -> None:
         now = self.clock.monotonic()
