@@ -33,6 +33,7 @@ _WARNINGS = frozenset(
         "stream.observer_failed",
         "step.rejected",
         "page.orphaned",
+        "page.refused",
         "adapter.rate_limited",
         "access.refused",
         "storage.lost",
