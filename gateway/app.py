@@ -180,7 +180,7 @@ async def _storage(settings: Settings, data_dir: Path, bus: Bus) -> AsyncIterato
     async with AsyncExitStack() as stack:
         location: Path | str | None = settings.redis_url
         if location is None:
-            location = await stack.enter_async_context(EmbeddedValkey(data_dir, on_event=bus.publish))
+            location = await stack.enter_async_context(EmbeddedValkey(data_dir))
         yield await stack.enter_async_context(open_connection(location, on_event=bus.publish))
 
 
