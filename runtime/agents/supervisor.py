@@ -16,10 +16,11 @@ from runtime.channels.participant import HumanParticipant, Participant
 from runtime.channels.registry import Channels
 from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError, ProgramChanged, UnknownTarget
-from runtime.core.ids import ANYONE, AgentId, MeetingId
+from runtime.core.ids import ANYONE, AgentId, MeetingId, parse_meeting_id
 from runtime.core.message import HUMAN_CLASS, Message
-from runtime.execution.frame import Frame
-from runtime.execution.host import Executable, Host
+from runtime.execution.builtins import call_arguments
+from runtime.execution.frame import Call, Frame
+from runtime.execution.host import Builtin, Executable, Host, site
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Target
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, TriggerKind
@@ -245,6 +246,25 @@ class Supervisor:
             raise PlaybookError(f"meeting {meeting.id} did not take place: {names} did not join")
         await self.meetings.start(meeting)
         return meeting
+
+    def calls(self) -> dict[str, Builtin]:
+        """The host calls about meetings, by name."""
+        return {"EndMeeting": self._end_meeting, "LeaveMeeting": self._leave_meeting}
+
+    async def _end_meeting(self, frame: Frame, call: Call) -> None:
+        await self.meetings.end(self._meeting_of(frame, call))
+        self._journal.note("res", **site(frame, call), val=None)
+
+    async def _leave_meeting(self, frame: Frame, call: Call) -> None:
+        await self.depart(self._meeting_of(frame, call), frame.state.agent)
+        self._journal.note("res", **site(frame, call), val=None)
+
+    def _meeting_of(self, frame: Frame, call: Call) -> MeetingState:
+        (named,) = call_arguments(call, "meeting", optional=1)
+        number = frame.state.meeting if named is None else parse_meeting_id(str(named)) or str(named)
+        if number is None or number not in self._journal.state.meetings:
+            raise UnknownTarget(f"there is no meeting {named!r}" if named else "this playbook is in no meeting")
+        return self.meetings.get(number)
 
     def _opened(self, state: FrameState, topic: str) -> MeetingState:
         if state.meeting is not None and self.meetings.get(state.meeting).frame == state.id:

@@ -38,6 +38,8 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Now": (0, ()),
     "Random": (0, ()),
     "EndProgram": (0, ()),
+    "EndMeeting": (0, ("meeting",)),
+    "LeaveMeeting": (0, ("meeting",)),
     "Yld": (1, ("source",)),
     "Return": (0, ("value",)),
 }
@@ -123,19 +125,19 @@ class Builtins:
 
     async def step(self, frame: Frame, call: Call) -> None:
         """The frame goes to a step."""
-        (location,) = _arguments(call, "location")
+        (location,) = call_arguments(call, "location")
         self._journal.note("res", **site(frame, call), val=location)
         self._publish("step.executed", frame, step=location)
 
     async def trigger(self, frame: Frame, call: Call) -> None:
         """A trigger was found to hold; its playbook is called next."""
-        (code,) = _arguments(call, "code")
+        (code,) = call_arguments(call, "code")
         self._journal.note("res", **site(frame, call), val=code)
         self._publish("trigger.fired", frame, trigger=code)
 
     async def var(self, frame: Frame, call: Call) -> None:
         """Set a variable of the agent; triggers that it makes true run before the call returns."""
-        name, value = _arguments(call, "name", "value")
+        name, value = call_arguments(call, "name", "value")
         name = str(name).removeprefix("$")
         if self.on_variable is not None and await self.on_variable(frame, call, name, value):
             return
@@ -143,7 +145,7 @@ class Builtins:
 
     async def artifact(self, frame: Frame, call: Call) -> None:
         """Keep a large value under a name."""
-        name, _, value = _arguments(call, "name", "summary", "value")
+        name, _, value = call_arguments(call, "name", "summary", "value")
         self._journal.note("res", **site(frame, call), val=None, set={str(name).removeprefix("$"): value})
 
     async def now(self, frame: Frame, call: Call) -> None:
@@ -175,7 +177,7 @@ class Builtins:
 
     async def wait_for_message(self, frame: Frame, call: Call) -> None:
         """Wait for messages of a source; the result is a list of them as data, None when the time is over."""
-        source_text, timeout_s = _arguments(call, "source", "timeout_s", optional=1)
+        source_text, timeout_s = call_arguments(call, "source", "timeout_s", optional=1)
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.waits:
             due = None if timeout_s is None else self._clock.now().timestamp() + float(timeout_s)
@@ -189,7 +191,7 @@ class Builtins:
 
     async def sleep(self, frame: Frame, call: Call) -> None:
         """Wait for a time; a restart does not begin it anew."""
-        (seconds,) = _arguments(call, "seconds")
+        (seconds,) = call_arguments(call, "seconds")
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.waits:
             due = self._clock.now().timestamp() + float(seconds)
@@ -239,7 +241,7 @@ class Builtins:
 
     async def say(self, frame: Frame, call: Call) -> None:
         """Say something to somebody; the text may be given piece by piece by an async iterable."""
-        target_text, text = _arguments(call, "target", "message")
+        target_text, text = call_arguments(call, "target", "message")
         target = self.target(frame, str(target_text))
         await self._pages.room()
         if isinstance(text, AsyncIterable):
@@ -320,7 +322,8 @@ def _as_value(message: Message) -> dict[str, Any]:
     return {"sender": data["from"], "name": data.get("name", message.sender_class), "text": message.content, **data}
 
 
-def _arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:
+def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:
+    """The values of a call's parameters in order, None for optional ones that are missing. Raises PlaybookError."""
     if len(call.args) > len(names):
         raise PlaybookError(f"{call.name} takes {', '.join(names)}; it was given {len(call.args)} arguments")
     given = dict(zip(names, call.args, strict=False)) | dict(call.kwargs)

@@ -118,7 +118,7 @@ class Session:
         pages = self._pages = Pages(journal, around.outbox, self.record.address, tasks, around.bus)
         supervisor = self._supervisor = Supervisor(around.program, journal, pages, tasks, around.clock, around.bus)
         builtins = self._builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
-        host = Host(journal, pages, supervisor, tasks, builtins.table())
+        host = Host(journal, pages, supervisor, tasks, {**builtins.table(), **supervisor.calls()})
         machine = Machine(
             around.program, journal, host, builtins, pages, around.sandbox, around.llm, around.clock, around.bus
         )
