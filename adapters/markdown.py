@@ -1,4 +1,4 @@
-"""Markdown that is still being written: closed for display, cut into pages, or stripped to plain text.
+"""Markdown that is still being written: closed for display, or stripped to plain text. Pages: `adapters/paging.py`.
 
 Text units: an offset or a length is in characters (code points) unless a `Measure` says otherwise.
 """
@@ -16,22 +16,12 @@ from markdown_it.token import Token
 
 Measure = Callable[[str], int]
 
-PARAGRAPH_FROM = 0.75
-"""A page ends at the first end of a paragraph after this part of it is filled."""
-LINE_FROM = 0.85
-"""If there was none, at the first line's end after this part, also inside a code fence."""
-SENTENCE_FROM = 0.92
-WORD_FROM = 0.96
-TORN_MAX = 0.25
-"""A full page gives up at most this part of itself to keep a long last word, or a line of code, whole."""
-
 _FENCE = re.compile(r"[ \t]*(?P<marks>`{3,}|~{3,})(?P<info>[^`\n]*)\Z")
 _BLOCK_START = re.compile(r"[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)")
 _HELD_LINE = re.compile(r"[ \t>]*(?:[-*+=_]+|\d{1,9}[.)]?|#{1,6}|`+|~+|(?:[-*+]|\d{1,9}[.)])[ \t]*[`~]*)?[ \t]*\Z")
 _DELIMITER_ROW = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*\Z")
 _TARGET = re.compile(r"\((?:[^\s()]|\([^\s()]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
 _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\"\n]*\"?)?)?\Z")
-_SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]*\Z")
 _LITERAL = re.compile(r"([\\`*_\[\]<>~|&])")
 _LITERAL_START = re.compile(r"^(\s*)([#+-]|\d+(?=[.)]))", re.MULTILINE)
 
@@ -47,21 +37,24 @@ def measure_codepoints(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _OpenFence:
+class OpenFence:
+    """A code fence that was opened with `marks` by the line `opener`."""
+
     marks: str
     opener: str
 
     @property
     def closer(self) -> str:
+        """The line that closes it."""
         indent = self.opener[: len(self.opener) - len(self.opener.lstrip())]
         return indent + self.marks
 
 
-def _after_line(line: str, fence: _OpenFence | None) -> _OpenFence | None:
+def after_line(line: str, fence: OpenFence | None) -> OpenFence | None:
     """The open fence after a complete `line`."""
     found = _FENCE.match(line)
     if fence is None:
-        return _OpenFence(found["marks"], line) if found else None
+        return OpenFence(found["marks"], line) if found else None
     closes = found is not None and found["marks"].startswith(fence.marks) and not found["info"].strip()
     return None if closes else fence
 
@@ -74,9 +67,9 @@ def close_open(text: str) -> str:
     of what a longer prefix shows, unless later text gives earlier marks another meaning (a star that never closes).
     """
     lines = text.split("\n")
-    fence: _OpenFence | None = None
+    fence: OpenFence | None = None
     for line in lines[:-1]:
-        fence = _after_line(line, fence)
+        fence = after_line(line, fence)
     if fence is None:
         return _close_block(lines)
     last = lines[-1].strip()
@@ -93,7 +86,7 @@ def _close_block(lines: list[str]) -> str:
     return (head + _Inline(tail).closed()).rstrip()
 
 
-def _close_marks(text: str) -> str:
+def close_marks(text: str) -> str:
     """`text`, which ends inside a block and is never continued, with the block's marks closed and nothing held back."""
     _, tail = _last_block(text.split("\n"))
     inline = _Inline(tail)
@@ -258,97 +251,6 @@ class _Inline:
 
 def _is_mark(char: str) -> bool:
     return unicodedata.category(char)[0] in "PS"
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """One page: its Markdown, and where its piece of the whole text ends."""
-
-    text: str
-    end: int
-
-
-def split_pages(text: str, limit: int, measure: Measure) -> list[str]:
-    """The texts of `cut_pages`."""
-    return [cut.text for cut in cut_pages(text, limit, measure)]
-
-
-def cut_pages(text: str, limit: int, measure: Measure) -> list[Cut]:
-    """Pages of at most `limit`: cut at a paragraph, else a line, else a sentence, else a word, else anywhere.
-
-    Where a page ends depends only on what stands before that point: when the text grows, finished pages keep every
-    character and nothing that was visible moves to another page (but a word, or a line of code, that the page ends in
-    the middle of moves as a whole). So a text longer than `PARAGRAPH_FROM` of the limit
-    may be two pages although it would fit in one. A code fence is closed at the end of a page and opened again, with
-    its language, on the next. An empty text has no pages.
-    """
-    pages: list[Cut] = []
-    start = 0
-    opener: _OpenFence | None = None
-    while start < len(text):
-        head = f"{opener.opener}\n" if opener else ""
-        end, fence = _page_end(text, start, limit - measure(head), measure, opener)
-        piece = text[start:end]
-        if end < len(text):
-            piece = piece.rstrip("\n") if fence is None else piece.removesuffix("\n")
-        body = head + piece
-        if fence is not None and end < len(text):
-            body += f"\n{fence.closer}"
-        elif end < len(text) and text[end - 1] != "\n":
-            body = _close_marks(body)
-        if body.strip():
-            pages.append(Cut(body, end))
-        start, opener = end, fence
-    return pages
-
-
-def _page_end(
-    text: str, start: int, room: int, measure: Measure, fence: _OpenFence | None
-) -> tuple[int, _OpenFence | None]:
-    """Where the page that begins at `start` ends, and the fence that is open there."""
-    used, line_start = 0, start
-    for at in range(start, len(text)):
-        closing = len(fence.closer) + 1 if fence else 0
-        used += measure(text[at])
-        if used + closing > room and at > start:
-            return _whole_word(text, start, at, "\n" if fence else " \n"), fence
-        if text[at] == "\n":
-            fence = _after_line(text[line_start:at], fence)
-            line_start = at + 1
-        if _may_end(text, at, used / max(1, room), fence is not None):
-            return at + 1, fence
-    return len(text), fence
-
-
-def _may_end(text: str, at: int, filled: float, fenced: bool) -> bool:
-    """Whether a page filled to this part may end after the character at `at`."""
-    if filled < PARAGRAPH_FROM or not text[at].isspace():
-        return False
-    if text[at] == "\n":
-        paragraph = not fenced and at > 0 and text[at - 1] == "\n"
-        return paragraph or filled >= LINE_FROM
-    if fenced:
-        return False
-    return filled >= WORD_FROM or (filled >= SENTENCE_FROM and bool(_SENTENCE_END.search(text, max(0, at - 4), at)))
-
-
-def _whole_word(text: str, start: int, at: int, gaps: str) -> int:
-    """`at`, or the start of the word it would tear if that is not far back."""
-    if text[at] in gaps:
-        return at
-    gap = max(text.rfind(char, start + int((at - start) * (1 - TORN_MAX)), at) for char in gaps)
-    return gap + 1 if gap >= start else _whole_character(text, start, at)
-
-
-def _whole_character(text: str, start: int, at: int) -> int:
-    """`at`, or a little before it, so that no joined character is torn."""
-    end = at
-    while end > start + 1 and at - end < 16:
-        joined = unicodedata.combining(text[end]) or text[end] in "\u200d\ufe0f" or text[end - 1] == "\u200d"
-        if not joined and not "\U0001f3fb" <= text[end] <= "\U0001f3ff":
-            return end
-        end -= 1
-    return at
 
 
 @lru_cache(maxsize=1)

@@ -19,8 +19,9 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter, CanEdit, CanShowTyping
 from adapters.edit_scheduler import EditScheduler, Frame
-from adapters.markdown import Cut, close_open, cut_pages, measure_codepoints, measure_utf16, plain
+from adapters.markdown import close_open, measure_codepoints, measure_utf16, plain
 from adapters.pacing import TYPING_EARLY_S
+from adapters.paging import Cut, cut_pages
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, RateLimited

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from adapters.markdown import close_open, measure_codepoints, measure_utf16, plain, split_pages
+from adapters.markdown import close_open, measure_codepoints, measure_utf16, plain
+from adapters.paging import split_pages
 
 PARSER = MarkdownIt("commonmark").enable(["strikethrough", "table"])
 MARKS = "ab *_~`[]()!\n\\#->1.|"
