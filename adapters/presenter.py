@@ -38,7 +38,7 @@ class Record(Protocol):
 
 
 class OnEvent(Protocol):
-    """Hears page.sent, page.finished, page.orphaned, page.refused and adapter.rate_limited."""
+    """Hears page.orphaned, page.refused and adapter.rate_limited: what only the way to the platform knows."""
 
     def __call__(self, name: str, /, **data: Any) -> None: ...
 
@@ -138,13 +138,10 @@ class Page:
         """
         self._text = text
         try:
-            delivered = await self._live.finish(len(text))
+            return await self._live.finish(len(text))
         finally:
             if self._live.over:
                 self._presenter.begun(self)
-        if delivered:
-            self._presenter.tell("page.finished", page=self.spec.id, parts=len(self._parts))
-        return delivered
 
     def abandon(self) -> None:
         """Stop showing anything more of this page; what is visible stays."""
@@ -205,7 +202,6 @@ class Page:
         part.platform_id, part.posts, part.doubtful = platform_id, part.posts + 1, False
         part.shown = None if unsure and self._presenter.editor is not None else (text, final)
         await self._record.sent(number, platform_id)
-        self._tell("page.sent", part=number, platform_id=platform_id)
         if number == 0:
             self._presenter.begun(self)
 
