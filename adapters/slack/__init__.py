@@ -1,0 +1,1 @@
+"""Slack, over slack-bolt."""
