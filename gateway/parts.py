@@ -69,11 +69,13 @@ async def open_choice(choice: ModelChoice, settings: Settings) -> AsyncIterator[
         yield await stack.enter_async_context(LiteLLMClient(options, SystemClock()))
 
 
-def probes(settings: Settings) -> list[Probe]:
-    """Everything `parley check` asks, in order."""
+async def probes(settings: Settings) -> list[Probe]:
+    """Everything `parley check` asks, in order. No model is no fault: programs in Python need none."""
     telegram = settings.telegram
+    choice = await chosen_model(settings)
+    absent = isinstance(choice, NoModel) and settings.model_base_url is None
     return [
-        Probe("model", lambda: _ask_model(settings)),
+        Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_model(settings)),
         Probe("valkey", lambda: _ask_valkey(settings)),
         Probe("telegram", (lambda: _ask_telegram(settings)) if telegram.token else None, "set PARLEY_TELEGRAM__TOKEN"),
         Probe("sandbox", _ask_sandbox),

@@ -44,7 +44,7 @@ async def _all_good(settings: Settings) -> bool:
     from gateway.parts import probes
 
     good = True
-    for probe in probes(settings):
+    for probe in await probes(settings):
         with Console(stderr=True).status(f"asking {probe.name}"):
             mark, text = await _answer(probe)
         _line(mark, probe.name, text)
