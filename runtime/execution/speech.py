@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from runtime.bus import Bus
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker
-from runtime.core.errors import AdapterError
+from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.ids import MessageId, StreamId
 from runtime.core.message import Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
@@ -114,7 +114,8 @@ class Pages:
     def observe(self, start: StreamStart) -> StreamObserver:
         """The observer that shows a stream while it runs."""
         page_id = self._streams.pop(start.stream_id)
-        return _PageStream(self._page(self._journal.state.pages[page_id]), page_id, self._texts)
+        page = self._journal.state.pages[page_id]
+        return _PageStream(lambda: self._page(page), page_id, self._texts)
 
     async def deliver(self, message: Message) -> None:
         """Show a finished message; returns at once, the page finishes on its own."""
@@ -161,19 +162,19 @@ class Pages:
 class _PageStream:
     """Passes a stream's text on to its page."""
 
-    def __init__(self, live: LivePage, page_id: str, texts: dict[str, str]) -> None:
+    def __init__(self, live: Callable[[], LivePage], page_id: str, texts: dict[str, str]) -> None:
         self._live = live
         self._page_id = page_id
         self._texts = texts
         self._text = ""
 
     async def on_stream_start(self, event: StreamStart, /) -> None:
-        """The page was opened with the observer."""
+        """The page takes its place in the conversation with its first text."""
 
     async def on_stream_chunk(self, event: StreamChunk, /) -> None:
         self._text += event.text
         self._texts[self._page_id] = self._text
-        self._live.update(self._text)
+        self._live().update(self._text)
 
     async def on_stream_complete(self, event: StreamComplete, /) -> None:
         """The final text comes with the message; a stream that failed leaves its page open."""
@@ -190,6 +191,8 @@ class _Record:
     async def opening(self, part: int, text: str, /) -> None:
         self._journal.note("opening", page=self._page.id, part=part, text=text)
         await self._journal.commit()
+        if self._page.id not in self._journal.state.pages:
+            raise NotDelivered(f"page {self._page.id} was closed before anything of it was shown")
         self._publish("page.opened", part)
 
     async def sent(self, part: int, platform_id: str, /) -> None:
