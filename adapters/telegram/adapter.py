@@ -28,8 +28,10 @@ from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, BadMarkup, NotDelivered, OutcomeUncertain, RateLimited
 
-FIRST_PAUSE_S: Final = 1.0
-LONGEST_PAUSE_S: Final = 60.0
+FIRST_PAUSE_S: Final = 0.5
+LONGEST_PAUSE_S: Final = 10.0
+SHORTEST_POLL_S: Final = 0.3
+"""A poll that brings nothing takes at least this long."""
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
@@ -73,8 +75,8 @@ class TelegramAdapter:
         await self._api.open_polling()
         try:
             bot = await self._until_answered(self._api.me)
-            await self._until_answered(self._api.remove_webhook)
-            await self._offer_commands()
+            await self._prepare("A webhook may be in the way of polling", self._api.remove_webhook)
+            await self._prepare("Telegram does not show the commands", lambda: self._api.offer_commands(COMMANDS))
             inbound = self._inbound(bot)
             try:
                 yield inbound
@@ -152,24 +154,25 @@ class TelegramAdapter:
             self._moved[chat_id_of(to)] = moved.new_chat_id
             return await call(moved.new_chat_id)
 
-    async def _offer_commands(self) -> None:
+    async def _prepare(self, otherwise: str, call: Callable[[], Awaitable[None]]) -> None:
+        """Something that polling can do without, where a server does not know it."""
         try:
-            await self._api.offer_commands(COMMANDS)
-        except AuthFailed:
-            raise
+            await call()
         except AdapterError as error:
-            _log.warning("Telegram does not show the commands", extra={"error": str(error)})
+            _log.warning(otherwise, extra={"error": str(error)})
 
     async def _inbound(self, bot: BotIdentity) -> AsyncGenerator[Inbound, None]:
         """An offset acknowledges all before it, and is only sent once every item before it was asked past."""
         offset: int | None = None
         while True:
-            known = offset
+            known, asked_at = offset, self._clock.monotonic()
             for update in await self._until_answered(lambda: self._api.updates(known)):  # noqa: B023 - awaited at once
                 item = self._read(update, bot)
                 if item is not None:
                     yield item
                 offset = max(offset or 0, int(update["update_id"]) + 1)
+            if offset == known:  # a server that does not hold polls is not asked without pause
+                await self._clock.sleep_until(asked_at + SHORTEST_POLL_S)
 
     def _read(self, update: Mapping[str, Any], bot: BotIdentity) -> Inbound | None:
         try:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import anyio
 import httpx
@@ -26,6 +25,7 @@ from telegram.error import (
     TelegramError,
 )
 from telegram.request import HTTPXRequest, RequestData
+from telegram.request._requestparameter import RequestParameter
 
 from adapters.telegram.codec import BotIdentity
 from adapters.telegram.markup import Rendered
@@ -47,8 +47,8 @@ UNTOLD_PAUSE_S: Final = 5.0
 
 _GONE: Final = ("message to edit not found", "message can't be edited", "message_id_invalid")
 _BAD_MARKUP: Final = ("can't parse entities", "entity", "entities")
-_TOKEN: Final = re.compile(r"\d+:[\w-]+", re.ASCII)
-_TOKEN_IN_URL: Final = re.compile(r"/bot\d+:[\w-]+")
+_TOKEN: Final = re.compile(r"[^\s/?#]+")
+_TOKEN_IN_URL: Final = re.compile(r"/bot[^\s/?#]+")
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
 """What the library raises where an answer is not what it expects."""
@@ -99,7 +99,7 @@ class _Transport(HTTPXRequest):
 
 
 class BotApi:
-    """The calls that are needed. Errors: AuthFailed only from `me`, `updates` and the set-up calls.
+    """The calls that are needed. Errors: AuthFailed only from `me` and `updates`.
 
     Polling has its own connection, so that a waiting poll is never in the way of a message.
     """
@@ -132,11 +132,11 @@ class BotApi:
 
     async def remove_webhook(self) -> None:
         """While there is a webhook, updates cannot be fetched. What has not been fetched stays."""
-        with self._call("deleteWebhook", at_setup=True):
+        with self._call("deleteWebhook"):
             await self._bot.delete_webhook(drop_pending_updates=False)
 
     async def offer_commands(self, commands: Mapping[str, str]) -> None:
-        with self._call("setMyCommands", at_setup=True):
+        with self._call("setMyCommands"):
             await self._bot.set_my_commands([BotCommand(name, text) for name, text in commands.items()])
 
     async def updates(self, offset: int | None) -> list[dict[str, Any]]:
@@ -144,13 +144,14 @@ class BotApi:
 
         They come as the server wrote them: `Bot.get_updates` refuses a whole batch for one update that it cannot read.
         """
-        query: dict[str, object] = {"timeout": round(self._poll_timeout_s), "allowed_updates": json.dumps(["message"])}
+        query: dict[str, object] = {"timeout": round(self._poll_timeout_s), "allowed_updates": ["message"]}
         if offset is not None:
             query["offset"] = offset
-        url = f"{self._bot.base_url}/getUpdates?{urlencode(query)}"
+        parameters = RequestData([RequestParameter.from_input(key, value) for key, value in query.items()])
+        url = f"{self._bot.base_url}/getUpdates"
         wait_s = self._poll_timeout_s + self._call_timeout_s
         with self._call("getUpdates", at_setup=True, timeout_s=wait_s):
-            answer = await self._polls.post(url, read_timeout=wait_s)
+            answer = await self._polls.post(url, parameters, read_timeout=wait_s)
             if not isinstance(answer, list) or not all("update_id" in update for update in answer):
                 raise TypeError("getUpdates did not answer a list of updates")
             return answer

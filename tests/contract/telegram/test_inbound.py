@@ -141,14 +141,14 @@ async def test_polling_goes_on_after_failures_with_growing_pauses(
     platform.say("still here")
     async with aclosing(new_adapter(options, clock=clock)) as adapter, adapter.connect() as inbound:
         assert (await anext(inbound)).text == "still here"
-    assert clock.pauses_s == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert clock.pauses_s == [0.5, 1, 2, 4, 8, 10, 10, 10]
 
 
 async def test_connecting_waits_for_telegram_to_come_back(options: TelegramOptions, platform: TelegramPlatform) -> None:
     clock = HastyClock()
     platform.fail("getMe", "bad_gateway", times=2)
     async with aclosing(new_adapter(options, clock=clock)) as adapter, adapter.connect():
-        assert clock.pauses_s == [1, 2]
+        assert clock.pauses_s == [0.5, 1]
 
 
 async def test_poll_that_is_never_answered_is_given_up(options: TelegramOptions, platform: TelegramPlatform) -> None:
@@ -158,7 +158,7 @@ async def test_poll_that_is_never_answered_is_given_up(options: TelegramOptions,
     hasty = replace(options, call_timeout_s=1.0, poll_timeout_s=0.2)
     async with aclosing(new_adapter(hasty, clock=clock)) as adapter, adapter.connect() as inbound:
         assert (await anext(inbound)).text == "hi"
-    assert clock.pauses_s == [1]
+    assert clock.pauses_s == [0.5]
 
 
 async def test_polling_waits_as_long_as_telegram_says(options: TelegramOptions, platform: TelegramPlatform) -> None:
@@ -245,3 +245,30 @@ async def test_announced_migration_saves_the_refused_call(adapter: TelegramAdapt
         assert (await anext(inbound)).text == "here we are"
     await send(adapter, "one", to=Address("telegram", str(OLD_GROUP)))
     assert [call.status for call in platform.calls_of("sendMessage")] == [200]
+
+
+async def test_server_without_the_conveniences_is_polled_all_the_same(
+    options: TelegramOptions, platform: TelegramPlatform
+) -> None:
+    for method in ("deleteWebhook", "setMyCommands"):
+        platform.fail(method, "refuse", code=404, description="Not Found")
+    platform.say("hi")
+    async with aclosing(new_adapter(options, clock=HastyClock())) as adapter, adapter.connect() as inbound:
+        assert (await anext(inbound)).text == "hi"
+
+
+async def test_server_that_does_not_hold_polls_is_not_asked_without_pause(
+    options: TelegramOptions, platform: TelegramPlatform
+) -> None:
+    clock = HastyClock()
+    hasty = replace(options, poll_timeout_s=0.0)
+
+    async def listen() -> None:
+        async with aclosing(new_adapter(hasty, clock=clock)) as adapter, adapter.connect() as inbound:
+            await anext(inbound)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listen)
+        await platform.until(lambda: len(platform.calls_of("getUpdates")) >= 3)
+        tasks.cancel_scope.cancel()
+    assert clock.pauses_s[:2] == [0.3, 0.3]
