@@ -178,9 +178,7 @@ class Interpreter:
         self._machine.journal.note("rej", f=frame.id, **rejection_data(rejected))
         self._publish("step.rejected", rule=rejected.rule, error=rejected.message)
         if len(frame.state.rejections) >= MAX_REJECTIONS:
-            raise VerificationError(
-                f"{self._playbook.name}: the model's reply was refused twice: {rejected.message} ({rejected.rule})"
-            )
+            raise VerificationError(f"the model's reply was refused twice: {rejected.message} (rule: {rejected.rule})")
 
     async def accept(self, source: str) -> None:
         """Write down a verified statement and run it."""

@@ -77,6 +77,7 @@ class ReplyRun:
         self._stream: LiveStream | None = None
         self._final: str | None = None
         self._prose = ""
+        self._ran = False
         self._steps: dict[type, Callable[[Any], Awaitable[None]]] = {
             Prose: self._on_prose,
             Remark: self._on_remark,
@@ -104,8 +105,12 @@ class ReplyRun:
             self._reject("empty", "the reply is empty; answer with one Python block")
         elif not self._continues:
             self._reject("resume", _RESUME.format(count=len(self._executed)))
+        elif self._prose and not self._ran:
+            self._reject(
+                "format", "the reply is prose; answer with one Python block and nothing else", self._prose[:200]
+            )
         else:
-            self._reject("end", "the reply ends without Yld or Return", self._prose[:200])
+            self._reject("end", "the reply ends without Yld or Return")
 
     async def _run(self, items: Sequence[ReplyItem]) -> None:
         for item in items:
@@ -176,7 +181,7 @@ class ReplyRun:
         return position
 
     async def _accept(self, source: str) -> None:
-        self._stream = None
+        self._stream, self._ran = None, True
         await self._executor.accept(source)
         if self._executor.halted:
             self.over = True
