@@ -4,66 +4,89 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx
-from anyio.abc import Process
-from anyio.streams.buffered import BufferedByteReceiveStream
+from anyio.abc import Process, TaskGroup
 from websockets.asyncio.client import connect
 
 from tests.fakes.page_socket import PageSocket
 
 ROOT = Path(__file__).parents[2]
 START_LIMIT_S = 60.0
-_URL = re.compile(rb"web chat\s+(http://\S+)")
+SEEN_LIMIT_S = 40.0
+"""How long something that must become visible is waited for."""
+
+_URL = r"web chat\s+(http://\S+)"
+
+
+def environment_of(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:
+    """What a process of ours needs and nothing of the tester's own."""
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(data_dir),
+        "PYTHONPATH": str(ROOT),
+        "PARLEY_DATA_DIR": str(data_dir),
+        "PARLEY_WEB__PORT": "0",
+        **more,
+    }
 
 
 class Gateway:
-    """`parley run PROGRAM` on a data directory that outlives it."""
+    """`parley run PROGRAM` on a data directory that outlives it. Its output is read as long as it runs."""
 
-    def __init__(self, data_dir: Path, program: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, data_dir: Path, program: Path, environment: Mapping[str, str], tasks: TaskGroup) -> None:
         self.url = ""
-        self.output = b""
-        self._data_dir = data_dir
+        self.output = ""
+        self.data_dir = data_dir
         self._program = program
         self._environment = dict(environment)
+        self._tasks = tasks
         self._process: Process | None = None
+        self._changed = anyio.Event()
         self._cookies: dict[str, str] = {}
+
+    @property
+    def process_id(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     async def start(self) -> None:
         """Return when it says where to go. Fails with its output when it does not."""
-        environment = {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
-            "HOME": str(self._data_dir),
-            "PYTHONPATH": str(ROOT),
-            "PARLEY_DATA_DIR": str(self._data_dir),
-            "PARLEY_WEB__PORT": "0",
-            **self._environment,
-        }
         command = [sys.executable, "-m", "gateway", "run", str(self._program)]
-        self._process = await anyio.open_process(command, env=environment, cwd=self._data_dir, stderr=-2)
-        assert self._process.stdout is not None
-        output = BufferedByteReceiveStream(self._process.stdout)
-        self.output = b""
+        environment = environment_of(self.data_dir, self._environment)
+        process = await anyio.open_process(command, env=environment, cwd=self.data_dir, stderr=subprocess.STDOUT)
+        self._process, self.output = process, ""
+        self._tasks.start_soon(self._read, process)
         with anyio.fail_after(START_LIMIT_S):
-            while not (found := _URL.search(self.output)):
-                try:
-                    self.output += await output.receive()
-                except anyio.EndOfStream:
-                    raise AssertionError(f"the gateway ended: {self.output.decode()}") from None
-        self.url = found[1].decode()
+            self.url = (await self.prints(_URL))[0][1]
 
-    async def drain(self) -> None:
-        """Read what it prints, for ever, so that it never waits for us."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        async for piece in self._process.stdout:
-            self.output += piece
+    async def prints(self, pattern: str, times: int = 1) -> list[re.Match[str]]:
+        """Return when the output of this run contains the pattern so often."""
+        with anyio.fail_after(SEEN_LIMIT_S):
+            while len(found := list(re.finditer(pattern, self.output))) < times:
+                assert self._process is not None
+                assert self._process.returncode is None, f"the gateway ended: {self.output}"
+                await self._changed.wait()
+        return found
+
+    async def _read(self, process: Process) -> None:
+        assert process.stdout is not None
+        async for piece in process.stdout:
+            self.output += piece.decode(errors="replace")
+            self._note()
+        await process.wait()
+        self._note()
+
+    def _note(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()
 
     def kill(self) -> None:
         """Kill -9, at once."""
@@ -104,14 +127,23 @@ async def gateway(
     data_dir: Path, program: Path, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[Gateway]:
     """A running gateway, which is killed in the end if it still lives."""
-    made = Gateway(data_dir, program, environment or {})
-    await made.start()
-    try:
-        yield made
-    finally:
-        with anyio.CancelScope(shield=True):
-            made.kill()
-            await made.gone()
+    async with anyio.create_task_group() as tasks:
+        made = Gateway(data_dir, program, environment or {}, tasks)
+        try:
+            await made.start()
+            yield made
+        finally:
+            with anyio.CancelScope(shield=True):
+                made.kill()
+                await made.gone()
+
+
+async def parley(data_dir: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
+    """Run a command to its end; its exit code, its output and its errors."""
+    command = [sys.executable, "-m", "gateway", *arguments]
+    with anyio.fail_after(START_LIMIT_S):
+        done = await anyio.run_process(command, env=environment_of(data_dir, environment), cwd=data_dir, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 class Room:
@@ -124,23 +156,48 @@ class Room:
 
     async def join(self) -> None:
         """See what there is."""
-        joined = await self._page.join(self._name)
+        with anyio.fail_after(SEEN_LIMIT_S):
+            joined = await self._page.join(self._name)
         self.messages = {message["id"]: message for message in joined["messages"]}
+
+    async def open(self) -> None:
+        """Make the room, and see what there is."""
+        await self._page.send("open", name=self._name)
+        await self._page.until("opened", room=self._name)
+        await self.join()
+
+    async def say(self, text: str, *, message_id: str = "") -> str:
+        """Say something; the message's id."""
+        return await self._page.say(text, room=self._name, message_id=message_id)
 
     def texts(self, kind: str = "agent") -> list[str]:
         """The texts of agents (or people, or notices), in the order of the room."""
-        ordered = sorted(self.messages.values(), key=lambda message: message["seq"])
-        return [message["text"] for message in ordered if message["kind"] == kind]
+        return [message["text"] for message in self._ordered(kind)]
+
+    def ids(self, kind: str = "agent") -> list[str]:
+        """The ids of the messages whose texts `texts` gives."""
+        return [message["id"] for message in self._ordered(kind)]
 
     async def until(self, *texts: str, kind: str = "agent") -> None:
         """Return when exactly these texts, finished, are what can be seen."""
-        while self.texts(kind) != list(texts) or self._growing():
-            self._apply(await self._page.next())
+        await self.until_that(lambda: self.texts(kind) == list(texts) and not self._growing())
 
     async def until_some(self, part: str) -> None:
         """Return when a message contains `part`, finished or not."""
-        while not any(part in message["text"] for message in self.messages.values()):
-            self._apply(await self._page.next())
+        await self.until_that(lambda: any(part in message["text"] for message in self.messages.values()))
+
+    async def until_that(self, holds: Callable[[], bool]) -> None:
+        """Return when it holds; it is asked after everything that changes."""
+        try:
+            with anyio.fail_after(SEEN_LIMIT_S):
+                while not holds():
+                    self._apply(await self._page.next())
+        except TimeoutError:
+            raise AssertionError(f"{self._name} shows {[m['text'] for m in self.messages.values()]}") from None
+
+    def _ordered(self, kind: str) -> list[dict[str, Any]]:
+        ordered = sorted(self.messages.values(), key=lambda message: message["seq"])
+        return [message for message in ordered if message["kind"] == kind]
 
     def _growing(self) -> bool:
         return any(message["live"] for message in self.messages.values())

@@ -1,0 +1,129 @@
+"""Conversations as people see them, on the web and on Telegram alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import Protocol
+from uuid import uuid4
+
+import anyio
+
+from tests.e2e.gateway_process import SEEN_LIMIT_S, Gateway, Room
+from tests.fakes.telegram_platform import PERSON, TelegramPlatform
+
+
+class Talk(Protocol):
+    """One conversation."""
+
+    async def look(self, gateway: Gateway, stack: AsyncExitStack) -> None:
+        """Look at it through this run of the gateway."""
+        ...
+
+    async def say(self, text: str) -> None:
+        """Say something, also while nobody listens."""
+        ...
+
+    async def repeat(self) -> None:
+        """Send what was said last once more, as pages and platforms do that had no answer."""
+        ...
+
+    def texts(self) -> list[str]:
+        """What agents and the gateway have said, in order."""
+        ...
+
+    def ids(self) -> list[str]:
+        """The ids of the messages whose texts `texts` gives."""
+        ...
+
+    async def until_that(self, holds: Callable[[], bool]) -> None:
+        """Return when it holds; it is asked after everything that changes."""
+        ...
+
+
+async def until(talk: Talk, *texts: str) -> None:
+    """Return when exactly these texts can be seen."""
+    await talk.until_that(lambda: talk.texts() == list(texts))
+
+
+async def until_begun(talk: Talk, part: str) -> None:
+    """Return when the newest message begins with `part`."""
+    await talk.until_that(lambda: any(text.startswith(part) for text in talk.texts()[-1:]))
+
+
+class WebTalk:
+    """A room of its own in the web chat."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._room: Room | None = None
+        self._said: tuple[str, str] = ("", "")
+
+    @property
+    def room(self) -> Room:
+        assert self._room is not None
+        return self._room
+
+    async def look(self, gateway: Gateway, stack: AsyncExitStack) -> None:
+        page = await stack.enter_async_context(gateway.page())
+        self._room = Room(page, self._name)
+        await self._room.open()
+
+    async def say(self, text: str) -> None:
+        self._said = (text, str(uuid4()))
+        await self.repeat()
+
+    async def repeat(self) -> None:
+        text, message_id = self._said
+        await self.room.say(text, message_id=message_id)
+
+    def texts(self) -> list[str]:
+        return self.room.texts()
+
+    def ids(self) -> list[str]:
+        return self.room.ids()
+
+    async def until_that(self, holds: Callable[[], bool]) -> None:
+        await self.room.until_that(holds)
+
+
+class TelegramTalk:
+    """A chat with the bot: a private one, or a group where `chat` is negative."""
+
+    def __init__(self, platform: TelegramPlatform, chat: int = PERSON, person: int | None = None) -> None:
+        self.platform = platform
+        self.chat = chat
+        self._person = abs(chat) if person is None else person
+        self._update = 0
+
+    async def look(self, gateway: Gateway, stack: AsyncExitStack) -> None:
+        """It is there whether or not the gateway runs."""
+
+    async def say(self, text: str) -> None:
+        self._update = self.platform.say(text, chat=self.chat, person=self._person)
+
+    async def repeat(self) -> None:
+        self.platform.again(self._update)
+
+    def texts(self) -> list[str]:
+        return [message.text for message in self.platform.messages(self.chat)]
+
+    def ids(self) -> list[str]:
+        return [str(message.message_id) for message in self.platform.messages(self.chat)]
+
+    def posts(self) -> int:
+        """How many messages were ever posted here."""
+        sends = self.platform.calls_of("sendMessage")
+        return sum(1 for call in sends if call.params["chat_id"] == self.chat and call.status == 200)
+
+    async def until_that(self, holds: Callable[[], bool]) -> None:
+        try:
+            with anyio.fail_after(SEEN_LIMIT_S):
+                await self.platform.until(holds)
+        except TimeoutError:
+            raise AssertionError(f"chat {self.chat} shows {self.texts()}") from None
+
+
+def begins_like(now: Sequence[str], before: Sequence[str]) -> bool:
+    """Whether everything that was there before is there still, at its place."""
+    return list(now[: len(before)]) == list(before)
