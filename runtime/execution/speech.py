@@ -86,7 +86,7 @@ class Pages:
     async def _close(self, condition: Callable[[PageState], bool]) -> None:
         for page in [p for p in self._journal.state.pages.values() if p.status == "open" and condition(p)]:
             said = self._texts.pop(page.id, None) or page.opened.get(0, "")
-            self._journal.note("close", page=page.id, text=said + INTERRUPTED)
+            self._journal.note("close", page=page.id, text=said.rstrip() + INTERRUPTED)
             if not page.opened:
                 self._abandon(page.id)
                 continue

@@ -115,10 +115,16 @@ class Gateway:
 
     @asynccontextmanager
     async def page(self, name: str = "Ada") -> AsyncIterator[PageSocket]:
-        """A browser page without a screen."""
+        """A browser page without a screen. It reads ahead without bound, so that it notices a kill at once."""
         headers = {"Cookie": await self.cookie(name)}
         url = self.url.replace("http:", "ws:") + "/ws"
-        async with connect(url, origin=self.url, additional_headers=headers, proxy=None) as socket:  # type: ignore[arg-type]
+        async with connect(
+            url,
+            origin=self.url,  # type: ignore[arg-type]
+            additional_headers=headers,
+            proxy=None,
+            max_queue=None,
+        ) as socket:
             yield PageSocket(socket)
 
 
