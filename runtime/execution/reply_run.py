@@ -19,7 +19,7 @@ from runtime.execution.reply_items import (
     SayText,
     Statement,
 )
-from runtime.execution.statement import call_name
+from runtime.execution.statement import call_name, with_dollars
 from runtime.execution.verifier import Position, Rejected, ends_turn, step_line, verify, verify_say_head
 
 _STREAMABLE = (str, int, bool)
@@ -139,20 +139,21 @@ class ReplyRun:
             self._reject("resume", _RESUME.format(count=len(self._executed)))
 
     async def _on_statement(self, item: Statement) -> None:
-        if not self._continues and not self._starts_after(item.source):
-            self._repeat(item.source)
+        source = with_dollars(item.source, item.dollar_names)
+        if not self._continues and not self._starts_after(source):
+            self._repeat(source)
             return
         self._continues = True
         if self._final is not None:
-            self._reject("end", f"nothing may follow {self._final}", item.source)
+            self._reject("end", f"nothing may follow {self._final}", source)
             return
-        rejected = verify(item.source, self._position())
+        rejected = verify(source, self._position())
         if rejected is not None:
             self._refuse(rejected)
-        elif ends_turn(item.source):
-            self._final = item.source
+        elif ends_turn(source):
+            self._final = source
         else:
-            await self._accept(item.source)
+            await self._accept(source)
 
     def _repeat(self, source: str) -> None:
         if _normal(source) != self._executed[self._repeated]:

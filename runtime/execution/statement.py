@@ -16,7 +16,7 @@ CONTROL = frozenset({"Yld", "Return"})
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A statement ready to run. `keep` are the locals it assigns, `definition` is set for `def` and `import`."""
+    """A statement ready to run. `keep` are the locals it changes, `definition` is set for `def` and `import`."""
 
     source: str
     keep: tuple[str, ...]
@@ -24,7 +24,7 @@ class Lowered:
 
 
 def lower(source: str, state_names: Collection[str], functions: Collection[str]) -> Lowered:
-    """Make every assignment to a state variable a `Var` call, and every call of a host function awaited.
+    """Make every change of a state variable a `Var` call, and every call of a host function awaited.
 
     `source` parses. State variables are read by their plain names, so `await Var("x", 1)` also binds `x`.
     """
@@ -37,12 +37,18 @@ def lower(source: str, state_names: Collection[str], functions: Collection[str])
     tree.body = body
     ast.fix_missing_locations(tree)
     definition = all(isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Import | ast.ImportFrom) for n in body)
-    keep = () if definition else tuple(sorted(assigned_names(tree) - rewriter.state_names))
+    kept = assigned_names(tree) | mutated_names(tree)
+    keep = () if definition else tuple(sorted(kept - rewriter.state_names))
     return Lowered(ast.unparse(tree), keep, definition)
 
 
+def with_dollars(source: str, dollar_names: Collection[str]) -> str:
+    """`source` with each assignment to a name that was written with `$` made a `Var` call, declared or not."""
+    return lower(source, dollar_names, ()).source if dollar_names else source
+
+
 def assigned_names(tree: ast.AST) -> set[str]:
-    """The names that running `tree` binds at its top level."""
+    """The names that `tree` binds, those inside of its functions and comprehensions included."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -51,6 +57,42 @@ def assigned_names(tree: ast.AST) -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
+    return names
+
+
+_MUTATORS = frozenset(
+    {
+        "add",
+        "append",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "update",
+    }
+)
+
+
+def mutated_names(tree: ast.AST) -> set[str]:
+    """The names whose values `tree` changes in place: `x[0] = …`, `x.append(…)`."""
+    roots: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            roots.append(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
+            roots.append(node.func.value)
+    names: set[str] = set()
+    for root in roots:
+        while isinstance(root, ast.Subscript):
+            root = root.value
+        if isinstance(root, ast.Name):
+            names.add(root.id)
     return names
 
 
@@ -64,16 +106,29 @@ def call_name(node: ast.expr) -> str | None:
 
 
 class _Lowering(ast.NodeTransformer):
-    def __init__(self, state_names: frozenset[str], functions: frozenset[str]) -> None:
+    def __init__(self, state_names: frozenset[str], functions: frozenset[str], *, binds: bool = True) -> None:
         self.state_names = state_names
         self._functions = functions
+        self._binds = binds
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node  # its names are its own, and nothing can be awaited in it
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return _Lowering(frozenset(), self._functions, binds=False).generic_visit(node)
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        updates = self._updates(assigned_names(node.target))
+        self.generic_visit(node)
+        node.body = [*updates, *node.body]
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.AST]:
         node.value = self._awaited(node.value)
         name = _var_name(node.value)
-        if name is not None:
+        if name is not None and self._binds:
             return ast.Assign(targets=[ast.Name(name, ast.Store())], value=node.value)
-        return node
+        return [node, *self._updates(mutated_names(node))]
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.AST]:
         node.value = self._awaited(node.value)
@@ -82,28 +137,29 @@ class _Lowering(ast.NodeTransformer):
                 if _var_name(node.value) != name:
                     node.value = _var(name, node.value)
                 return node
-        return [node, *self._updates(node)]
+        bound = {name for target in node.targets for name in assigned_names(target)}
+        return [node, *self._updates(bound | mutated_names(node))]
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.AST]:
         if node.value is None or not isinstance(node.target, ast.Name):
             return node
-        return self._one(ast.Assign(targets=[node.target], value=node.value))
+        return self.visit_Assign(ast.Assign(targets=[node.target], value=node.value))
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
+        node.value = self._awaited(node.value)
         if isinstance(node.target, ast.Name) and node.target.id in self.state_names:
             old = ast.Name(node.target.id, ast.Load())
-            return self._one(ast.Assign(targets=[node.target], value=ast.BinOp(old, node.op, node.value)))
-        return node
+            return self.visit_Assign(ast.Assign(targets=[node.target], value=ast.BinOp(old, node.op, node.value)))
+        return [node, *self._updates(mutated_names(node))]
 
-    def _one(self, node: ast.Assign) -> ast.AST:
-        lowered = self.visit_Assign(node)
-        return lowered[0] if isinstance(lowered, list) else lowered
-
-    def _updates(self, node: ast.Assign) -> list[ast.AST]:
-        names = sorted(assigned_names(node) & self.state_names)
+    def _updates(self, changed: set[str]) -> list[ast.stmt]:
+        names = sorted(changed & self.state_names)
         return [ast.Assign(targets=[ast.Name(n, ast.Store())], value=_var(n, ast.Name(n, ast.Load()))) for n in names]
 
     def _awaited(self, value: ast.expr) -> ast.expr:
+        inner = value.value if isinstance(value, ast.Await) else value
+        if isinstance(inner, ast.Call) and call_name(inner.func) == "Var":
+            inner.args = [self._awaited(argument) for argument in inner.args]
         if isinstance(value, ast.Call) and call_name(value.func) in self._functions:
             return ast.Await(value=value)
         return value
