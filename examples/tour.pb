@@ -154,7 +154,7 @@ async def Suggest():
             if message["text"] == "Meeting has ended":
                 return
             if "suggest" in message["text"]:
-                await Say("meeting", "I see a deep colour: **Ultramarine**.")
+                await Say("meeting", "Poet, Guide: I see a deep colour, **Ultramarine**.")
 ```
 
 # Poet
@@ -169,5 +169,5 @@ async def Suggest():
             if message["text"] == "Meeting has ended":
                 return
             if "colour" in message["text"]:
-                await Say("meeting", "And I hear the wind: **Gull**.")
+                await Say("meeting", "And I hear the wind, dear Guide: **Gull**.")
 ```

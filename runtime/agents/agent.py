@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import anyio
+from anyio.abc import TaskGroup
 
 from runtime.bus import Bus
+from runtime.channels.batching import Batcher
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import Clock
-from runtime.core.errors import QueueClosed
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.execution.host import Executable
@@ -44,8 +46,12 @@ class Keeper(Protocol):
         """Run a frame that nobody called to its end."""
         ...
 
-    async def invited(self, agent: str, invitation: Message) -> None:
-        """Take part in a meeting, or say why not."""
+    def invited(self, agent: str, invitation: Message) -> Executable | None:
+        """The playbook by which the agent takes part in a meeting; None when it does not, and has said why."""
+        ...
+
+    def joined(self, agent: str, meeting: str) -> None:
+        """The agent has begun to execute that playbook."""
         ...
 
     async def tell(self, text: str) -> None:
@@ -56,16 +62,19 @@ class Keeper(Protocol):
 class Agent:
     """An instance of an agent class. Its state is on the tape; this is its mouth, its ears and its pulse."""
 
-    def __init__(self, id_: AgentId, journal: Journal, keeper: Keeper, clock: Clock, bus: Bus) -> None:
+    def __init__(
+        self, id_: AgentId, journal: Journal, keeper: Keeper, clock: Clock, bus: Bus, tasks: TaskGroup
+    ) -> None:
         self.id = id_
         self.queue = MessageQueue(QUEUE_CAPACITY, clock)
+        self._batcher = Batcher(self.queue.put_all, clock, tasks, self._is_addressed)
         self._running = anyio.CancelScope()
         self._journal = journal
         self._keeper = keeper
         self._bus = bus
         self.participant = AgentParticipant(id_, self.state.klass, self.accept)
-        for message in self.state.queue:
-            self.queue.put(message)
+        self._named = re.compile(rf"\b{re.escape(self.state.klass)}\b", re.IGNORECASE)
+        self.queue.put_all(self.state.queue)
 
     @property
     def state(self) -> AgentState:
@@ -73,21 +82,21 @@ class Agent:
         return self._journal.state.agents[self.id]
 
     def accept(self, message: Message) -> None:
-        """Take a message into the queue; durable with the next commit. Raises QueueFull."""
-        self.queue.put(message)
+        """Take a message; durable with the next commit, in the queue when it is due. Raises QueueFull."""
+        self._batcher.add(message)
         self._journal.note("in", agent=self.id, message=message_to_data(message))
+
+    def _is_addressed(self, message: Message) -> bool:
+        return message.addresses(self.id) or self._named.search(message.content) is not None
 
     def interrupt(self) -> None:
         """Give up what is running; the tape has been told."""
         self._running.cancel()
 
     async def live(self) -> None:
-        """Begin, then handle what comes, until the queue is closed. Goes on where a crash left it."""
-        try:
-            while True:
-                await self._next()
-        except QueueClosed:
-            return
+        """Begin, then handle what comes, until the program has ended. Goes on where a crash left it."""
+        while not self._journal.state.ended:
+            await self._next()
 
     async def _next(self) -> None:
         roots = self._journal.state.roots(self.id)
@@ -102,10 +111,19 @@ class Agent:
         if self.state.paused and beginning:
             self._begin_anew(messages)
         elif messages[0].type == MessageType.MEETING_INVITATION:
-            self._journal.note("dropped", agent=self.id, mids=[messages[0].id])
-            await self._keeper.invited(self.id, messages[0])
+            await self._attend(messages[0])
         else:
             await self._handle(messages)
+
+    async def _attend(self, invitation: Message) -> None:
+        executable = self._keeper.invited(self.id, invitation)
+        if executable is None:
+            self._journal.note("dropped", agent=self.id, mids=[invitation.id])
+            return
+        meeting = str(invitation.meeting_id)
+        frame = self._note_start(executable, (), meeting=meeting, mids=[invitation.id])
+        self._keeper.joined(self.id, meeting)
+        await self._run(frame, executable)
 
     async def _wait(self) -> Sequence[Message]:
         await self._journal.commit()
@@ -137,6 +155,9 @@ class Agent:
         await self._start(handler, (text,), mids=mids)
 
     async def _start(self, executable: Executable, args: tuple[Any, ...], **more: Any) -> None:
+        await self._run(self._note_start(executable, args, **more), executable)
+
+    def _note_start(self, executable: Executable, args: tuple[Any, ...], **more: Any) -> str:
         bound, kwargs, variables = executable.bind(args, {})
         frame = f"{self.id}.{self.state.roots}"
         self._journal.note(
@@ -150,7 +171,7 @@ class Agent:
             set=variables,
             **more,
         )
-        await self._run(frame, executable)
+        return frame
 
     async def _run(self, frame: str, executable: Executable) -> None:
         self._publish("playbook.started", executable)

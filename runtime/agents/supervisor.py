@@ -79,11 +79,6 @@ class Supervisor:
             agent.interrupt()
         return bool(busy)
 
-    def close(self) -> None:
-        """Let every agent's loop end."""
-        for agent in self._agents.values():
-            agent.queue.close()
-
     def _make(self, klass: str, variables: dict[str, Any] | None = None) -> AgentId:
         id_ = AgentId(str(FIRST_AGENT + len(self._journal.state.agents)))
         self._journal.note("agent", id=id_, **{"class": klass}, vars=variables or {})
@@ -91,7 +86,7 @@ class Supervisor:
         return id_
 
     def _wake(self, id_: AgentId) -> None:
-        agent = self._agents[id_] = Agent(id_, self._journal, self, self._clock, self._bus)
+        agent = self._agents[id_] = Agent(id_, self._journal, self, self._clock, self._bus, self._tasks)
         self._tasks.start_soon(agent.live)
 
     def recipient(self, text: str) -> AgentId:
@@ -194,35 +189,24 @@ class Supervisor:
 
     async def tell(self, text: str) -> None:
         """See `Keeper`."""
-        seq = self._journal.note("page", f="", agent="", to="notice")
-        self._journal.note("fin", page=str(seq), text=text)
-        self._pages.show(self._journal.state.pages[str(seq)])
+        self._pages.tell(text)
         await self._journal.commit()
 
-    async def invited(self, agent: str, invitation: Message) -> None:
+    def invited(self, agent: str, invitation: Message) -> Executable | None:
         """See `Keeper`."""
         meeting = self.meetings.get(str(invitation.meeting_id))
-        klass = self._journal.state.agents[agent].klass
-        spec = self._library.meeting(klass)
+        spec = self._library.meeting(self._journal.state.agents[agent].klass)
         if spec is None or meeting.status == "ended":
             self.meetings.rejected(meeting, agent, "cannot handle this type of meeting")
-            return
-        executable = self.executable(agent, spec.name)
-        args, kwargs, variables = executable.bind((), {})
-        frame = f"{agent}.{self._journal.state.agents[agent].roots}"
-        self._journal.note(
-            "start",
-            f=frame,
-            agent=agent,
-            pb=spec.name,
-            args=args,
-            kwargs=kwargs,
-            version=executable.version,
-            set=variables,
-            meeting=meeting.id,
-        )
-        self.meetings.joined(meeting, agent)
-        await self.run_root(frame, executable)
+            return None
+        if any(param.default is None for param in spec.params):
+            self.meetings.rejected(meeting, agent, f"{spec.name} needs arguments, and an invitation has none")
+            return None
+        return self.executable(agent, spec.name)
+
+    def joined(self, agent: str, meeting: str) -> None:
+        """See `Keeper`."""
+        self.meetings.joined(self.meetings.get(meeting), agent)
 
     # -- meetings as frames
 
@@ -233,9 +217,9 @@ class Supervisor:
             current = self.meetings.get(state.meeting)
             if current.frame != frame.id or current.status == "active":
                 return current
-        meeting = self._opened(state, playbook.name)
         required = [self.ensure(klass) for klass in playbook.metadata.get("required_attendees") or ()]
         optional = [self.ensure(klass) for klass in playbook.metadata.get("optional_attendees") or ()]
+        meeting = self._opened(state, playbook.name)
         for agent in (*required, *optional):
             await self.meetings.invite(meeting, agent)
         await self._journal.commit()

@@ -9,7 +9,7 @@ from anyio.abc import TaskGroup
 
 from runtime.core.clock import Clock
 from runtime.core.errors import QueueClosed, QueueFull
-from runtime.core.message import Message
+from runtime.core.message import Message, MessageType
 
 MEETING_WAIT_S = 5.0
 """Talk among agents in a meeting is collected this long from the first message."""
@@ -23,10 +23,10 @@ _CAPACITY = 100
 class Batcher:
     """Collects the messages of one agent and delivers them in the order in which they came.
 
-    Only what an agent says to a whole meeting waits. A person's message and one for this agent alone are delivered at
-    once, after everything that waits. `deliver` takes all of a batch or raises QueueFull; then the batch goes on
-    waiting, and the sender whose message made it due is told. What still waits when the agent has ended (QueueClosed)
-    has no reader and goes.
+    Only what an agent says to a whole meeting waits. A person's message, one for this agent alone and a notice about
+    the meeting are delivered at once, after everything that waits. `deliver` takes all of a batch or raises QueueFull;
+    then the batch goes on waiting, and the sender whose message made it due is told. What still waits when the agent
+    has ended (QueueClosed) has no reader and goes.
     """
 
     def __init__(
@@ -95,4 +95,6 @@ class Batcher:
 
 
 def _may_wait(message: Message) -> bool:
-    return message.meeting_id is not None and message.recipient_id is None and not message.from_human
+    if message.from_human or message.type == MessageType.MEETING_NOTICE:
+        return False
+    return message.meeting_id is not None and message.recipient_id is None

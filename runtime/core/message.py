@@ -21,6 +21,7 @@ class MessageType(StrEnum):
     MEETING_BROADCAST = "meeting_broadcast"
     MEETING_INVITATION = "meeting_invitation"
     MEETING_RESPONSE = "meeting_response"
+    MEETING_NOTICE = "meeting_notice"
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ class Meetings:
         self._bus.publish("meeting.ended", session_id=self._journal.session, meeting_id=meeting.id)
 
     async def _tell(self, meeting: MeetingState, text: str) -> None:
-        message = self._message(meeting, AgentId(meeting.host), text, MessageType.MEETING_BROADCAST)
+        message = self._message(meeting, AgentId(meeting.host), text, MessageType.MEETING_NOTICE)
         channel = self._rooms.meeting_channel(meeting)
         for participant in channel.participants:
             if participant.id != message.sender_id and str(participant.id).isdecimal():
