@@ -27,6 +27,8 @@ from runtime.tape.state import PageState, takes
 MAX_WAITED_MESSAGES = 100
 """At most this many messages are taken by one wait."""
 
+UNREAD = "The program ended before it read your last message. Write again to begin anew."
+
 SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Step": (1, ("location",)),
     "Trigger": (1, ("code",)),
@@ -94,6 +96,7 @@ class Builtins:
         self._clock = clock
         self._bus = bus
         self._streams: dict[str, LiveStream] = {}
+        self._turns: dict[tuple[str, str], anyio.Lock] = {}  # a frame has one open page per target
         self.ended = anyio.Event()
         """Set when the program has ended."""
         self.on_variable: Callable[[Frame, Call, str, Any], Awaitable[bool]] | None = None
@@ -161,10 +164,16 @@ class Builtins:
         self._journal.note("res", **site(frame, call), val=None)
         await self.end()
 
-    async def end(self) -> None:
-        """The program ends: nothing of it runs any more."""
+    async def end(self, *, wanted: bool = False) -> None:
+        """The program ends: nothing of it runs any more. Unless they want it so, people hear what it did not read."""
+        if self._journal.state.ended:
+            return
         for root in [f.id for f in self._journal.state.frames.values() if f.caller is None]:
             await self._pages.close_own(root)
+        if not wanted and any(
+            message.from_human for agent in self._journal.state.agents.values() for message in agent.queue
+        ):
+            self._pages.tell(UNREAD)
         self._journal.note("ended")
         await self._journal.commit()
         self.ended.set()
@@ -230,7 +239,13 @@ class Builtins:
         self._pages.expect_stream(start.stream_id, page)
         if not await channel.start_stream(start):
             return None
-        live = self._streams[frame.id] = LiveStream(channel, start.stream_id, target)
+        return LiveStream(channel, start.stream_id, target)
+
+    async def open_stream(self, frame: Frame, target: Target) -> LiveStream | None:
+        """Begin to show what the frame's next `Say` will say; one to another target, or none at all, ends it."""
+        live = await self.begin_stream(frame, target)
+        if live is not None:
+            self._streams[frame.id] = live
         return live
 
     async def drop_stream(self, frame_id: str, reason: str) -> None:
@@ -244,11 +259,17 @@ class Builtins:
         target_text, text = call_arguments(call, "target", "message")
         target = self.target(frame, str(target_text))
         await self._pages.room()
-        if isinstance(text, AsyncIterable):
-            text = await self._written(frame, target, text)
-        await self._finish_say(frame, call, target, str(text))
+        key = (frame.id, target.key)
+        turn = self._turns.setdefault(key, anyio.Lock())
+        async with turn:
+            if isinstance(text, AsyncIterable):
+                await self._say_written(frame, call, target, text)
+            else:
+                await self._finish_say(frame, call, target, str(text), await self._begun(frame, target))
+        if not turn.locked():
+            self._turns.pop(key, None)
 
-    async def _written(self, frame: Frame, target: Target, pieces: AsyncIterable[str]) -> str:
+    async def _say_written(self, frame: Frame, call: Call, target: Target, pieces: AsyncIterable[str]) -> None:
         live = await self.begin_stream(frame, target)
         text = ""
         try:
@@ -257,27 +278,34 @@ class Builtins:
                 if live is not None:
                     await live.write(piece)
         except BaseException:
-            await self.drop_stream(frame.id, "the text broke off")
+            if live is not None:
+                with anyio.CancelScope(shield=True):  # a stream completes, also when its call is cancelled
+                    await live.fail("the text broke off")
             raise
-        return text
+        await self._finish_say(frame, call, target, text, live)
 
-    async def _finish_say(self, frame: Frame, call: Call, target: Target, text: str) -> None:
+    async def _begun(self, frame: Frame, target: Target) -> LiveStream | None:
+        """The stream in which this utterance was shown while it was written."""
         live = self._streams.pop(frame.id, None)
         if live is not None and live.target != target:
             await live.fail("another target was spoken to")
-            live = None
+            return None
+        return live
+
+    async def _finish_say(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> None:
         channel = self._conduits.channel(frame.state.agent, target)
         page = await self._page(frame, channel, target)
         message = self._message(frame, target, text, live)
         if page is None:
+            await channel.send(message)  # first: an agent that cannot take it makes the call fail
             self._journal.note("res", **site(frame, call), val=None, to=target.key)
         else:
             self._journal.note("fin", page=page.id, text=text, **site(frame, call), val=None, to=target.key)
             self._pages.expect_message(message.id, page)
-        if live is not None:
-            await live.channel.complete_stream(live.stream, message)
-        else:
-            await channel.send(message)
+            if live is not None:
+                await live.channel.complete_stream(live.stream, message)
+            else:
+                await channel.send(message)
         await self._journal.commit()
         self._publish("message.delivered", frame, message_id=message.id, chars=len(text))
 

@@ -76,6 +76,7 @@ class Frame:
         self.id = id_
         self._journal = journal
         self._changed = anyio.Event()
+        self._waits = False
         journal.listen(id_, self._set_changed)
 
     @property
@@ -93,6 +94,11 @@ class Frame:
         """Whether the frame is still on the stack."""
         return self.id in self._journal.state.frames
 
+    @property
+    def still(self) -> bool:
+        """Whether its code waits for a fact that has not come."""
+        return self._waits and not self._changed.is_set()
+
     def close(self) -> None:
         """Forget the live side; the tape keeps the rest."""
         self._journal.forget(self.id)
@@ -102,7 +108,12 @@ class Frame:
 
     async def change(self) -> None:
         """Return after the next fact about this frame."""
-        await self._changed.wait()
+        self._waits = True
+        self._journal.settle()
+        try:
+            await self._changed.wait()
+        finally:
+            self._waits = False
 
     def expect_change(self) -> None:
         """From now on `change` waits for a new fact."""

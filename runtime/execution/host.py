@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, StorageError, UnknownTarget
 from runtime.execution.frame import Call, Frame
 from runtime.execution.speech import Pages
+from runtime.tape.fold import TURN, call_key
 from runtime.tape.journal import Journal, as_data
 from runtime.tape.state import CallSite
 
@@ -70,6 +71,21 @@ class Host:
         self._tasks = tasks
         self._builtins = builtins
         self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
+        self._frames: dict[str, Frame] = {}
+
+    def busy(self) -> bool:
+        """Whether code of a frame runs, or a call that is neither a wait nor a playbook."""
+        state = self._journal.state
+        if any(f.alive and not f.still and call_key(f.id, TURN) not in state.waits for f in self._frames.values()):
+            return True
+        return any(self._performs(frame, pos) for frame, pos in self._scopes)
+
+    def _performs(self, frame: str, pos: str) -> bool:
+        state = self._journal.state
+        made_by = state.frames.get(frame)
+        if made_by is None or pos in made_by.records or call_key(frame, pos) in state.waits:
+            return False
+        return next(state.below(f"{frame}:{pos}"), None) is None
 
     def start(self, frame: Frame, call: Call, /) -> None:
         """Begin to execute `call`; the frame hears of its result through the journal."""
@@ -104,6 +120,7 @@ class Host:
                 await self._journal.commit()
         if self._scopes.get((frame.id, call.pos)) is scope:
             del self._scopes[frame.id, call.pos]
+            self._journal.settle()
 
     async def _perform(self, frame: Frame, call: Call) -> None:
         builtin = self._builtins.get(call.name)
@@ -138,7 +155,7 @@ class Host:
 
     async def run_frame(self, id_: str, playbook: Executable) -> BaseException | None:
         """Run a frame to its end and write down what came of it; returns the exception that ended it, if one did."""
-        frame = Frame(self._journal, id_)
+        frame = self._frames[id_] = Frame(self._journal, id_)
         failure: BaseException | None = None
         outcome: dict[str, Any]
         try:
@@ -150,6 +167,7 @@ class Host:
             outcome = {"exc": described(error)}
         finally:
             frame.close()
+            del self._frames[id_]
         await self.reap(id_)
         if id_ in self._journal.state.frames:
             self._journal.note("ret", f=id_, **outcome)

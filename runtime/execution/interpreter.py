@@ -11,19 +11,19 @@ import anyio
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
-from runtime.core.errors import LLMError, ProgramChanged, VerificationError
+from runtime.core.errors import LLMError, ProgramChanged, SandboxError, VerificationError
 from runtime.execution.builtins import Builtins, LiveStream
 from runtime.execution.frame import Frame, drive
 from runtime.execution.host import Host, RaisedByPlaybook
 from runtime.execution.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
 from runtime.execution.reply_run import ReplyRun
 from runtime.execution.speech import Pages
-from runtime.execution.statement import SnippetBody, assigned_names, control_value, lower
+from runtime.execution.statement import Lowered, SnippetBody, assigned_names, control_value, lower
 from runtime.execution.verifier import CallShape, Position, Rejected, step_line
 from runtime.language.flow import Flow
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.client import CompletionRequest, LLMClient
-from runtime.sandbox.executor import HostCall, Sandbox, Snippet
+from runtime.sandbox.executor import Evaluation, HostCall, Sandbox, Snippet
 from runtime.tape.fold import TURN
 from runtime.tape.journal import Journal
 
@@ -187,7 +187,7 @@ class Interpreter:
 
     async def _execute(self, index: int) -> None:
         """Run one statement of the turn against its journal; its failure is for the model to see."""
-        frame, journal = self._frame, self._machine.journal
+        frame = self._frame
         state = frame.state
         statement = state.statements[index]
         lowered = lower(statement.source, self._state_names(), self._functions)
@@ -206,8 +206,16 @@ class Interpreter:
             elif evaluation.error is not None:
                 self._note_failure(evaluation.error.type, evaluation.error.text)
             else:
-                prelude = [lowered.source] if lowered.definition else []
-                journal.note("done", f=frame.id, loc=dict(evaluation.kept), prelude=prelude)
+                self._note_done(lowered, evaluation)
+
+    def _note_done(self, lowered: Lowered, evaluation: Evaluation) -> None:
+        try:
+            kept = dict(evaluation.kept)
+        except SandboxError as error:
+            self._note_failure("SandboxError", str(error))
+            return
+        prelude = [lowered.source] if lowered.definition else []
+        self._machine.journal.note("done", f=self._frame.id, loc=kept, prelude=prelude)
 
     def _note_ending(self, control: HostCall) -> None:
         if control.name == "Return":
@@ -236,7 +244,7 @@ class Interpreter:
     async def open_stream(self, target: str) -> LiveStream | None:
         """Begin to show what is said to `target`."""
         builtins = self._machine.builtins
-        return await builtins.begin_stream(self._frame, builtins.target(self._frame, target))
+        return await builtins.open_stream(self._frame, builtins.target(self._frame, target))
 
     @property
     def halted(self) -> bool:

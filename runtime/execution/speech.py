@@ -123,6 +123,12 @@ class Pages:
         if page is not None:
             self.show(page)
 
+    def tell(self, text: str) -> None:
+        """Show the people of the conversation something that no playbook says."""
+        seq = self._journal.note("page", f="", agent="", to="notice")
+        self._journal.note("fin", page=str(seq), text=text)
+        self.show(self._journal.state.pages[str(seq)])
+
     def show(self, page: PageState) -> None:
         """Bring a final or closed page to people's eyes, in the background."""
         self._unfinished += 1

@@ -165,9 +165,17 @@ class VariableRules:
                 return False
             self._journal.note("set", f=frame.id, pos=call.pos, name=name, val=value, fired=fired)
         for index, playbook in enumerate(fired):
-            await self._run(frame, Call(f"{call.pos}t{index}", playbook))
-        self._journal.note("res", **site(frame, call), val=value)
+            await self._run(frame, Call(f"{call.pos}:t{index}", playbook))
+        failure = self._failure(frame, call, len(fired))
+        outcome: dict[str, Any] = {"val": value} if failure is None else {"exc": list(failure)}
+        self._journal.note("res", **site(frame, call), **outcome)
         return True
+
+    @staticmethod
+    def _failure(frame: Frame, call: Call, fired: int) -> tuple[str, str] | None:
+        """How the first of the triggered playbooks that failed did so: for the code that set the variable to see."""
+        records = (frame.state.records.get(f"{call.pos}:t{index}") for index in range(fired))
+        return next((record.error for record in records if record is not None and record.error), None)
 
     async def _run(self, frame: Frame, call: Call) -> None:
         executable = self._callees.of_agent(frame.state.agent, call.name)

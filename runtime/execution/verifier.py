@@ -38,6 +38,14 @@ class CallShape:
         """The shape of a playbook with these parameters."""
         return cls(tuple(p.name for p in params), sum(p.default is None for p in params))
 
+    def argument(self, node: ast.Call, index: int) -> ast.expr | None:
+        """What a call gives for the parameter at `index`, None when that cannot be told from its text."""
+        if any(isinstance(a, ast.Starred) for a in node.args[: index + 1]) or index >= len(self.names):
+            return None
+        if index < len(node.args):
+            return node.args[index]
+        return next((k.value for k in node.keywords if k.arg == self.names[index]), None)
+
     def mismatch(self, node: ast.Call) -> str | None:
         """What does not fit about a call, None when it fits. Calls with `*` or `**` are checked when they are made."""
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
@@ -153,14 +161,14 @@ def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
         mismatch = shape.mismatch(node)
         if mismatch is not None:
             return Rejected("arguments", f"{name} {mismatch}")
-        rejected = _check_meaning(name, node, position)
+        rejected = _check_meaning(name, [shape.argument(node, index) for index in (0, 1)], position)
         if rejected is not None:
             return rejected
     return None
 
 
-def _check_meaning(name: str, node: ast.Call, position: Position) -> Rejected | None:
-    first = node.args[0] if node.args else node.keywords[0].value if node.keywords else None
+def _check_meaning(name: str, arguments: Sequence[ast.expr | None], position: Position) -> Rejected | None:
+    first, second = arguments
     text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
     if name == "Say" and text is not None:
         return _check_literal(position.check_target, text, "target")
@@ -168,8 +176,8 @@ def _check_meaning(name: str, node: ast.Call, position: Position) -> Rejected | 
         return _check_literal(position.check_source, text, "source")
     if name == "Trigger" and text is not None:
         return _check_trigger(text, position)
-    if name == "Var" and text is not None and len(node.args) > 1:
-        return _check_type(text.removeprefix("$"), node.args[1], position)
+    if name == "Var" and text is not None and second is not None:
+        return _check_type(text.removeprefix("$"), second, position)
     return None
 
 

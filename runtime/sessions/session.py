@@ -103,13 +103,14 @@ class Session:
         async with anyio.create_task_group() as tasks:
             self._build(tasks)
             tasks.start_soon(self._journal.run)
+            self.unfinished_entry = first
             await self._restore()
-            if first is not None and self._journal.state.started:
-                await self._take(first)
-            elif first is not None:
+            if first is not None and not self._journal.state.started:
                 await self._begin(first)
-            outcome = await self._serve(entries)
-            self._supervisor.close()
+                first = None
+            elif self._broken is not None and first is None and not entries.statistics().current_buffer_used:
+                self._pages.tell(f"⚠️ {self._broken}")
+            outcome = await self._serve(entries, first)
             tasks.cancel_scope.cancel()
         return outcome
 
@@ -119,6 +120,7 @@ class Session:
         supervisor = self._supervisor = Supervisor(around.program, journal, pages, tasks, around.clock, around.bus)
         builtins = self._builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
         host = Host(journal, pages, supervisor, tasks, {**builtins.table(), **supervisor.calls()})
+        journal.busy = host.busy
         machine = Machine(
             around.program, journal, host, builtins, pages, around.sandbox, around.llm, around.clock, around.bus
         )
@@ -135,7 +137,9 @@ class Session:
         self._pages.repair()
         if self._journal.state.ended:
             self._builtins.ended.set()
-        elif self._broken is None:
+        elif self._broken is not None:
+            self._journal.note("broken", why=self._broken)
+        else:
             self._supervisor.restore()
         self._publish("session.restored")
 
@@ -154,7 +158,7 @@ class Session:
         await self._taken()
         self._publish("session.started")
 
-    async def _serve(self, entries: MemoryObjectReceiveStream[InboxEntry]) -> Outcome:
+    async def _serve(self, entries: MemoryObjectReceiveStream[InboxEntry], first: InboxEntry | None) -> Outcome:
         heard: Outcome | None = None
         async with anyio.create_task_group() as tasks:
 
@@ -163,26 +167,28 @@ class Session:
                 tasks.cancel_scope.cancel()
 
             tasks.start_soon(watch_end)
-            heard = await self._listen(entries)
+            heard = await self._listen(entries, first)
             tasks.cancel_scope.cancel()
         await self._pages.all_shown()
         await self._journal.commit()
         return heard or Outcome.ENDED
 
-    async def _listen(self, entries: MemoryObjectReceiveStream[InboxEntry]) -> Outcome:
+    async def _listen(self, entries: MemoryObjectReceiveStream[InboxEntry], first: InboxEntry | None) -> Outcome:
+        entry = first
         while True:
-            entry: InboxEntry | None = None
+            if entry is not None:
+                self.unfinished_entry = entry
+                if self._journal.state.ended:
+                    return Outcome.ENDED
+                if entry.event.kind == "new":
+                    await self._builtins.end(wanted=True)
+                    return Outcome.RENEWED
+                await self._take(entry)
+                entry = None
             with anyio.move_on_after(self._around.idle_s):
                 entry = await entries.receive()
-            if entry is None:
-                if not self._journal.state.restless() and not self._pages.unfinished:
-                    return Outcome.RESTING
-                continue
-            if entry.event.kind == "new":
-                self.unfinished_entry = entry
-                await self._builtins.end()
-                return Outcome.RENEWED
-            await self._take(entry)
+            if entry is None and not self._journal.restless() and not self._pages.unfinished:
+                return Outcome.RESTING
 
     async def _take(self, entry: InboxEntry) -> None:
         event = entry.event
@@ -203,7 +209,6 @@ class Session:
 
     def _consume(self, entry: InboxEntry) -> None:
         """Take `entry` out of the inbox with the commit that carries what it leads to."""
-        self.unfinished_entry = entry
         self._journal.consume(entry.entry_id)
 
     async def _taken(self) -> None:

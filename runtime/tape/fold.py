@@ -1,7 +1,7 @@
 """The fold: one pure function from facts to state, used live and in recovery.
 
 Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a call's position in it):
-session   wake · begin[program] · person[id, name] · ended
+session   wake · broken[why] · begin[program] · person[id, name] · ended
 agent     agent[id, class] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] · dropped[agent, mids]
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc] · drop[f, pos, …]
           turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
@@ -73,7 +73,8 @@ def _record(state: SessionState, data: Data) -> None:
     agent = state.agents[frame.agent]
     variables = agent.variables
     variables.update(data.get("set") or {})
-    agent.last_addressed = data.get("to", agent.last_addressed)
+    if str(data.get("to")).startswith("agent "):
+        agent.last_addressed = data["to"]
     value, error = _outcome(data)
     hidden = bool(data.get("hidden"))
     frame.records[pos] = CallRecord(data["name"], data["dig"], value, error, dict(variables), hidden)
@@ -105,6 +106,11 @@ def _take(state: SessionState, agent: str, message_ids: list[str]) -> list[Any]:
 
 def _wake(state: SessionState, _: int, __: Data) -> None:
     state.epoch += 1
+    state.broken = None
+
+
+def _broken(state: SessionState, _: int, data: Data) -> None:
+    state.broken = data["why"]
 
 
 def _begin(state: SessionState, _: int, data: Data) -> None:
@@ -193,9 +199,14 @@ def _drop(state: SessionState, _: int, data: Data) -> None:
 
 
 def _stop(state: SessionState, _: int, data: Data) -> None:
-    for frame in state.roots(data["agent"]):
+    agent = data["agent"]
+    for frame in state.roots(agent):
         _prune(state, frame.id)
-    state.agents[data["agent"]].paused = True
+    state.agents[agent].paused = True
+    for meeting in state.meetings.values():
+        meeting.joined = [who for who in meeting.joined if who != agent]
+        if meeting.host == agent:
+            meeting.status = "ended"
 
 
 def _park(state: SessionState, _: int, data: Data) -> None:
@@ -340,6 +351,7 @@ def _meeting_end(state: SessionState, _: int, data: Data) -> None:
 
 _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "wake": _wake,
+    "broken": _broken,
     "begin": _begin,
     "ended": _ended,
     "person": _person,

@@ -17,7 +17,7 @@ from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
 
-_SESSION_KINDS = frozenset({"wake", "begin", "person", "ended", "agent"})
+_SESSION_KINDS = frozenset({"wake", "broken", "begin", "person", "ended", "agent"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,9 @@ class Journal:
         self._changed = anyio.Event()
         self._failed: StorageError | None = None
         self._listeners: dict[str, Callable[[], None]] = {}
+        self._awake = False
+        self.busy: Callable[[], bool] = lambda: False
+        """Whether code of the session is running now that the state knows nothing of."""
 
     @property
     def pending(self) -> int:
@@ -102,6 +105,16 @@ class Journal:
         """Take an entry out of the inbox with the next commit."""
         self._consume.append(entry_id)
 
+    def restless(self) -> bool:
+        """Whether there is work to do without a further event."""
+        state = self.state
+        return state.restless() or (not state.ended and state.broken is None and self.busy())
+
+    def settle(self) -> None:
+        """Have it written that nothing goes on any more, when that came about without a fact."""
+        if self._awake and not self.restless():
+            self._wanted.set()
+
     def listen(self, frame: str, changed: Callable[[], None]) -> None:
         """Call `changed` whenever a fact about `frame` is noted."""
         self._listeners[frame] = changed
@@ -126,7 +139,7 @@ class Journal:
         while True:
             await self._wanted.wait()
             self._wanted = anyio.Event()
-            if not self._facts and not self._consume:
+            if not self._facts and not self._consume and self.restless() == self._awake:
                 self._announce()
                 continue
             batch = self._take()
@@ -142,13 +155,14 @@ class Journal:
     def _take(self) -> Batch:
         facts, self._facts = self._facts, []
         consume, self._consume = self._consume, []
+        self._awake = self.restless()
         return Batch(
             expect=self._committed,
             facts=tuple(facts),
             consume=tuple(consume),
             outbox_add=tuple(f.data["page"] for f in facts if f.kind in ("opening", "fin")),
             outbox_done=tuple(f.data["page"] for f in facts if f.kind == "shown"),
-            awake=self.state.restless(),
+            awake=self._awake,
             ended=any(f.kind == "ended" for f in facts),
         )
 

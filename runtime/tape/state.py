@@ -132,6 +132,7 @@ class AgentState:
     begun: int = 0
     paused: bool = False
     last_addressed: str | None = None
+    """The agent it spoke to last, as `agent 1001`."""
 
 
 @dataclass(slots=True)
@@ -168,6 +169,8 @@ class SessionState:
     started: bool = False
     ended: bool = False
     program: str = ""
+    broken: str | None = None
+    """Why the program cannot go on; whoever writes is told."""
     agents: dict[str, AgentState] = field(default_factory=dict)
     frames: dict[str, FrameState] = field(default_factory=dict)
     pages: dict[str, PageState] = field(default_factory=dict)
@@ -195,7 +198,7 @@ class SessionState:
 
     def restless(self) -> bool:
         """Whether there is work to do without a further event: a frame that does not wait for people alone."""
-        if self.ended:
+        if self.ended or self.broken is not None:
             return False
         waiting = {wait.frame for wait in self.waits.values() if wait.due is None}
         callers = {frame.caller.frame for frame in self.frames.values() if frame.caller}
