@@ -186,7 +186,7 @@ class Agent:
         self._publish("playbook.failed", executable, error=str(failure))
         self._journal.note("paused", agent=self.id)
         again = " Write again to begin anew." if self._keeper.beginning(self.state.klass) else ""
-        await self._keeper.tell(f"⚠️ {executable.name} could not go on: {failure}{again}")
+        await self._keeper.tell(f"⚠️ {executable.name} could not go on: {str(failure).rstrip('.')}.{again}")
 
     def _publish(self, name: str, executable: Executable, **data: Any) -> None:
         self._bus.publish(name, session_id=self._journal.session, agent_id=self.id, playbook=executable.name, **data)

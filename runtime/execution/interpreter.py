@@ -148,7 +148,9 @@ class Interpreter:
 
     def _reply_run(self) -> ReplyRun:
         state = self._frame.state
-        return ReplyRun(self, [s.source for s in state.statements], state.turn_steps)
+        error = state.statements[-1].error if state.statements else None
+        failure = f"{error[0]}: {error[1]}" if error else None
+        return ReplyRun(self, [s.source for s in state.statements], state.turn_steps, failure)
 
     async def _ask(self, run: ReplyRun) -> None:
         """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""

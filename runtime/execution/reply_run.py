@@ -61,16 +61,20 @@ class ReplyRun:
 
     After a break the reply must begin with `# resume: <count>`, or repeat every executed statement exactly (then they
     are skipped), or begin with a Step that legally follows and was not executed yet. Anything else is refused before
-    any of it runs or is shown.
+    any of it runs or is shown. Where the last statement failed (`failure` says how), another one may stand in its
+    place, and the same one may not.
     """
 
-    def __init__(self, executor: Executor, executed: Sequence[str], turn_steps: Sequence[str]) -> None:
+    def __init__(
+        self, executor: Executor, executed: Sequence[str], turn_steps: Sequence[str], failure: str | None = None
+    ) -> None:
         self.over = False
         self.rejected: Rejected | None = None
         self.said_anything = False
         self._executor = executor
         self._executed = [_normal(source) for source in executed]
         self._turn_steps = frozenset(turn_steps)
+        self._failure = failure
         self._repeated = 0
         self._continues = not executed
         self._reader = ReplyReader()
@@ -140,7 +144,7 @@ class ReplyRun:
 
     async def _on_statement(self, item: Statement) -> None:
         source = with_dollars(item.source, item.dollar_names)
-        if not self._continues and not self._starts_after(source):
+        if not self._continues and not self._starts_after(source) and not self._mends(source):
             self._repeat(source)
             return
         self._continues = True
@@ -159,8 +163,20 @@ class ReplyRun:
         if _normal(source) != self._executed[self._repeated]:
             self._reject("resume", _RESUME.format(count=len(self._executed)), source)
             return
+        if self._at_failure:
+            self._reject("failed", f"this statement was executed and failed: {self._failure}", source)
+            return
         self._repeated += 1
         self._continues = self._repeated == len(self._executed)
+
+    @property
+    def _at_failure(self) -> bool:
+        """Whether everything was repeated but the last statement, which failed."""
+        return self._failure is not None and self._repeated == len(self._executed) - 1
+
+    def _mends(self, source: str) -> bool:
+        """Whether `source` stands in the place of the statement that failed."""
+        return self._at_failure and _normal(source) != self._executed[-1]
 
     def _starts_after(self, source: str) -> bool:
         """Whether a reply that begins with `source` goes on by itself: a legal next Step that was not executed.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -36,6 +37,8 @@ _LONGEST_PAUSE_S = 30.0
 _LONGEST_ASKED_PAUSE_S = 60.0
 _LEAVE_LIMIT_S = 1.0
 _NO_KEY = "none"
+_PREFIX = re.compile(r"(?:(?:litellm\.)?\w+(?:Error|Exception): )*(?:\w+Exception - )?")
+"""What litellm puts before a provider's words, such as "litellm.APIError: APIError: OpenAIException - "."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +256,8 @@ def _translated(error: Exception, model: str) -> LLMError:
     Everything not known to be final may pass: time-outs of the connection, 5xx, a stream that broke off.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
-    text = str(error).strip().splitlines()[0][:500] if str(error).strip() else type(error).__name__
+    said = _PREFIX.sub("", str(error).strip())
+    text = said.splitlines()[0][:500] if said else type(error).__name__
     status = getattr(error, "status_code", None)
     if "RateLimitError" in names:
         return LLMRateLimited(f"The model {model} is rate-limited: {text}", retry_after_s=_retry_after_s(error))
