@@ -1,1 +1,1 @@
-"""Slack, over slack-bolt."""
+"""Slack, over slack_sdk."""

@@ -1,0 +1,43 @@
+"""Text that mrkdwn shows as it is. Pure."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+_LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel", "slack"})
+_ASTERISK_OPERATOR = "\u2217"
+_FULL_WIDTH = str.maketrans("&<>", "\uff06\uff1c\uff1e")
+
+
+def utf16_length(text: str) -> int:
+    """Length in UTF-16 code units: the most that Slack can mean by characters."""
+    return len(text) + sum(1 for character in text if character > "\uffff")
+
+
+def escape(text: str) -> str:
+    """Text that Slack shows as it is (docs.slack.dev/messaging/formatting-message-text, escaping)."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def full_width(text: str) -> str:
+    """Text without the characters that need escapes: their full-width forms stand for them."""
+    return text.translate(_FULL_WIDTH)
+
+
+def bold(text: str) -> str:
+    """One line in bold."""
+    return f"*{escape(text).replace('*', _ASTERISK_OPERATOR)}*"
+
+
+def is_link(url: str) -> bool:
+    """Whether Slack takes it as the target of a link."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in _LINK_SCHEMES and bool(parts.netloc or parts.path)
+
+
+def link_target(url: str) -> str:
+    """The target of a link in angle brackets."""
+    return url.replace("&", "&amp;").replace("<", "%3C").replace(">", "%3E").replace("|", "%7C").replace(" ", "%20")

@@ -1,0 +1,1 @@
+"""The Slack adapter and a Slack on loopback, checked against each other."""

@@ -1,0 +1,60 @@
+"""What the tests of the Slack adapter say, and with what."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import anyio
+
+from adapters.slack.adapter import SlackAdapter, SlackOptions
+from runtime.core.address import Address, Speaker
+from runtime.core.clock import Clock, SystemClock
+from tests.fakes.slack_conversations import TEAM
+from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN, CHANNEL, DIRECT
+
+ADA = Address("slack", f"{TEAM}:{DIRECT}")
+US = Address("slack", f"{TEAM}:{CHANNEL}")
+HOST = Speaker("1000", "Host")
+BOT = "<@U0BOT>"
+
+
+class HastyClock:
+    """A clock that passes over every pause at once, and remembers it."""
+
+    def __init__(self) -> None:
+        self.pauses_s: list[float] = []
+        self._at_s = 0.0
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._at_s, UTC)
+
+    def monotonic(self) -> float:
+        return self._at_s
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        self.pauses_s.append(monotonic_s - self._at_s)
+        self._at_s = monotonic_s
+        await anyio.lowlevel.checkpoint()
+
+
+def new_adapter(
+    options: SlackOptions, *, bot_token: str = BOT_TOKEN, app_token: str = APP_TOKEN, clock: Clock | None = None
+) -> SlackAdapter:
+    return SlackAdapter(bot_token, app_token, clock=clock or SystemClock(), options=options)
+
+
+def thread(root: str) -> Address:
+    """The thread under a message of the channel."""
+    return Address("slack", f"{TEAM}:{CHANNEL}", root)
+
+
+async def send(
+    adapter: SlackAdapter, text: str, *, to: Address = ADA, speaker: Speaker = HOST, nonce: str = "page.0"
+) -> str:
+    return await adapter.send(to, text, speaker=speaker, nonce=nonce, final=True)
+
+
+async def edit(
+    adapter: SlackAdapter, message: str, text: str, *, to: Address = ADA, speaker: Speaker = HOST, final: bool = False
+) -> None:
+    await adapter.edit(to, message, text, speaker=speaker, nonce="page.0", final=final)

@@ -1,0 +1,70 @@
+"""chat.startStream, appendStream and stopStream: from the documented contract, and what is reported of their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.core.clock import Clock
+from tests.fakes.slack_conversations import Conversations, Posted
+from tests.fakes.slack_refusal import Refusal
+from tests.fakes.slack_text import MAX_MARKDOWN_CHARS
+
+STREAM_LASTS_S = 300.0
+"""After about so long a stream is dead, however much is appended (python-slack-sdk#1859)."""
+
+
+class Streams:
+    """Streaming messages by their time stamp."""
+
+    def __init__(self, conversations: Conversations, clock: Clock) -> None:
+        self._conversations = conversations
+        self._clock = clock
+        self._ends_at_s: dict[str, float] = {}
+
+    def start(self, params: Mapping[str, Any], *, own_names: bool) -> dict[str, Any]:
+        channel = self._conversations.channel(params, to_write=True)
+        if not params.get("thread_ts"):
+            raise Refusal("invalid_arguments")
+        if channel.id[0] != "D" and not (params.get("recipient_user_id") and params.get("recipient_team_id")):
+            raise Refusal("missing_recipient_user_id")
+        text = _added("", params)
+        posted = self._conversations.add(channel, text, [], params, own_names=own_names)
+        posted.streaming = True
+        self._ends_at_s[posted.ts] = self._clock.monotonic() + STREAM_LASTS_S
+        return {"channel": channel.id, "ts": posted.ts}
+
+    def append(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        posted = self._live(params)
+        if not (params.get("markdown_text") or params.get("chunks")):
+            raise Refusal("no_text")
+        posted.text = _added(posted.text, params)
+        posted.history.append(posted.text)
+        return {"channel": params["channel"], "ts": posted.ts}
+
+    def stop(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        posted = self._live(params)
+        posted.text = _added(posted.text, params)
+        posted.history.append(posted.text)
+        posted.streaming = False
+        posted.metadata = params.get("metadata", posted.metadata)
+        return {"channel": params["channel"], "ts": posted.ts}
+
+    def _live(self, params: Mapping[str, Any]) -> Posted:
+        channel = self._conversations.channel(params, to_write=True)
+        posted = self._conversations.find(channel, params.get("ts"))
+        if posted is None:
+            raise Refusal("message_not_found")
+        if self._clock.monotonic() >= self._ends_at_s.get(posted.ts, 0.0):
+            posted.streaming = False
+        if not posted.streaming:
+            raise Refusal("message_not_in_streaming_state")
+        return posted
+
+
+def _added(text: str, params: Mapping[str, Any]) -> str:
+    chunks = [chunk["text"] for chunk in params.get("chunks") or [] if chunk.get("type") == "markdown_text"]
+    new = "".join([params.get("markdown_text") or "", *chunks])
+    if len(new) > MAX_MARKDOWN_CHARS or len(text) + len(new) > MAX_MARKDOWN_CHARS:
+        raise Refusal("msg_too_long")
+    return text + new
