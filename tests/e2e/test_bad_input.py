@@ -1,0 +1,171 @@
+"""What goes wrong from outside: people are told in one sentence, nothing is lost or doubled, and it goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.bad_models import BAD, GREETING, Suffered, suffer
+from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
+from tests.e2e.processes import valkey_of
+from tests.e2e.talks import Talk, TelegramTalk, WebTalk, until, until_begun
+from tests.fakes.page_socket import PageSocket
+from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram_server import serving
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+
+TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
+HELLO = "I am the teller."
+STORY_BEGINS, STORY_ENDS = "Once there was a", "told it once."
+
+SENTENCES = {
+    "prose": "⚠️ Main could not go on: .* prose",
+    "nothing": "⚠️ Main could not go on: .* empty",
+    "refuses-key": "⚠️ The model openai/test rejects the request: Incorrect API key provided",
+    "fails": "⚠️ The model openai/test cannot be reached: scripted 500",
+    "loops": "⚠️ Main could not go on: .* time limit",
+    "reads-files": "⚠️ Main could not go on: .* 'open' may not be used here",
+    "imports-os": "⚠️ Main could not go on: .* 'os' may not be imported",
+    "invents-step": "⚠️ Main could not go on: .* there is no step 'Main:99:QUE' in Main",
+    "never-ends": "⚠️ Main could not go on: .* ends without Yld or Return",
+}
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """One loop for the module, whose tests share gateways."""
+    return "asyncio"
+
+
+@dataclass(frozen=True)
+class House:
+    """A gateway with a web chat and a bot."""
+
+    running: Gateway
+    platform: TelegramPlatform
+
+
+@pytest.fixture(scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[House]:
+    """The teller, for everybody on the web and on Telegram."""
+    platform = TelegramPlatform()
+    async with serving(platform) as address:
+        environment = {
+            "PARLEY_TELEGRAM__TOKEN": TOKEN,
+            "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
+            "PARLEY_TELEGRAM__ACCESS": "open",
+        }
+        async with gateway(tmp_path_factory.mktemp("house"), TELLER, environment) as running:
+            yield House(running, platform)
+
+
+@pytest.fixture(scope="module")
+async def suffered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Suffered]:
+    """What people saw of each bad model, all told in one go."""
+    return await suffer(tmp_path_factory.mktemp("bad-models"))
+
+
+@pytest.mark.parametrize("name", BAD)
+async def test_a_bad_model_is_told_in_one_sentence_and_the_conversation_goes_on(
+    suffered: dict[str, Suffered], name: str
+) -> None:
+    one = suffered[name]
+    assert one.problem == ""
+    told = [text for text in one.before if text != GREETING]
+    assert len(told) == 1
+    assert re.match(SENTENCES[name], told[0])
+    assert "Traceback" not in told[0]
+    assert one.after[-1] == GREETING
+
+
+async def test_a_model_gets_one_corrective_turn_and_a_failing_one_its_retries(suffered: dict[str, Suffered]) -> None:
+    asked = {name: one.requests for name, one in suffered.items()}
+    assert asked == dict.fromkeys(BAD, 2) | {"refuses-key": 1, "fails": 5, "loops": 3}
+
+
+async def test_a_broken_program_is_shown_with_its_line(tmp_path: Path) -> None:
+    program = tmp_path / "broken.pb"
+    program.write_text("# Greeter\nGreets.\n\n## Main(\n### Steps\n- Greet the user\n")
+    code, output, errors = await parley(tmp_path, "run", str(program))
+    assert code == 2
+    assert output == ""
+    first, line, caret = errors.splitlines()[:3]
+    assert first.startswith(f"{program}:4:8: error: ")
+    assert line.strip() == "4 | ## Main("
+    assert line[caret.index("^")] == "("
+
+
+async def test_a_second_gateway_on_the_same_directory_is_refused(house: House) -> None:
+    code, _, errors = await parley(house.running.data_dir, "run", str(TELLER))
+    assert code == 2
+    assert "in use by another gateway" in errors
+    assert str(house.running.process_id) in errors
+
+
+async def test_a_message_of_300_kilobytes_is_refused_and_the_next_one_answered(house: House) -> None:
+    async with house.running.page() as page:
+        room = await greeted(page, "much")
+        huge = await room.say("x" * 300_000)
+        refused = await page.until("refused", id=huge)
+        assert refused["code"] == "too_long"
+        assert "300,000" in refused["text"]
+        await room.say("less")
+        await room.until(HELLO, "You said: less")
+
+
+async def test_a_message_that_no_agent_may_be_given_is_answered_with_its_limit(house: House) -> None:
+    async with house.running.page() as page:
+        room = await greeted(page, "more")
+        await room.say("x" * 40_000)
+        await room.until_some("This message is too long: 40000 characters, at most 32000 can be taken.")
+        await room.say("less")
+        await room.until(HELLO, "You said: less")
+
+
+async def greeted(page: PageSocket, name: str) -> Room:
+    """A room in which the conversation has begun."""
+    room = Room(page, name)
+    await room.open()
+    await room.say("hi")
+    await room.until(HELLO)
+    return room
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+async def test_valkey_goes_away_and_nothing_is_lost_or_doubled(house: House, how: str) -> None:
+    """One conversation on each chat is told a story meanwhile, and to another one something is said."""
+    number = 400 if how == "stopped" else 500
+    growing: list[Talk] = [WebTalk(f"growing-{how}"), TelegramTalk(house.platform, chat=number)]
+    writing: list[Talk] = [WebTalk(f"writing-{how}"), TelegramTalk(house.platform, chat=number + 1)]
+    running = house.running
+    lost, back = (len(re.findall(f'"storage.{word}"', running.output)) for word in ("lost", "back"))
+    async with AsyncExitStack() as stack:
+        for talk in (*growing, *writing):
+            await talk.look(running, stack)
+            await talk.say("hi")
+            await until(talk, HELLO)
+        for talk in growing:
+            await talk.say("story")
+            await until_begun(talk, STORY_BEGINS)
+        server = valkey_of(running.process_id)
+        os.kill(server, signal.SIGSTOP if how == "stopped" else signal.SIGKILL)
+        for talk in writing:
+            await talk.say("are you there?")
+        await running.prints('"storage.lost"', times=lost + 1)
+        if how == "stopped":
+            os.kill(server, signal.SIGCONT)
+        await running.prints('"storage.back"', times=back + 1)
+        for talk in writing:
+            await until(talk, HELLO, "You said: are you there?")
+        for talk in growing:
+            await talk.until_that(lambda told=talk: told.texts()[-1].endswith(STORY_ENDS))  # type: ignore[misc]
+            await talk.say("thanks")
+            await talk.until_that(lambda told=talk: told.texts()[2:] == ["You said: thanks"])  # type: ignore[misc]
