@@ -1,0 +1,235 @@
+"""A reply on its way into execution: resumed, repeated, refused, streamed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from runtime.execution.builtins import LiveStream
+from runtime.execution.reply_run import ReplyRun
+from runtime.execution.verifier import Position
+from tests.unit.runtime.execution.test_verifier import position
+
+pytestmark = pytest.mark.anyio
+
+STEP_1, STEP_2 = 'await Step("Main:01:QUE")', 'await Step("Main:02:QUE")'
+HELLO = 'await Say("user", "Hello!")'
+
+
+class Stream:
+    """What people see of a Say."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    async def write(self, text: str) -> None:
+        self.text += text
+
+
+class Stage:
+    """Executes by writing down. `half_said` and `fail_at` are what a test wants them to be."""
+
+    def __init__(self, step: str | None = None, values: dict[str, Any] | None = None) -> None:
+        self.ran: list[str] = []
+        self.streams: list[Stream] = []
+        self.half_said = False
+        self.fail_at = ""
+        self._here = position(step)
+        self._values = values or {}
+        self._here.names |= set(self._values)
+
+    async def accept(self, source: str, /) -> None:
+        self.ran.append(source)
+        if "Step(" in source:
+            self._here.step = source.split(":")[1]
+
+    async def open_stream(self, target: str, /) -> LiveStream | None:
+        self.streams.append(Stream())
+        return cast("LiveStream", self.streams[-1])
+
+    def position(self) -> Position:
+        return self._here
+
+    def value_of(self, name: str, /) -> Any:
+        return self._values[name]
+
+    @property
+    def halted(self) -> bool:
+        return bool(self.ran) and (self.ran[-1] == self.fail_at or self.ran[-1].startswith("await Yld"))
+
+
+async def run(stage: Stage, lines: Sequence[str] | str, executed: Sequence[str] = (), seed: int = 0) -> ReplyRun:
+    """Feed a reply in pieces of random size."""
+    text = lines if isinstance(lines, str) else "```python\n" + "\n".join(lines) + "\n```"
+    turn_steps = [source.split('"')[1] for source in executed if "Step(" in source]
+    reply = ReplyRun(stage, executed, turn_steps)
+    draw = random.Random(seed)
+    while text and not reply.over:
+        size = draw.randrange(1, 12)
+        await reply.feed(text[:size])
+        text = text[size:]
+    if not reply.over:
+        await reply.close()
+    return reply
+
+
+def rule(reply: ReplyRun) -> str:
+    return reply.rejected.rule if reply.rejected is not None else "accepted"
+
+
+async def test_statements_run_in_order_and_the_end_of_the_turn_last() -> None:
+    stage = Stage()
+    reply = await run(stage, ["# recap: it begins", STEP_1, "# trig? no", HELLO, 'await Yld("user")'])
+    assert stage.ran == [STEP_1, HELLO, 'await Yld("user")']
+    assert rule(reply) == "accepted"
+
+
+async def test_nothing_runs_behind_an_illegal_statement() -> None:
+    stage = Stage()
+    reply = await run(stage, [STEP_1, 'await Step("Main:03:YLD")', HELLO])
+    assert stage.ran == [STEP_1]
+    assert rule(reply) == "order"
+    assert reply.rejected is not None
+    assert reply.rejected.legal == ("Main:01:QUE", "Main:02:QUE")
+
+
+@pytest.mark.parametrize("more", ["x = 1", HELLO, 'await Yld("user")', "await Return(1)"])
+async def test_a_turn_whose_end_is_followed_by_more_is_refused_and_does_not_end(more: str) -> None:
+    stage = Stage()
+    reply = await run(stage, [STEP_1, 'await Yld("user")', more])
+    assert stage.ran == [STEP_1]
+    assert stage.streams == []
+    assert rule(reply) == "end"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "empty"),
+        ("  \n ", "empty"),
+        ("I am sorry, but I cannot do that.", "format"),
+        ("```python\n```", "end"),
+        (f"```python\n{STEP_1}\n```", "end"),
+        ("```python\nawait Say('user', 'x'\nawait Step()\n```", "parse"),
+    ],
+)
+async def test_a_reply_that_does_not_end_its_turn_is_refused(text: str, expected: str) -> None:
+    assert rule(await run(Stage("01"), text)) == expected
+
+
+async def test_text_is_streamed_while_it_is_written_and_equals_what_is_executed() -> None:
+    say = r'await Say("user", "Zeile 1\nsaid \"hi\" \u00e4")'
+    for seed in range(20):
+        stage = Stage("01")
+        await run(stage, [say, 'await Yld("user")'], seed=seed)
+        assert stage.ran[0] == say
+        assert [stream.text for stream in stage.streams] == ['Zeile 1\nsaid "hi" ä']
+
+
+async def test_names_in_an_f_string_are_streamed_with_their_values() -> None:
+    stage = Stage("01", {"name": "Ada", "count": 3})
+    await run(stage, ['await Say("user", f"Hi {name}, you are number {count}!")', 'await Yld("user")'])
+    assert stage.streams[0].text == "Hi Ada, you are number 3!"
+
+
+@pytest.mark.parametrize("value", [1.5, None, [1]])
+async def test_a_value_whose_text_is_not_certain_stops_the_streaming_but_not_the_say(value: object) -> None:
+    stage = Stage("01", {"count": value})
+    await run(stage, ['await Say("user", f"It is {count} now")', 'await Yld("user")'])
+    assert stage.streams[0].text == "It is "
+    assert len(stage.ran) == 2
+
+
+async def test_an_unknown_name_stops_the_streaming() -> None:
+    stage = Stage("01")
+    await run(stage, ['await Say("user", f"Hi {name}!")', 'await Yld("user")'])
+    assert stage.streams[0].text == "Hi "
+
+
+async def test_a_say_to_a_stranger_or_before_a_step_is_refused_before_it_is_seen() -> None:
+    for stage, line in ((Stage("01"), 'await Say("Nobody", "secret")'), (Stage(), HELLO)):
+        reply = await run(stage, [line])
+        assert stage.streams == []
+        assert stage.ran == []
+        assert rule(reply) in ("target", "step")
+
+
+async def test_the_right_token_goes_on_behind_what_was_executed() -> None:
+    stage = Stage("01")
+    reply = await run(stage, ["# resume: 2", STEP_2, 'await Yld("user")'], [STEP_1, HELLO])
+    assert stage.ran == [STEP_2, 'await Yld("user")']
+    assert rule(reply) == "accepted"
+
+
+@pytest.mark.parametrize("token", ["# resume: 1", "# resume: 3", "# resume: all", "# resume:"])
+async def test_a_wrong_token_is_refused_before_anything_runs(token: str) -> None:
+    stage = Stage("01")
+    reply = await run(stage, [token, STEP_2, HELLO], [STEP_1, HELLO])
+    assert stage.ran == []
+    assert rule(reply) == "resume"
+
+
+async def test_an_exact_repetition_is_skipped_whatever_its_blanks_and_quotes() -> None:
+    stage = Stage("01")
+    again = ["await Step('Main:01:QUE')", "await  Say( 'user', 'Hello!' )"]
+    reply = await run(stage, [*again, STEP_2, HELLO, 'await Yld("user")'], [STEP_1, HELLO])
+    assert stage.ran == [STEP_2, HELLO, 'await Yld("user")']
+    assert len(stage.streams) == 1
+    assert rule(reply) == "accepted"
+
+
+async def test_a_repeated_assignment_with_a_dollar_is_the_executed_one() -> None:
+    stage = Stage("01")
+    first = await run(stage, ["$city = 'Oslo'"])
+    assert stage.ran == ["city = await Var('city', 'Oslo')"]
+    assert rule(first) == "end"
+    again = Stage("01")
+    await run(again, ["$city = 'Oslo'", 'await Yld("user")'], stage.ran)
+    assert again.ran == ['await Yld("user")']
+
+
+async def test_a_changed_repetition_is_refused_and_nothing_of_it_runs_or_is_shown() -> None:
+    stage = Stage("01")
+    reply = await run(stage, [STEP_1, 'await Say("user", "Hello there!")', STEP_2], [STEP_1, HELLO])
+    assert stage.ran == []
+    assert stage.streams == []
+    assert rule(reply) == "resume"
+
+
+async def test_a_repetition_that_stops_half_way_is_refused() -> None:
+    stage = Stage("01")
+    assert rule(await run(stage, [STEP_1], [STEP_1, HELLO])) == "resume"
+    assert stage.ran == []
+
+
+async def test_a_legal_next_step_goes_on_without_a_token() -> None:
+    stage = Stage("01")
+    reply = await run(stage, [STEP_2, HELLO, 'await Yld("user")'], [STEP_1, HELLO])
+    assert stage.ran[0] == STEP_2
+    assert rule(reply) == "accepted"
+
+
+async def test_a_next_step_may_not_leave_a_half_said_sentence_behind() -> None:
+    stage = Stage("01")
+    stage.half_said = True
+    assert rule(await run(stage, [STEP_2, HELLO], [STEP_1])) == "resume"
+    assert stage.ran == []
+
+
+async def test_a_step_that_was_executed_in_this_turn_is_no_way_to_go_on() -> None:
+    stage = Stage("01")
+    reply = await run(stage, [STEP_1, STEP_2], ["x = 1", STEP_1])
+    assert rule(reply) == "resume"
+    assert stage.ran == []
+
+
+async def test_a_statement_that_fails_ends_the_reply() -> None:
+    stage = Stage("01")
+    stage.fail_at = "x = 1"
+    reply = await run(stage, ["x = 1", HELLO, 'await Yld("user")'])
+    assert stage.ran == ["x = 1"]
+    assert reply.over
+    assert rule(reply) == "accepted"

@@ -1,0 +1,207 @@
+"""Which statements a reply may consist of."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.core.errors import UnknownTarget
+from runtime.execution.verifier import CallShape, Position, ends_turn, fits, step_line, verify, verify_say_head
+from runtime.language.flow import Flow
+from runtime.language.program import PlaybookSpec
+from tests.unit.runtime.sessions.programs import SPAN, steps
+
+SHAPES = {
+    "Step": CallShape(("location",), 1),
+    "Say": CallShape(("target", "message"), 2),
+    "Var": CallShape(("name", "value"), 2),
+    "Trigger": CallShape(("code",), 1),
+    "Yld": CallShape(("source",), 1),
+    "Return": CallShape(("value",), 0),
+    "Weather": CallShape(("city", "day"), 1),
+    "Other.Ask": CallShape(("question",), 1),
+}
+MAIN = PlaybookSpec(
+    "Main",
+    "llm",
+    SPAN,
+    steps=steps("01:QUE Ask for the $name; YLD for user", "02:QUE Greet", "03:YLD for exit"),
+)
+
+
+def only(*known: str):  # type: ignore[no-untyped-def]
+    def check(text: str) -> str:
+        if text not in known:
+            raise UnknownTarget(f"nobody called {text!r}")
+        return text
+
+    return check
+
+
+def position(step: str | None = "01", *, with_steps: bool = True) -> Position:
+    return Position(
+        playbook="Main",
+        flow=Flow(MAIN) if with_steps else None,
+        steps={s.line: str(s.op) for s in MAIN.walk_steps()} if with_steps else {},
+        step=step,
+        functions=SHAPES,
+        names={"name", "count"},
+        check_target=only("user", "Other"),
+        check_source=only("user", "agent 1001"),
+        types={"count": "int", "name": "str"},
+        triggers=frozenset({"Big:T1"}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "source"),
+    [
+        ("parse", "await Say('user'"),
+        ("policy", "class A: pass"),
+        ("policy", "import os"),
+        ("policy", "open('/etc/passwd')"),
+        ("policy", "Say = print"),
+        ("step", "await Step('Main:99:QUE')"),
+        ("step", "await Step('Main:02:CND')"),
+        ("step", "await Step('Other:02:QUE')"),
+        ("step", "await Step(name)"),
+        ("order", "await Step('Main:03:YLD')"),
+        ("name", "x = nothing"),
+        ("name", "await Say('user', f'{nothing}')"),
+        ("name", "await Wether('Oslo')"),
+        ("arguments", "await Weather()"),
+        ("arguments", "await Weather('Oslo', 1, 2)"),
+        ("arguments", "await Weather('Oslo', city='Oslo')"),
+        ("arguments", "await Weather('Oslo', hour=1)"),
+        ("call", "await Other.Secret()"),
+        ("target", "await Say('Nobody', 'x')"),
+        ("target", "await Say(message='x', target='Nobody')"),
+        ("source", "await Yld('agent 7777')"),
+        ("trigger", "await Trigger('Main:Small:T1:CND')"),
+        ("type", "await Var('count', 'many')"),
+        ("type", "await Var('$count', 1.5)"),
+        ("type", "await Var(value='many', name='count')"),
+        ("type", "await Var('count', True)"),
+        ("end", "if name:\n    await Return(1)\n    await Say('user', 'x')"),
+        ("end", "for i in [1]:\n    await Yld('user')\n    count = 1"),
+        ("step", "if name:\n    await Step('Main:77:QUE')"),
+        ("target", "try:\n    await Say('Nobody', 'x')\nexcept ValueError:\n    pass"),
+    ],
+)
+def test_an_illegal_statement_is_refused_by_its_rule(rule: str, source: str) -> None:
+    refused = verify(source, position())
+    assert refused is not None
+    assert refused.rule == rule, refused
+    assert refused.source == source
+    assert refused.message
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "await Step('Main:02:QUE')",
+        "await Step('Main:01:QUE')",
+        "await Say('user', f'Hi {name}, {count + 1}')",
+        "await Say(message='Nobody', target='user')",
+        "await Say('Other', 'x')",
+        "await Var('count', None)",
+        "await Var('count', count + 1)",
+        "await Var('anything', [1])",
+        "w = await Weather('Oslo', day=1)",
+        "w = await Weather(*[1], **{})",
+        "answer = await Other.Ask('why?')",
+        "await Trigger('Main:Big:T1:CND')",
+        "parts = [part.strip() for part in name.split(',') if len(part) > 1]",
+        "async def f(a, *, b=1):\n    return await Weather(a)",
+        "a, b = await asyncio.gather(Weather('Oslo'), Weather('Rome'))",
+        "await Yld('agent 1001')",
+        "await Yld('call')",
+        "await Return()",
+        "if name:\n    await Return(1)\nelse:\n    await Yld('user')",
+    ],
+)
+def test_a_legal_statement_passes(source: str) -> None:
+    assert verify(source, position()) is None
+
+
+@pytest.mark.parametrize("source", ["await Say('user', 'x')", "await Weather('Oslo')", "await Return(1)"])
+def test_nothing_that_others_notice_may_come_before_the_first_step(source: str) -> None:
+    refused = verify(source, position(None))
+    assert refused is not None
+    assert refused.rule == "step"
+    assert refused.legal == ("Main:01:QUE",)
+    assert verify(source, position(None, with_steps=False)) is None
+
+
+@pytest.mark.parametrize("source", ["await Var('name', 'Ada')", "x = 1", "await Step('Main:01:QUE')"])
+def test_variables_may_be_set_before_the_first_step(source: str) -> None:
+    assert verify(source, position(None)) is None
+
+
+def test_a_refused_step_is_answered_with_the_steps_that_were_legal() -> None:
+    refused = verify("await Step('Main:03:YLD')", position("01"))
+    assert refused is not None
+    assert refused.legal == ("Main:01:QUE", "Main:02:QUE")
+    first = verify("await Step('Main:02:QUE')", position(None))
+    assert first is not None
+    assert first.legal == ("Main:01:QUE",)
+
+
+def test_a_playbook_without_steps_has_none_to_name() -> None:
+    refused = verify("await Step('Main:01:QUE')", position(None, with_steps=False))
+    assert refused is not None
+    assert refused.rule == "step"
+
+
+def test_nothing_follows_the_end_of_a_turn() -> None:
+    here = position()
+    here.ended = True
+    refused = verify("x = 1", here)
+    assert refused is not None
+    assert refused.rule == "end"
+    assert verify_say_head("user", here) is not None
+
+
+def test_a_say_is_judged_by_its_head_before_a_character_is_shown() -> None:
+    assert verify_say_head("user", position()) is None
+    stranger = verify_say_head("Nobody", position())
+    early = verify_say_head("user", position(None))
+    assert stranger is not None
+    assert early is not None
+    assert (stranger.rule, early.rule) == ("target", "step")
+
+
+def test_both_replies_of_the_contract_example_are_legal_statement_by_statement() -> None:
+    here = position(None)
+    first = ["await Step('Main:01:QUE')", "await Say('user', 'Hello! What is your name?')", "await Yld('user')"]
+    second = [
+        "await Var('name', 'Ada')",
+        "await Step('Main:02:QUE')",
+        "await Say('user', f'Nice to meet you, {name}!')",
+        "await Step('Main:03:YLD')",
+        "await Var('__', 'Greeted Ada.')",
+        "await Yld('exit')",
+    ]
+    for source in [*first, *second]:
+        assert verify(source, here) is None, source
+        if "Step" in source:
+            here.step = step_line(source.split("'")[1], here)
+    assert here.step == "03"
+    assert [ends_turn(source) for source in second] == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize(
+    ("value", "type_name", "expected"),
+    [
+        (1, "int", True),
+        (True, "int", False),
+        (1, "float", True),
+        ("1", "int", False),
+        (None, "int", True),
+        ([1], "list[int]", True),
+        ({}, "list", False),
+        (object(), "Customer", True),
+        (True, "bool", True),
+    ],
+)
+def test_a_value_fits_its_declared_type(value: object, type_name: str, expected: bool) -> None:
+    assert fits(value, type_name) is expected
