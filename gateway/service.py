@@ -44,11 +44,11 @@ class Service:
         self._registry = registry
         self._platforms = platforms
         self._bus = bus
-        self._waiting_for = {"storage", *platforms}
+        self._waiting_for = {name: f"{name} is not connected yet" for name in ("storage", *platforms)}
 
     def not_ready(self) -> Sequence[str]:
-        """Why the gateway is not ready yet, one line each."""
-        return [f"{name} is not connected yet" for name in sorted(self._waiting_for)]
+        """Why the gateway is not ready, one line each: what is not connected yet, and who refuses us."""
+        return [self._waiting_for[name] for name in sorted(self._waiting_for)]
 
     async def start(self, tasks: TaskGroup) -> None:
         """Return when the shards are ours and every platform is being listened to, or is known to refuse us."""
@@ -59,7 +59,7 @@ class Service:
     async def _hold_shards(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         async with anyio.create_task_group() as tasks:
             await self._node.run(tasks, self._registry.dispatch, self._registry.gained, self._registry.lost)
-            self._waiting_for.discard("storage")
+            self._waiting_for.pop("storage", None)
             task_status.started()
 
     async def _listen(self, name: str, platform: Platform) -> None:
@@ -72,9 +72,10 @@ class Service:
                 else:
                     await platform.router.run()
         except AuthFailed as error:
+            self._waiting_for[name] = f"{name} is off: {error}"
             self._bus.publish("adapter.failed", platform=name, error=str(error))
         finally:
             forget()
 
     def _note_connected(self, event: Event) -> None:
-        self._waiting_for.discard(str(event.data["platform"]))
+        self._waiting_for.pop(str(event.data["platform"]), None)

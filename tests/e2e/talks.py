@@ -51,6 +51,11 @@ async def until_begun(talk: Talk, part: str) -> None:
     await talk.until_that(lambda: any(text.startswith(part) for text in talk.texts()[-1:]))
 
 
+async def until_said(talk: Talk, text: str) -> None:
+    """Return when one of the messages is this text."""
+    await talk.until_that(lambda: text in talk.texts())
+
+
 class WebTalk:
     """A room of its own in the web chat."""
 

@@ -1,0 +1,45 @@
+"""People at their browsers."""
+
+from __future__ import annotations
+
+from playwright.async_api import Browser, Locator, Page, expect
+
+LIMIT_MS = 20_000
+"""How long something that must become visible is waited for."""
+
+
+async def entered(browser: Browser, url: str, name: str, room: str = "lobby") -> Page:
+    """A new browser profile in which somebody has chosen a name and gone to a room."""
+    page = await (await browser.new_context()).new_page()
+    page.set_default_timeout(LIMIT_MS)
+    await page.goto(url)
+    await page.get_by_label("Your name").fill(name)
+    await page.get_by_role("button", name="Start chatting").click()
+    await expect(page.locator("#presence")).to_contain_text("here")
+    if room != "lobby":
+        await page.keyboard.press("Control+k")
+        await page.get_by_role("combobox").fill(room)
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#room-name")).to_have_text(room)
+    return page
+
+
+async def say(page: Page, text: str) -> None:
+    await page.locator("#room-composer textarea").fill(text)
+    await page.locator("#room-composer textarea").press("Enter")
+
+
+def by(page: Page, author: str) -> Locator:
+    """The messages of an agent, whole."""
+    return page.locator(".message.agent").filter(has=page.locator(".author", has_text=author))
+
+
+def saying(page: Page, text: str) -> Locator:
+    """The agents' messages with this text."""
+    return page.locator(".message.agent .body", has_text=text)
+
+
+async def appears(where: Locator) -> None:
+    """Return when it can be seen, once."""
+    await expect(where).to_have_count(1, timeout=LIMIT_MS)
+    await expect(where).to_be_visible()

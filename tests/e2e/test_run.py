@@ -1,0 +1,135 @@
+"""`parley run`: says where to go, says whether it is ready, and leaves nothing behind when it stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+
+from tests.e2e.bad_models import GREETING, code
+from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
+from tests.e2e.processes import family, processes, valkey_of
+from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram_server import serving
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+HELLO_PROGRAM = ROOT / "examples" / "hello.pb"
+TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
+LEFT_LIMIT_S = 10.0
+
+
+async def asked(running: Gateway, path: str) -> tuple[int, dict[str, object]]:
+    async with httpx.AsyncClient(base_url=running.url) as client:
+        answer = await client.get(path)
+        return answer.status_code, answer.json()
+
+
+async def begun(running: Gateway, stack: AsyncExitStack, *seen: str) -> Room:
+    """A conversation in the lobby, once this can be seen."""
+    room = Room(await stack.enter_async_context(running.page()))
+    await room.join()
+    await room.say("hi")
+    await room.until(*seen)
+    return room
+
+
+def left_of(ids: set[int]) -> list[str]:
+    return [seen.command for seen in processes() if seen.id in ids]
+
+
+async def test_it_prints_a_free_port_and_says_that_it_lives_and_is_ready(tmp_path: Path) -> None:
+    async with gateway(tmp_path, TELLER, {"PARLEY_WEB__PORT": "0"}) as running:
+        assert running.url.startswith("http://127.0.0.1:")
+        assert await asked(running, "/healthz") == (200, {"status": "alive"})
+        await running.prints("adapter.connected")
+        assert await asked(running, "/readyz") == (200, {"status": "ready", "reasons": []})
+
+
+async def test_it_says_which_platform_it_waits_for(tmp_path: Path) -> None:
+    platform = TelegramPlatform()
+    platform.fail("getMe", "hang")
+    async with serving(platform) as address:
+        environment = {"PARLEY_TELEGRAM__TOKEN": TOKEN, "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot"}
+        async with gateway(tmp_path, TELLER, environment) as running:
+            await running.prints('"platform": "web"')
+            waiting = {"status": "waiting", "reasons": ["telegram is not connected yet"]}
+            assert await asked(running, "/readyz") == (503, waiting)
+            assert await asked(running, "/healthz") == (200, {"status": "alive"})
+
+
+async def test_it_says_which_platform_refuses_its_token(tmp_path: Path) -> None:
+    async with serving(TelegramPlatform(token="1:another")) as address:
+        environment = {"PARLEY_TELEGRAM__TOKEN": TOKEN, "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot"}
+        async with gateway(tmp_path, TELLER, environment) as running:
+            await running.prints(r"adapter\.failed")
+            status, answer = await asked(running, "/readyz")
+            assert status == 503
+            (reason,) = json.loads(json.dumps(answer["reasons"]))
+            assert reason.startswith("telegram is off: ")
+            assert "token" in reason
+            assert TOKEN not in reason
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_ends_gateway_valkey_and_sandbox_with_exit_code_0(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    answer = code('await Step("Main:01:QUE")\n# trig? no', f'await Say("user", "{GREETING}")', 'await Yld("user")')
+    async with OpenAIServer([answer]) as model:
+        environment = {
+            "PARLEY_MODEL": "openai/test",
+            "PARLEY_MODEL_BASE_URL": model.base_url,
+            "PARLEY_MODEL_API_KEY": "key",
+        }
+        async with gateway(tmp_path, HELLO_PROGRAM, environment) as running, AsyncExitStack() as stack:
+            await begun(running, stack, GREETING)
+            ids = {seen.id for seen in family(running.process_id)}
+            commands = " ".join(left_of(ids))
+            assert "valkey-server" in commands
+            assert "monty" in commands
+            assert await running.stop(number) == 0
+            assert left_of(ids) == []
+            assert not (tmp_path / "valkey.sock").exists()
+            assert "Traceback" not in running.output
+
+
+async def test_a_signal_ends_it_in_the_middle_of_an_answer(tmp_path: Path) -> None:
+    async with gateway(tmp_path, TELLER) as running, AsyncExitStack() as stack:
+        room = await begun(running, stack, "I am the teller.")
+        await room.say("slow")
+        await room.until_some("Once")
+        ids = {seen.id for seen in family(running.process_id)}
+        assert await running.stop(signal.SIGINT) == 0
+        assert left_of(ids) == []
+        assert "Traceback" not in running.output
+
+
+async def test_a_signal_ends_it_while_valkey_does_not_answer(tmp_path: Path) -> None:
+    async with gateway(tmp_path, TELLER) as running, AsyncExitStack() as stack:
+        room = await begun(running, stack, "I am the teller.")
+        ids = {seen.id for seen in family(running.process_id)}
+        os.kill(valkey_of(running.process_id), signal.SIGSTOP)
+        await room.say("are you there?")
+        assert await running.stop(signal.SIGINT) == 0
+        assert left_of(ids) == []
+
+
+async def test_a_kill_leaves_no_process_behind(tmp_path: Path) -> None:
+    async with gateway(tmp_path, TELLER) as running, AsyncExitStack() as stack:
+        await begun(running, stack, "I am the teller.")
+        ids = {seen.id for seen in family(running.process_id)}
+        handles = [os.pidfd_open(one) for one in ids]
+        running.kill()
+        with anyio.fail_after(LEFT_LIMIT_S):
+            for handle in handles:
+                await anyio.wait_readable(handle)
+                os.close(handle)
+        assert left_of(ids) == []

@@ -1,0 +1,146 @@
+"""The tour, as people take it in their browsers and on Telegram."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from tests.e2e.browsing import LIMIT_MS, appears, by, entered, say, saying
+from tests.e2e.gateway_process import ROOT, Gateway, gateway
+from tests.e2e.talks import TelegramTalk, until_said
+from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram_server import serving
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+
+TOUR = ROOT / "examples" / "tour.pb"
+WELCOME = "I am the Guide, one of four agents"
+COUNTED = [*(f"{number} …" for number in range(1, 11)), "Ten. If I was killed on the way"]
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """One loop for the module, whose tests share a gateway."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def tour(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Gateway]:
+    """A gateway that gives the tour; every test takes it in a room of its own."""
+    async with gateway(tmp_path_factory.mktemp("tour"), TOUR) as running:
+        yield running
+
+
+async def test_an_answer_is_watched_while_it_grows(browser: Browser, tour: Gateway) -> None:
+    page = await entered(browser, tour.url, "Ada", "streams")
+    await say(page, "hello")
+    await appears(page.locator(".message.agent.live", has_text="Hello! I am"))
+    await expect(page.locator(".message.agent.live")).to_have_count(0, timeout=LIMIT_MS)
+    await appears(saying(page, WELCOME))
+    await say(page, "streaming")
+    growing = page.locator(".message.agent.live", has_text="A page that grows")
+    await expect(growing.locator("h3, h4, h5")).to_have_text("A page that grows")
+    await expect(growing).not_to_contain_text("the text is final")
+    finished = by(page, "Guide").last
+    await expect(finished).to_contain_text("the text is final, and it is on the agent's tape.", timeout=LIMIT_MS)
+    await expect(finished).to_have_class("message agent")
+    await expect(finished.locator("pre")).to_contain_text("async def greet")
+    await expect(finished.locator("tbody tr")).to_have_count(2)
+
+
+async def test_two_agents_answer_under_their_own_names(browser: Browser, tour: Gateway) -> None:
+    page = await entered(browser, tour.url, "Ada", "channels")
+    await say(page, "hello")
+    await appears(saying(page, WELCOME))
+    await say(page, "channels")
+    await appears(by(page, "Librarian").filter(has_text="About the sea there are 42 books"))
+    await appears(by(page, "Guide").filter(has_text="I got the number as a value: 42."))
+
+
+async def test_a_meeting_is_followed_by_the_people(browser: Browser, tour: Gateway) -> None:
+    page = await entered(browser, tour.url, "Ada", "meetings")
+    await say(page, "hello")
+    await appears(saying(page, WELCOME))
+    await say(page, "meeting")
+    await appears(by(page, "Painter").filter(has_text="Ultramarine"))
+    await appears(by(page, "Poet").filter(has_text="Gull"))
+    await appears(by(page, "Guide").filter(has_text="Thank you both. It shall be Gull."))
+    await appears(by(page, "Guide").filter(has_text="The meeting is over. They chose Gull."))
+
+
+async def test_two_people_in_two_browsers_are_told_apart_and_a_reload_keeps_it_all(
+    browser: Browser, tour: Gateway
+) -> None:
+    ada = await entered(browser, tour.url, "Ada", "people")
+    grace = await entered(browser, tour.url, "Grace", "people")
+    await say(ada, "hello")
+    await appears(saying(grace, WELCOME))
+    await say(ada, "people")
+    await appears(saying(grace, "So far I know only you, Ada."))
+    await say(grace, "people")
+    await appears(saying(ada, "Hello, Grace! With you here: Ada."))
+    await say(ada, "bye")
+    await appears(saying(ada, "That was the tour."))
+    bodies = ada.locator(".message:not(.notice) .body")
+    before = await bodies.all_inner_texts()
+    assert len(before) == 8
+    await ada.reload()
+    await expect(bodies).to_have_text(before, use_inner_text=True, timeout=LIMIT_MS)
+
+
+async def test_counting_goes_on_through_two_kills_in_an_open_browser_and_on_telegram(
+    browser: Browser, tmp_path: Path
+) -> None:
+    platform = TelegramPlatform()
+    async with serving(platform) as address:
+        environment = {
+            "PARLEY_WEB__PORT": str(free_port()),
+            "PARLEY_LOGS__LEVEL": "debug",
+            "PARLEY_TELEGRAM__TOKEN": TOKEN,
+            "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
+            "PARLEY_TELEGRAM__ACCESS": "open",
+        }
+        async with gateway(tmp_path, TOUR, environment) as running:
+            page, talk = await entered(browser, running.url, "Ada"), TelegramTalk(platform)
+            await say(page, "hello")
+            await talk.say("hello")
+            await appears(saying(page, WELCOME))
+            await talk.until_that(lambda: talk.texts()[-1:] != [] and talk.texts()[-1].endswith("the tour ends"))
+            await say(page, "counting")
+            await talk.say("counting")
+            visible = page.locator(".message.agent")
+            already = 0
+            for number in (3, 6):
+                await appears(saying(page, f"{number} …"))
+                await until_said(talk, f"{number} …")
+                now = await visible.count() + len(talk.texts())
+                await running.prints('"page.sent"', times=now - already)
+                already = now
+                running.kill()
+                await running.gone()
+                await expect(page.locator("#connection")).to_contain_text("Connection lost")
+                await say(page, f"killed at {number}")
+                await talk.say(f"killed at {number}")
+                await running.start()
+            counted = page.locator(".message.agent .body").filter(has_not_text=WELCOME)
+            await appears(saying(page, "I heard “killed at 6”, Ada"))
+            texts = await counted.all_inner_texts()
+            assert [text.split(",")[0] for text in texts[:11]] == COUNTED
+            assert ["killed at" in text for text in texts[11:]] == [True, True]
+            await talk.until_that(lambda: "killed at 6" in talk.texts()[-1])
+            assert [text.split(",")[0] for text in talk.texts()[1:12]] == COUNTED
+            assert len(talk.texts()) == 14
+            assert talk.posts() == 14
+            assert await running.stop(signal.SIGINT) == 0
+
+
+def free_port() -> int:
+    """A port that stays ours to use when the gateway is started again."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
