@@ -1,4 +1,4 @@
-"""One structured line per event of the bus: JSON for machines, a readable line on a terminal."""
+"""One structured line per event of the bus, and per remark of an adapter: JSON for machines, readable on a terminal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TextIO
 
 import structlog
@@ -41,6 +42,11 @@ _WARNINGS = frozenset(
 )
 _DEBUG = frozenset({"step.executed", "stream.started", "stream.completed", "page.opened", "page.sent", "trigger.fired"})
 
+_REMARKS = "adapters"
+"""Adapters see only the vocabulary, no bus: what they have to say goes to the standard library's loggers below this."""
+
+_OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({})))
+
 
 class Publisher(Protocol):
     """The part of the bus that is used here."""
@@ -67,17 +73,36 @@ class Logs:
         self._logger: Any = None
 
     def attach(self, bus: Publisher) -> Callable[[], None]:
-        """Hear every event of `bus` until the returned function is called."""
-        return bus.subscribe("*", self.write)
+        """Hear every event of `bus`, and every remark of an adapter, until the returned function is called."""
+        forget = bus.subscribe("*", self.write)
+        logger, handler = logging.getLogger(_REMARKS), _Remarks(self._remark)
+        before = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(self._threshold)
+
+        def detach() -> None:
+            logger.removeHandler(handler)
+            logger.setLevel(before)
+            forget()
+
+        return detach
 
     def write(self, event: Event) -> None:
         """One line, unless the event is below the level."""
-        level = level_of(event.name)
+        self._line(level_of(event.name), event.name, event.at, event.data)
+
+    def _remark(self, record: logging.LogRecord) -> None:
+        data = {key: value for key, value in vars(record).items() if key not in _OF_EVERY_RECORD}
+        at = datetime.fromtimestamp(record.created, UTC)
+        level = "error" if record.levelno >= logging.ERROR else record.levelname.lower()
+        self._line(level, self._masked(record.getMessage()), at, {"logger": record.name, **data})
+
+    def _line(self, level: str, name: str, at: datetime, data: Mapping[str, Any]) -> None:
         if _LEVELS[level] < self._threshold:
             return
         if self._logger is None:
             self._logger = self._open()
-        getattr(self._logger, level)(event.name, at=event.at.isoformat(), **self._shown(event.data))
+        getattr(self._logger, level)(name, at=at.isoformat(), **self._shown(data))
 
     def _shown(self, data: Mapping[str, Any]) -> dict[str, Any]:
         texts_too = self._threshold <= logging.DEBUG
@@ -110,6 +135,17 @@ class Logs:
             processors=[structlog.processors.add_log_level, renderer],
             wrapper_class=structlog.make_filtering_bound_logger(self._threshold),
         )
+
+
+class _Remarks(logging.Handler):
+    """Passes records on."""
+
+    def __init__(self, write: Callable[[logging.LogRecord], None]) -> None:
+        super().__init__()
+        self._write = write
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._write(record)
 
 
 def level_of(name: str) -> Literal["debug", "info", "warning", "error"]:

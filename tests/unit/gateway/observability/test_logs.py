@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -45,6 +46,25 @@ def test_every_event_of_the_bus_is_heard_until_detached() -> None:
         "session.ended",
     ]
     assert bus.failures == 0
+
+
+def test_a_remark_of_an_adapter_is_a_line_with_all_it_says_and_no_secret() -> None:
+    stream = io.StringIO()
+    detach = Logs(LogOptions(stream=stream), secrets=frozenset({TOKEN})).attach(Bus(SystemClock()))
+    logger = logging.getLogger("adapters.telegram.adapter")
+    logger.warning("Telegram cannot be polled", extra={"error": f"/bot{TOKEN}/getMe: 502", "retry_in_s": 2.0})
+    logger.debug("nobody wants to know")
+    detach()
+    logger.debug("nor this")
+    (line,) = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert line.pop("at").endswith("+00:00")
+    assert line == {
+        "event": "Telegram cannot be polled",
+        "level": "warning",
+        "logger": "adapters.telegram.adapter",
+        "error": "/bot********/getMe: 502",
+        "retry_in_s": 2.0,
+    }
 
 
 def test_human_lines_are_not_json_and_name_the_event() -> None:
