@@ -1,0 +1,102 @@
+"""What was written while nobody listened, read from history: the gateway forgets what it could not deliver."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final, Protocol, TypeAlias
+
+from adapters.discord.bot_api import PAGE, BotApi
+from adapters.discord.codec import private_channel_of
+from adapters.discord.listener import LastSaid
+from runtime.core.errors import AdapterError
+
+MAX_CONVERSATIONS: Final = 100
+"""Conversations that are looked into at once, those spoken in last first."""
+MAX_MESSAGES: Final = 500
+"""Messages of one conversation that are read; of more, the oldest."""
+OVERLAP_MS: Final = 60_000
+"""How far before the newest mark a conversation without a mark is read: events of channels overtake each other."""
+
+_log = logging.getLogger(__name__)
+_Read: TypeAlias = Callable[[Callable[[], Awaitable[list[dict[str, Any]]]]], Awaitable[list[dict[str, Any]]]]
+
+
+class Marks(Protocol):
+    """Durable: up to which message each conversation was taken. A conversation is a channel or thread id, or `dm:<id>`.
+
+    What is put after a message is safe may be lost in a crash: then messages come again, with the same event ids.
+    """
+
+    async def all(self) -> Mapping[str, str]:
+        """The id of the last message taken, by conversation."""
+        ...
+
+    async def put(self, conversation: str, message: str, /) -> None:
+        """This message of the conversation was taken, and all before it."""
+        ...
+
+
+class CatchUp:
+    """Reads after the marks. A channel without one is read after the newest of all: Discord's ids order all messages.
+
+    What cannot be read: private conversations nobody has a mark of, which Discord does not list for bots; channels
+    whose history the bot may not read; threads that were archived meanwhile; commands from the menu.
+    """
+
+    def __init__(self, api: BotApi, marks: Marks, read: _Read) -> None:
+        self._api = api
+        self._marks = marks
+        self._read = read
+        self._known: dict[str, str] = {}
+
+    async def load(self) -> None:
+        self._known = dict(await self._marks.all())
+
+    async def taken(self, conversation: str, message: str) -> None:
+        """Mark a message; marks never go back."""
+        if int(message) > int(self._known.get(conversation, "0")):
+            self._known[conversation] = message
+            await self._marks.put(conversation, message)
+
+    async def private(self) -> AsyncIterator[dict[str, Any]]:
+        """What was missed in private conversations, oldest first in each."""
+        marked = ((channel, mark) for key, mark in self._known.items() if (channel := private_channel_of(key)))
+        for channel, mark in _newest(marked):
+            for message in await self._missed(channel, mark):
+                yield message
+
+    async def public(self, talked_in: Iterable[LastSaid]) -> AsyncIterator[dict[str, Any]]:
+        """What was missed in channels and threads of servers, oldest first in each."""
+        if not self._known:
+            return
+        newest = max(int(mark) for mark in self._known.values())
+        floor = str(max(0, newest - (OVERLAP_MS << 22)))
+        last_said = {said.channel: said for said in talked_in}
+        behind = [
+            (said.channel, said.message)
+            for said in last_said.values()
+            if int(said.message) > int(self._known.get(said.channel, floor))
+        ]
+        for channel, _ in _newest(behind):
+            for message in await self._missed(channel, self._known.get(channel, floor)):
+                yield message | {"guild_id": last_said[channel].guild}
+
+    async def _missed(self, channel: str, mark: str) -> list[dict[str, Any]]:
+        missed: list[dict[str, Any]] = []
+        while len(missed) < MAX_MESSAGES:
+            after = missed[-1]["id"] if missed else mark
+            try:
+                page = await self._read(lambda: self._api.after(channel, after))  # noqa: B023 - awaited at once
+            except AdapterError as error:
+                _log.info("History cannot be read", extra={"channel": channel, "error": str(error)})
+                return missed
+            missed += page
+            if len(page) < PAGE:
+                return missed
+        _log.warning("More was written than is caught up with", extra={"channel": channel, "messages": len(missed)})
+        return missed
+
+
+def _newest(conversations: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted(conversations, key=lambda each: int(each[1]), reverse=True)[:MAX_CONVERSATIONS]

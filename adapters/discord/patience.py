@@ -1,0 +1,33 @@
+"""Asking again until Discord answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from runtime.core.clock import Clock
+from runtime.core.errors import AdapterError, RateLimited
+
+FIRST_PAUSE_S: Final = 1.0
+LONGEST_PAUSE_S: Final = 60.0
+
+_log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+
+
+async def until_answered(
+    clock: Clock, call: Callable[[], Awaitable[_Answer]], *, but: type[AdapterError] | tuple[type[AdapterError], ...]
+) -> _Answer:
+    """The call, again and again with growing pauses until Discord answers. Raises only the errors named by `but`."""
+    pause_s = FIRST_PAUSE_S
+    while True:
+        try:
+            return await call()
+        except but:
+            raise
+        except AdapterError as error:
+            wait_s = max(pause_s, error.retry_after_s) if isinstance(error, RateLimited) else pause_s
+            _log.warning("Discord does not answer", extra={"error": str(error), "retry_in_s": wait_s})
+        await clock.sleep_until(clock.monotonic() + wait_s)
+        pause_s = min(pause_s * 2, LONGEST_PAUSE_S)

@@ -1,0 +1,35 @@
+"""A Discord, and an adapter that is connected to it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import pytest
+
+from adapters.discord.adapter import DiscordAdapter, DiscordOptions
+from tests.contract.discord.speaking import new_adapter
+from tests.fakes.discord_marks import MemoryMarks
+from tests.fakes.discord_wire import DiscordPlatform, serving
+
+
+@pytest.fixture
+def platform(anyio_backend: str) -> DiscordPlatform:
+    return DiscordPlatform()
+
+
+@pytest.fixture
+def marks() -> MemoryMarks:
+    return MemoryMarks()
+
+
+@pytest.fixture
+async def options(platform: DiscordPlatform) -> AsyncIterator[DiscordOptions]:
+    async with serving(platform) as address:
+        yield DiscordOptions(base_url=f"{address}/api/v10")
+
+
+@pytest.fixture
+async def adapter(options: DiscordOptions, marks: MemoryMarks) -> AsyncIterator[DiscordAdapter]:
+    async with aclosing(new_adapter(options, marks)) as made:
+        yield made

@@ -1,0 +1,70 @@
+"""What the tests of the Discord adapter say, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import anyio
+
+from adapters.adapter import Inbound
+from adapters.discord.adapter import DiscordAdapter, DiscordOptions
+from runtime.core.address import Address, Speaker
+from runtime.core.clock import Clock, SystemClock
+from tests.fakes.discord_marks import MemoryMarks
+from tests.fakes.discord_wire import TOKEN, DiscordPlatform
+
+HOST = Speaker("1000", "Host")
+GUEST = Speaker("1001", "Guest")
+
+
+class HastyClock:
+    """A clock that passes over every pause at once, and remembers it. Its calendar is the machine's."""
+
+    def __init__(self) -> None:
+        self.pauses_s: list[float] = []
+        self._at_s = 0.0
+
+    def now(self) -> datetime:
+        return SystemClock().now().astimezone(UTC)
+
+    def monotonic(self) -> float:
+        return self._at_s
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        self.pauses_s.append(monotonic_s - self._at_s)
+        self._at_s = monotonic_s
+        await anyio.lowlevel.checkpoint()
+
+
+def new_adapter(
+    options: DiscordOptions, marks: MemoryMarks | None = None, *, token: str = TOKEN, clock: Clock | None = None
+) -> DiscordAdapter:
+    return DiscordAdapter(token, clock=clock or SystemClock(), marks=marks or MemoryMarks(), options=options)
+
+
+@asynccontextmanager
+async def listening(adapter: DiscordAdapter, platform: DiscordPlatform) -> AsyncIterator[AsyncIterator[Inbound]]:
+    """A connection that hears what is said from now on."""
+    async with adapter.connect() as inbound:
+        await platform.until(lambda: platform.gateway.connected)
+        yield inbound
+
+
+def general(platform: DiscordPlatform) -> Address:
+    return Address("discord", platform.world.general)
+
+
+def private(platform: DiscordPlatform) -> Address:
+    return Address("discord", f"dm:{platform.world.private()}")
+
+
+async def send(
+    adapter: DiscordAdapter, text: str, *, to: Address, speaker: Speaker = HOST, nonce: str = "page.0"
+) -> str:
+    return await adapter.send(to, text, speaker=speaker, nonce=nonce, final=True)
+
+
+async def edit(adapter: DiscordAdapter, message: str, text: str, *, to: Address, speaker: Speaker = HOST) -> None:
+    await adapter.edit(to, message, text, speaker=speaker, nonce="page.0", final=False)

@@ -1,0 +1,149 @@
+"""Agents speak under their own names: through webhooks, or under headings where those are not permitted."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import replace
+
+import pytest
+
+from adapters.discord.adapter import DiscordAdapter, DiscordOptions
+from adapters.discord.limits import CAPABILITIES
+from runtime.core.address import GATEWAY, Speaker
+from runtime.core.errors import MessageGone, OutcomeUncertain, RateLimited
+from tests.contract.discord.speaking import GUEST, HOST, edit, general, new_adapter, private, send
+from tests.fakes.discord_limits import DiscordLimits
+from tests.fakes.discord_wire import DiscordPlatform, FaultKind
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_agents_in_a_channel_share_one_webhook(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    us = general(platform)
+    await send(adapter, "hi", to=us, nonce="a.0")
+    await send(adapter, "ho", to=us, speaker=GUEST, nonce="b.0")
+    await send(adapter, "a notice", to=us, speaker=GATEWAY, nonce="c.0")
+    said = platform.world.messages(platform.world.general)
+    assert [(each.author, each.text) for each in said] == [("Host", "hi"), ("Guest", "ho"), ("TestBot", "a notice")]
+    assert len({each.hook for each in said[:2]}) == 1
+    assert len(platform.calls_of("make_hook")) == 1
+
+
+async def test_private_answer_is_the_bots_own(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    await send(adapter, "hi", to=private(platform))
+    assert [(each.author, each.text) for each in platform.world.messages(platform.world.private())] == [
+        ("TestBot", "hi")
+    ]
+
+
+async def test_webhook_is_found_again_after_a_restart_and_its_messages_can_be_edited(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    us = general(platform)
+    async with aclosing(new_adapter(options)) as adapter:
+        message = await send(adapter, "one", to=us)
+    async with aclosing(new_adapter(options)) as adapter:
+        await edit(adapter, message, "two", to=us)
+        await send(adapter, "three", to=us, nonce="b.0")
+    assert [each.text for each in platform.world.messages(platform.world.general)] == ["two", "three"]
+    assert len(platform.calls_of("make_hook")) == 1
+
+
+async def test_webhook_speaks_in_the_thread_and_the_bot_joins_it(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    thread = platform.world.thread("Plans")
+    there = replace(general(platform), thread=thread)
+    message = await send(adapter, "one", to=there)
+    await edit(adapter, message, "two", to=there)
+    await send(adapter, "three", to=there, nonce="b.0")
+    assert [(each.author, each.text) for each in platform.world.messages(thread)] == [
+        ("Host", "two"),
+        ("Host", "three"),
+    ]
+    assert [call.path for call in platform.calls_of("join")] == [f"/channels/{thread}/thread-members/@me"]
+
+
+async def test_token_of_the_bot_is_not_sent_with_a_webhooks(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    await send(adapter, "one", to=general(platform))
+    assert [call.authorized for call in platform.calls_of("hook_send")] == [False]
+    assert all(call.authorized for call in platform.calls if call.operation != "hook_send")
+
+
+async def test_where_webhooks_are_forbidden_the_name_is_a_heading(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    platform.world.forbid("manage_webhooks")
+    us = general(platform)
+    message = await send(adapter, "hi", to=us)
+    await edit(adapter, message, "hi there", to=us)
+    await send(adapter, "ho", to=us, speaker=GUEST, nonce="b.0")
+    assert [(each.author, each.text) for each in platform.world.messages(platform.world.general)] == [
+        ("TestBot", "**Host**\nhi there"),
+        ("TestBot", "**Guest**\nho"),
+    ]
+    assert len(platform.calls_of("hooks")) == 1
+    assert adapter.budget(us)[1] == CAPABILITIES.group_budget
+
+
+@pytest.mark.parametrize(("show_names", "text"), [("headings", "**Host**\nhi"), ("never", "hi")])
+async def test_webhooks_can_be_left_alone(
+    options: DiscordOptions, platform: DiscordPlatform, show_names: str, text: str
+) -> None:
+    async with aclosing(new_adapter(replace(options, show_names=show_names))) as adapter:  # type: ignore[arg-type]
+        await send(adapter, "hi", to=general(platform))
+    assert [(each.author, each.text) for each in platform.world.messages(platform.world.general)] == [("TestBot", text)]
+
+
+@pytest.mark.parametrize("name", ["Discord Helper", "CLYDE", "x" * 200, "  "])
+async def test_name_that_discord_refuses_is_changed(
+    adapter: DiscordAdapter, platform: DiscordPlatform, name: str
+) -> None:
+    await send(adapter, "hi", to=general(platform), speaker=Speaker("1000", name))
+    [posted] = platform.world.messages(platform.world.general)
+    assert posted.hook is not None
+    assert 1 <= len(posted.author) <= 80
+
+
+async def test_deleted_webhook_is_made_anew(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    us = general(platform)
+    first = await send(adapter, "one", to=us)
+    platform.world.backend.delete_webhook(int(first.partition("@")[2]))
+    with pytest.raises(MessageGone):
+        await edit(adapter, first, "two", to=us)
+    await send(adapter, "two", to=us, nonce="b.0")
+    platform.world.backend.delete_webhook(int(platform.world.messages(platform.world.general)[-1].hook or 0))
+    last = await send(adapter, "three", to=us, nonce="c.0")
+    assert last.partition("@")[2] not in first
+    assert platform.world.messages(platform.world.general)[-1].text == "three"
+
+
+@pytest.mark.parametrize("kind", ["bad_gateway", "drop"])
+@pytest.mark.parametrize("applied", [True, False])
+async def test_uncertain_post_of_a_webhook_is_looked_for_before_it_is_repeated(
+    adapter: DiscordAdapter, platform: DiscordPlatform, kind: FaultKind, applied: bool
+) -> None:
+    us = general(platform)
+    same = await send(adapter, "hi", to=us, nonce="before.0")
+    platform.fail("hook_send", kind, applied=applied)
+    with pytest.raises(OutcomeUncertain):
+        await send(adapter, "hi", to=us)
+    assert len(platform.calls_of("hook_send")) == 2
+    message = await send(adapter, "hi there", to=us)
+    if applied:
+        await edit(adapter, message, "hi there", to=us)
+    said = platform.world.messages(platform.world.general)
+    assert [each.text for each in said] == ["hi", "hi there"]
+    assert [f"{each.id}@{each.hook}" for each in said] == [same, message]
+
+
+async def test_webhooks_of_a_channel_are_held_by_their_headers(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    platform.limits = DiscordLimits()
+    for n in range(5):
+        await send(adapter, str(n), to=general(platform), speaker=HOST, nonce=f"page.{n}")
+    with pytest.raises(RateLimited) as caught:
+        await send(adapter, "too much", to=general(platform), nonce="page.5")
+    assert 0 < caught.value.retry_after_s <= 2
+    assert {call.status for call in platform.calls} == {200} | {call.status for call in platform.calls_of("join")}
