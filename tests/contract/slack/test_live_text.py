@@ -1,0 +1,126 @@
+"""Texts that grow on Slack under its rate limits: each shown whole and once, and no call too many."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from adapters.edit_scheduler import EditScheduler
+from adapters.presenter import Page, Presenter
+from adapters.slack.adapter import SlackAdapter, SlackOptions
+from runtime.core.address import Address, Speaker
+from tests.contract.slack.speaking import thread
+from tests.fakes.clock import FakeClock
+from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN, CHANNEL, SlackPlatform
+from tests.fakes.slack_server import serving
+
+pytestmark = pytest.mark.anyio
+
+STEP_S = 0.1
+
+
+class WatchedAdapter(SlackAdapter):
+    """An adapter whose calls can be waited for: they take the machine's time, of which the clock knows nothing."""
+
+    _running = 0
+    _changed = anyio.Event()
+
+    async def send(self, *args: Any, **named: Any) -> str:
+        with self._call():
+            return await super().send(*args, **named)
+
+    async def edit(self, *args: Any, **named: Any) -> None:
+        with self._call():
+            await super().edit(*args, **named)
+
+    async def answered(self) -> None:
+        while self._running:
+            await self._changed.wait()
+
+    @contextmanager
+    def _call(self) -> Iterator[None]:
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+            self._changed.set()
+            self._changed = anyio.Event()
+
+
+class Journal:
+    """A record that nobody reads."""
+
+    async def opening(self, part: int, text: str, /) -> None: ...
+    async def sent(self, part: int, platform_id: str, /) -> None: ...
+
+
+class Stage:
+    """Agents that speak at the same time, each in a thread of its own."""
+
+    def __init__(
+        self, adapter: WatchedAdapter, platform: SlackPlatform, clock: FakeClock, tasks: anyio.abc.TaskGroup
+    ) -> None:
+        self.adapter, self.platform, self.clock, self.tasks = adapter, platform, clock, tasks
+        scheduler = EditScheduler(adapter.capabilities.total_budget, clock, tasks)
+        self.presenter = Presenter(adapter, scheduler, clock)
+        self.results: dict[str, bool] = {}
+
+    def page(self, name: str) -> Page:
+        to = thread(self.platform.mention("go on"))
+        return self.presenter.page(name, to, Speaker(name, name), {}, Journal())
+
+    async def pass_time(self, seconds: float) -> None:
+        for _ in range(round(seconds / STEP_S)):
+            await self.clock.advance(STEP_S)
+            await self.adapter.answered()
+
+    async def finish(self, page: Page, text: str) -> None:
+        self.results[page.spec.id] = await page.finish(text)
+
+    def said(self, to: Address) -> str:
+        """What people read in a thread of the app's messages."""
+        return "".join(message.shown for message in self.platform.messages(CHANNEL) if message.thread_ts == to.thread)
+
+
+@pytest.fixture
+def platform(anyio_backend: str, clock: FakeClock) -> SlackPlatform:
+    return SlackPlatform(clock=clock, limited=True)
+
+
+@pytest.fixture
+async def stage(platform: SlackPlatform, clock: FakeClock) -> AsyncIterator[Stage]:
+    async with serving(platform) as address:
+        options = SlackOptions(base_url=f"{address}/api/")
+        made = WatchedAdapter(BOT_TOKEN, APP_TOKEN, clock=clock, options=options)
+        async with aclosing(made) as adapter, anyio.create_task_group() as tasks:
+            yield Stage(adapter, platform, clock, tasks)
+            tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("trouble", [False, True])
+async def test_growing_texts_keep_the_limits_and_stand_there_once_whole(stage: Stage, trouble: bool) -> None:
+    pages = [stage.page(name) for name in ("Writer", "Critic", "Host")]
+    texts = [""] * len(pages)
+    for number in range(200):
+        for index, page in enumerate(pages):
+            texts[index] += f"w{index}{number:04d} " * (3 if index == 2 else 1)
+            page.update(texts[index])
+        if trouble and number % 10 == 0:
+            method = "chat.postMessage" if number % 20 == 0 else "chat.update"
+            stage.platform.fail(method, "bad_gateway", applied=number % 40 < 20)
+        await stage.pass_time(STEP_S)
+    for page, text in zip(pages, texts, strict=True):
+        stage.tasks.start_soon(stage.finish, page, text)
+    await stage.pass_time(60)
+    assert stage.results == {"Writer": True, "Critic": True, "Host": True}
+    shown = ["".join(stage.said(page.spec.address).split()) for page in pages]
+    assert shown == ["".join(text.split()) for text in texts]
+    assert [call for call in stage.platform.calls if call.status == 429] == []
+    assert len(stage.platform.calls_of("chat.update")) > 12
+    assert any(call.status == 502 for call in stage.platform.calls) == trouble
+    assert {message.username for message in stage.platform.messages()} == {"Writer", "Critic", "Host"}
