@@ -29,7 +29,8 @@ def lower(source: str, state_names: Collection[str], functions: Collection[str])
     `source` parses. State variables are read by their plain names, so `await Var("x", 1)` also binds `x`.
     """
     tree = ast.parse(source)
-    rewriter = _Lowering(frozenset(state_names), frozenset(functions))
+    variables = {name for node in ast.walk(tree) if isinstance(node, ast.expr) and (name := _var_name(node))}
+    rewriter = _Lowering(frozenset(state_names) | variables, frozenset(functions))
     body: list[ast.stmt] = []
     for node in tree.body:
         lowered = rewriter.visit(node)
@@ -57,6 +58,10 @@ def assigned_names(tree: ast.AST) -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            names.add(node.rest)
     return names
 
 

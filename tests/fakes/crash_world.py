@@ -108,9 +108,19 @@ class World:
         text = self.people.pop(0)
         event = InboxEvent(str(self._arrived), ADDRESS, "test:1", "Ada", text, self.clock.now())
         entry = InboxEntry(0, str(self._arrived), event)
+        self.take_in(entry)
+        return entry
+
+    def take_in(self, entry: InboxEntry) -> None:
+        """Keep an event until a session has taken it."""
+        self._arrived = max(self._arrived, int(entry.entry_id))
         self._inbox.append(entry)
         self.idle = anyio.Event()
-        return entry
+
+    @property
+    def taken_in(self) -> int:
+        """The greatest number of an entry so far."""
+        return self._arrived
 
     @property
     def waiting(self) -> list[InboxEntry]:

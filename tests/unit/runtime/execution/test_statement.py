@@ -112,3 +112,13 @@ def test_the_argument_of_yld_and_return_is_found_by_place_or_name() -> None:
     assert control_value(HostCall(0, "Return", (5,), {}), "value") == 5
     assert control_value(HostCall(0, "Return", (), {"value": 6}), "value") == 6
     assert control_value(HostCall(0, "Yld", (), {}), "source", "user") == "user"
+
+
+def test_a_variable_that_nobody_declared_is_not_kept_as_a_local_too() -> None:
+    for source in ("await Var('fresh', 1)", "fresh = await Var('$fresh', 1)"):
+        assert lower(source, STATE, FUNCTIONS).keep == ()
+
+
+def test_names_bound_by_except_and_match_are_known() -> None:
+    source = "try:\n    pass\nexcept ValueError as a:\n    pass\nmatch 1:\n    case [b, *c]:\n        pass\n"
+    assert assigned_names(ast.parse(source)) == {"a", "b", "c"}

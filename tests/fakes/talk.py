@@ -1,0 +1,160 @@
+"""A conversation that a test holds step by step, with a model whose replies it gives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+import anyio.lowlevel
+
+from runtime.bus import Bus
+from runtime.core.errors import LLMError
+from runtime.core.events import Event
+from runtime.language.program import Program
+from runtime.llm.client import ChatMessage, CompletionRequest, Usage
+from runtime.sandbox.executor import Sandbox
+from runtime.sessions.inbox import InboxEntry, InboxEvent
+from runtime.sessions.registry import Registry
+from runtime.sessions.session import Surroundings
+from runtime.sessions.store import Lease
+from tests.fakes.crash_world import ADDRESS, World
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the model answers. `breaks` ends it early; `gate` is waited for between the two halves."""
+
+    text: str
+    breaks: LLMError | None = None
+    gate: anyio.Event | None = None
+
+
+def block(*lines: str) -> Reply:
+    """A reply of these statements."""
+    return Reply("```python\n" + "\n".join(lines) + "\n```")
+
+
+class Model:
+    """Gives its replies one after the other, whoever asks. `asked` are the requests."""
+
+    def __init__(self, *replies: Reply | LLMError) -> None:
+        self._replies = list(replies)
+        self.asked: list[tuple[ChatMessage, ...]] = []
+        self.writing = anyio.Event()
+        self.model = "scripted"
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Pieces]:
+        self.asked.append(request.messages)
+        if not self._replies:
+            raise AssertionError(f"the model is asked too often: {request.messages[-1].content}")
+        reply = self._replies.pop(0)
+        if isinstance(reply, LLMError):
+            raise reply
+        yield _Pieces(reply, self.writing)
+
+    @property
+    def left(self) -> int:
+        """Replies that were not asked for."""
+        return len(self._replies)
+
+    def told(self, index: int) -> str:
+        """The last message of a request."""
+        return self.asked[index][-1].content
+
+
+class _Pieces:
+    def __init__(self, reply: Reply, writing: anyio.Event) -> None:
+        self._reply = reply
+        self._writing = writing
+        self.usage = Usage()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        text, middle = self._reply.text, len(self._reply.text) // 2
+        for start in range(0, len(text), 7):
+            await anyio.lowlevel.checkpoint()
+            if start >= middle and self._reply.gate is not None:
+                self._writing.set()
+                await self._reply.gate.wait()
+            yield text[start : start + 7]
+        if self._reply.breaks is not None:
+            raise self._reply.breaks
+
+
+@dataclass
+class Talk:
+    """The running conversation."""
+
+    world: World
+    registry: Registry
+    events: list[Event]
+    _count: int = field(default=0)
+
+    @property
+    def chat(self) -> list[str]:
+        """What people see now."""
+        return [shown.text for shown in self.world.chat]
+
+    @property
+    def speakers(self) -> list[str]:
+        """Who said it."""
+        return [shown.speaker for shown in self.world.chat]
+
+    def post(self, text: str, *, name: str = "Ada", kind: str = "message") -> None:
+        """Somebody does something; nobody waits for what comes of it."""
+        self._count += 1
+        event = InboxEvent(str(self._count), ADDRESS, f"test:{name}", name, text, self.world.clock.now(), kind)
+        entry = InboxEntry(0, str(self._count), event)
+        self.world.take_in(entry)
+        self.registry.dispatch(entry, Lease(0, 1))
+
+    async def say(self, text: str, *, name: str = "Ada", kind: str = "message") -> list[str]:
+        """Somebody does something; what people see when all has become quiet, since then."""
+        before = len(self.world.chat)
+        self.post(text, name=name, kind=kind)
+        await self.world.idle.wait()
+        return self.chat[before:]
+
+    async def settled(self) -> None:
+        """Return when sessions have taken all that was posted."""
+        while self.world.waiting:
+            await anyio.lowlevel.checkpoint()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Return when `condition` holds."""
+        while not condition():
+            await anyio.lowlevel.checkpoint()
+
+    async def rested(self) -> None:
+        """Return when no session is in memory."""
+        while len(self.registry):
+            await anyio.lowlevel.checkpoint()
+
+    def facts(self, *kinds: str) -> list[object]:
+        """The data of the facts of these kinds."""
+        return [fact.data for fact in self.world.facts if fact.kind in kinds]
+
+    def named(self, event: str) -> Sequence[Event]:
+        """The events of this name."""
+        return [seen for seen in self.events if seen.name == event]
+
+
+@asynccontextmanager
+async def talking(
+    program: Program, model: Model, sandbox: Sandbox, *, world: World | None = None, idle_s: float = 900.0
+) -> AsyncIterator[Talk]:
+    """A process that runs until the block ends. Give `world` again to go on in another one."""
+    world = world or World(())
+    bus = Bus(world.clock)
+    events: list[Event] = []
+    bus.subscribe("*", events.append)
+    around = Surroundings(program, world, world, sandbox, model, world.clock, bus, idle_s)
+    async with anyio.create_task_group() as tasks:
+        world.tasks = tasks
+        world.idle = anyio.Event()
+        registry = Registry(around, world, tasks)
+        await registry.gained(Lease(0, 1))
+        yield Talk(world, registry, events, _count=world.taken_in)
+        tasks.cancel_scope.cancel()

@@ -1,0 +1,278 @@
+"""Playbooks executed on a model, as the people of the conversation see them."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from runtime.core.errors import LLMRateLimited, LLMTimeout, LLMUnavailable
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, Reply, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+STEPS = ("01:QUE Ask for the $name; YLD for user", "02:QUE Greet", "03:YLD for exit")
+HELLO = program(agent("Hello", llm("Main", *STEPS, begins=True)))
+
+ASK = block('await Step("Main:01:QUE")', 'await Say("user", "Who are you?")', 'await Yld("user")')
+GREET = block(
+    'await Var("name", "Ada")',
+    'await Step("Main:02:QUE")',
+    'await Say("user", f"Hello, {name}!")',
+    'await Step("Main:03:YLD")',
+    'await Yld("exit")',
+)
+
+
+def one_step(*more: object, code: str = "") -> Program:
+    """An agent whose Main waits for the person again and again."""
+    return program(agent("Main", llm("Main", "01:QUE Do what is said; YLD for user", begins=True), *more, code=code))  # type: ignore[arg-type]
+
+
+def turn(*lines: str, end: str = 'await Yld("user")') -> Reply:
+    return block('await Step("Main:01:QUE")', *lines, end)
+
+
+async def test_a_conversation_goes_as_its_program_says(sandbox: MontySandbox) -> None:
+    model = Model(ASK, GREET)
+    async with talking(HELLO, model, sandbox) as talk:
+        assert await talk.say("hi") == ["Who are you?"]
+        assert await talk.say("Ada") == ["Hello, Ada!"]
+    assert talk.facts("ended")
+    assert [event.data["step"] for event in talk.named("step.executed")] == [
+        "Main:01:QUE",
+        "Main:02:QUE",
+        "Main:03:YLD",
+    ]
+
+
+async def test_a_refused_reply_is_corrected_by_the_model_and_nobody_sees_it(sandbox: MontySandbox) -> None:
+    wrong = block('await Step("Main:02:QUE")', 'await Say("user", "too early")', 'await Yld("user")')
+    model = Model(wrong, ASK)
+    async with talking(HELLO, model, sandbox) as talk:
+        assert await talk.say("hi") == ["Who are you?"]
+    assert "refused" in model.told(1)
+    assert "Main:02:QUE" in model.told(1)
+    assert "Legal next steps: Main:01:QUE" in model.told(1)
+    assert [event.data["rule"] for event in talk.named("step.rejected")] == ["order"]
+
+
+async def test_after_a_second_refusal_the_person_hears_one_clear_sentence(sandbox: MontySandbox) -> None:
+    wrong = block('await Step("Main:02:QUE")', 'await Yld("user")')
+    async with talking(HELLO, Model(wrong, wrong, ASK), sandbox) as talk:
+        (said,) = await talk.say("hi")
+        assert said.startswith("⚠️ Main could not go on: the model's reply was refused twice: ")
+        assert said.endswith("Write again to begin anew.")
+        assert await talk.say("hello again") == ["Who are you?"]
+
+
+async def test_a_corrected_turn_may_be_refused_once_again_in_the_next_turn(sandbox: MontySandbox) -> None:
+    wrong = block('await Step("Main:03:YLD")', 'await Yld("exit")')
+    async with talking(HELLO, Model(wrong, ASK, wrong, GREET), sandbox) as talk:
+        assert await talk.say("hi") == ["Who are you?"]
+        assert await talk.say("Ada") == ["Hello, Ada!"]
+
+
+FAILING = """
+async def Fetch(city):
+    raise ValueError(f"no weather in {city}")
+"""
+
+
+async def test_the_exception_of_a_called_playbook_is_shown_to_the_model_which_goes_on(sandbox: MontySandbox) -> None:
+    model = Model(
+        turn('w = await Fetch("Oslo")', 'await Say("user", w)'),
+        block("# resume: 2", 'await Say("user", "No weather today.")', 'await Yld("user")'),
+    )
+    async with talking(one_step(python("Fetch", "city"), code=FAILING), model, sandbox) as talk:
+        assert await talk.say("weather?") == ["No weather today."]
+    assert "ValueError: no weather in Oslo" in model.told(1)
+
+
+async def test_code_may_catch_what_a_playbook_raises(sandbox: MontySandbox) -> None:
+    model = Model(
+        turn('try:\n    await Fetch("Oslo")\nexcept ValueError as error:\n    await Say("user", f"caught {error}")')
+    )
+    async with talking(one_step(python("Fetch", "city"), code=FAILING), model, sandbox) as talk:
+        assert await talk.say("weather?") == ["caught no weather in Oslo"]
+
+
+async def test_code_that_keeps_failing_ends_its_playbook_with_its_own_error(sandbox: MontySandbox) -> None:
+    model = Model(turn("x = 1 / 0"), block("# resume: 2", "x = 2 / 0"), block("# resume: 3", "x = 3 / 0"))
+    async with talking(one_step(), model, sandbox) as talk:
+        (said,) = await talk.say("go")
+    assert "Main could not go on: ZeroDivisionError: " in said
+
+
+async def test_code_that_loops_for_ever_is_ended_and_shown_to_the_model(sandbox: MontySandbox) -> None:
+    model = Model(
+        block('await Step("Main:01:QUE")', "for i in range(10**12):\n    pass", 'await Yld("user")'),
+        block("# resume: 2", 'await Say("user", "I gave up counting.")', 'await Yld("user")'),
+    )
+    async with talking(one_step(), model, sandbox) as talk:
+        assert await talk.say("count") == ["I gave up counting."]
+    assert "failed: TimeoutError" in model.told(1)
+
+
+async def test_a_local_that_is_no_data_is_the_models_mistake_and_not_the_end(sandbox: MontySandbox) -> None:
+    model = Model(
+        turn("double = lambda n: 2 * n"),
+        block("# resume: 2", 'await Say("user", "8")', 'await Yld("user")'),
+    )
+    async with talking(one_step(), model, sandbox) as talk:
+        assert await talk.say("go") == ["8"]
+    assert "'double' cannot be kept" in model.told(1)
+
+
+async def test_definitions_locals_and_variables_live_on_from_turn_to_turn(sandbox: MontySandbox) -> None:
+    model = Model(
+        turn("def double(n):\n    return 2 * n", "items = [1]", "$guests = ['Ada']"),
+        turn("items.append(double(4))", "guests.append('Bob')"),
+        turn('await Say("user", f"{items} {guests} {double(2)}")'),
+    )
+    async with talking(one_step(), model, sandbox) as talk:
+        await talk.say("one")
+        await talk.say("two")
+        assert await talk.say("three") == ["[1, 8] ['Ada', 'Bob'] 4"]
+    assert '$guests = ["Ada", "Bob"]' in model.told(2)
+    assert "items = [1, 8]" in model.told(2)
+
+
+async def test_when_there_is_no_model_the_person_is_told_once_and_the_next_message_goes_on(
+    sandbox: MontySandbox,
+) -> None:
+    model = Model(ASK, LLMUnavailable("No model is configured."), GREET)
+    async with talking(HELLO, model, sandbox) as talk:
+        await talk.say("hi")
+        assert await talk.say("Ada") == ["⚠️ No model is configured."]
+        assert await talk.say("are you there?") == ["Hello, Ada!"]
+    assert "Message from Ada (user): Ada\nMessage from Ada (user): are you there?" in model.told(2)
+    assert len(talk.named("llm.failed")) == 1
+
+
+async def test_a_reply_that_breaks_off_is_asked_for_again_with_what_was_executed(sandbox: MontySandbox) -> None:
+    broken = Reply(
+        '```python\nawait Step("Main:01:QUE")\nx = 5\nawait Say("user", "A half', breaks=LLMTimeout("too slow")
+    )
+    model = Model(broken, block("# resume: 2", 'await Say("user", f"A whole sentence, {x}.")', 'await Yld("user")'))
+    async with talking(one_step(), model, sandbox) as talk:
+        assert await talk.say("go") == ["A whole sentence, 5."]
+        assert talk.world.chat[0].texts[0].startswith("A ")
+    assert '1. await Step("Main:01:QUE")\n2. x = 5' in model.told(1)
+    assert "# resume: 2" in model.told(1)
+    assert len([said for said in talk.facts("res", "fin") if "Step" in str(said)]) == 1
+
+
+async def test_a_model_that_always_breaks_off_is_reported_and_the_half_sentence_is_still_finished(
+    sandbox: MontySandbox,
+) -> None:
+    half = Reply('```python\nawait Step("Main:01:QUE")\nawait Say("user", "Half a sent', LLMRateLimited("Slow down."))
+    again = Reply('```python\n# resume: 1\nawait Say("user", "Half a sent', LLMRateLimited("Slow down."))
+    model = Model(half, again, again, block("# resume: 1", 'await Say("user", "All of it.")', 'await Yld("user")'))
+    async with talking(one_step(), model, sandbox) as talk:
+        talk.post("go")
+        await talk.until(lambda: talk.chat[-1:] == ["⚠️ Slow down."])
+        await talk.say("and?")
+        assert talk.chat == ["All of it.", "⚠️ Slow down."]
+
+
+async def test_a_say_to_nobody_is_refused_with_those_who_are_there(sandbox: MontySandbox) -> None:
+    model = Model(turn('await Say("Bobby", "psst")'), block("# resume: 1", 'await Yld("user")'))
+    async with talking(one_step(), model, sandbox) as talk:
+        assert await talk.say("go") == []
+    assert "nobody called 'Bobby' can be spoken to; known are user, Main, agent 1000" in model.told(1)
+
+
+async def test_a_target_that_is_only_known_when_it_runs_fails_the_statement(sandbox: MontySandbox) -> None:
+    model = Model(
+        turn('who = "Bob" + "by"', 'await Say(who, "psst")'),
+        block("# resume: 3", 'await Say("user", "There is no Bobby.")', 'await Yld("user")'),
+    )
+    async with talking(one_step(), model, sandbox) as talk:
+        assert await talk.say("go") == ["There is no Bobby."]
+    assert "UnknownTarget: nobody called 'Bobby'" in model.told(1)
+
+
+async def test_two_people_in_one_conversation_are_told_apart(sandbox: MontySandbox) -> None:
+    model = Model(turn(), turn(), turn())
+    async with talking(one_step(), model, sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("red", name="Ada")
+        await talk.say("blue", name="Bob")
+    assert "Message from Ada (user): red" in model.told(1)
+    assert "Message from Bob (user): blue" in model.told(2)
+    assert "People here: Ada, Bob" in model.told(2)
+
+
+async def test_what_people_write_while_the_model_answers_is_heard_next_and_in_order(sandbox: MontySandbox) -> None:
+    gate = anyio.Event()
+    slow = Reply(turn('await Say("user", "first")').text, gate=gate)
+    model = Model(slow, turn('await Say("user", "second")'))
+    async with talking(one_step(), model, sandbox) as talk:
+        talk.post("hi")
+        await model.writing.wait()
+        talk.post("one")
+        talk.post("two", name="Bob")
+        talk.post("three")
+        await talk.settled()
+        gate.set()
+        await talk.world.idle.wait()
+        assert talk.chat == ["first", "second"]
+    assert "Ada (user): one\nMessage from Bob (user): two\nMessage from Ada (user): three" in model.told(1)
+
+
+async def test_what_was_written_too_late_for_the_program_is_not_lost_silently(sandbox: MontySandbox) -> None:
+    gate = anyio.Event()
+    end = Reply(turn('await Say("user", "bye")', end='await Yld("exit")').text, gate=gate)
+    model = Model(end, turn('await Say("user", "new")'))
+    async with talking(one_step(), model, sandbox) as talk:
+        talk.post("hi")
+        await model.writing.wait()
+        talk.post("one more thing")
+        await talk.settled()
+        gate.set()
+        await talk.world.idle.wait()
+        assert talk.chat == ["bye", "The program ended before it read your last message. Write again to begin anew."]
+        assert await talk.say("hello?") == ["new"]
+
+
+async def test_a_playbook_calls_another_on_the_model_and_gets_its_value(sandbox: MontySandbox) -> None:
+    both = program(
+        agent(
+            "Main",
+            llm("Main", "01:QUE Ask Child(); YLD for user", begins=True),
+            llm("Child", "01:QUE Think", "02:RET the number", params=("a", "b")),
+        )
+    )
+    child = block('await Step("Child:01:QUE")', 'await Step("Child:02:RET")', "await Return(a + b)")
+    model = Model(turn("n = await Child(2, b=3)", 'await Say("user", f"It is {n}.")'), child)
+    async with talking(both, model, sandbox) as talk:
+        assert await talk.say("go") == ["It is 5."]
+    assert 'Arguments: {"a": 2, "b": 3}' in model.told(1)
+    assert "Call stack: Child, Main:01:QUE" in model.told(1)
+
+
+async def test_a_child_that_is_refused_twice_is_an_exception_of_its_caller(sandbox: MontySandbox) -> None:
+    both = program(
+        agent("Main", llm("Main", "01:QUE Ask Child(); YLD for user", begins=True), llm("Child", "01:QUE Think"))
+    )
+    wrong = block('await Step("Child:07:QUE")')
+    model = Model(
+        turn("n = await Child()"),
+        wrong,
+        wrong,
+        block("# resume: 2", 'await Say("user", "It could not.")', 'await Yld("user")'),
+    )
+    async with talking(both, model, sandbox) as talk:
+        assert await talk.say("go") == ["It could not."]
+    assert "the model's reply was refused twice" in model.told(3)
+
+
+async def test_a_turn_that_waits_for_its_calls_goes_on_with_what_they_gave(sandbox: MontySandbox) -> None:
+    code = "async def Fetch(city):\n    return city.upper()\n"
+    model = Model(turn('await Fetch("Oslo")', end='await Yld("call")'), turn('await Say("user", "done")'))
+    async with talking(one_step(python("Fetch", "city"), code=code), model, sandbox) as talk:
+        assert await talk.say("go") == ["done"]
+    assert 'Fetch gave "OSLO"' in model.told(1)
