@@ -53,7 +53,7 @@ class Intake:
         while True:
             name, data = await self._listener.next()
             if name == "INTERACTION_CREATE":
-                command = _understood(lambda: command_of(data, us))  # noqa: B023 - called at once
+                command = self._command(data, us)
                 if command is not None:
                     yield command
                     self._receipts.pop(data["id"]).set()
@@ -75,9 +75,19 @@ class Intake:
             async for message in self._catch_up.public(self._listener.talked_in(data.get("id"))):
                 yield message
 
+    def _command(self, interaction: Mapping[str, Any], us: BotIdentity) -> Inbound | None:
+        try:
+            return command_of(interaction, us)
+        except _NOT_UNDERSTOOD as error:
+            _tell_passed_over(error)
+            return None
+
     async def _item(self, message: Mapping[str, Any], us: BotIdentity) -> Inbound | None:
-        place = await self._place(message) if "guild_id" in message else Place()
-        return _understood(lambda: inbound_of(message, us, place))
+        try:
+            return inbound_of(message, us, await self._place(message) if "guild_id" in message else Place())
+        except _NOT_UNDERSTOOD as error:
+            _tell_passed_over(error)
+            return None
 
     async def _place(self, message: Mapping[str, Any]) -> Place:
         place = self._listener.place(message)
@@ -119,9 +129,5 @@ class Intake:
             _log.warning("A command has no receipt", extra={"error": str(error)})
 
 
-def _understood(read: Callable[[], Inbound | None]) -> Inbound | None:
-    try:
-        return read()
-    except _NOT_UNDERSTOOD as error:
-        _log.warning("An event of Discord's is not understood and is passed over", extra={"error": repr(error)})
-        return None
+def _tell_passed_over(error: Exception) -> None:
+    _log.warning("An event of Discord's is not understood and is passed over", extra={"error": repr(error)})

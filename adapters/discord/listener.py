@@ -21,10 +21,14 @@ from adapters.discord.rest import Rest
 from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 
-FIRST_PAUSE_S: Final = 1.0
-LONGEST_PAUSE_S: Final = 60.0
 BETWEEN_SESSIONS_S: Final = 5.0
 """Discord takes one new session in five seconds from most bots (Gateway, Rate Limiting, max_concurrency)."""
+LONGEST_PAUSE_S: Final = 120.0
+"""Discord takes 1000 new sessions a day, then it takes the token away (Gateway, Session Start Limit)."""
+HEALTHY_AFTER_S: Final = 600.0
+"""A session that lasted so long did not break by something that breaks the next one as well."""
+RESUME_FOR_S: Final = 60.0
+"""So long it is tried to resume a session; discord.py would go on with pauses of many minutes."""
 
 INTENT_HELP: Final = (
     "Discord does not let this bot read messages. In the Developer Portal open the application, Bot, Privileged "
@@ -76,7 +80,8 @@ class Listener:
         self._filled = anyio.Event()
         self._lost = False
         self._client: _Client | None = None
-        self._pause_s = FIRST_PAUSE_S
+        self._pause_s = BETWEEN_SESSIONS_S
+        self._ready_at_s: float | None = None
 
     async def run(self) -> None:
         """Listen until cancelled, or until Discord refuses the bot: then `next` raises that."""
@@ -147,7 +152,7 @@ class Listener:
 
     def _take(self, heard: Heard) -> None:
         if heard[0] == "READY":
-            self._pause_s = FIRST_PAUSE_S
+            self._ready_at_s = self._clock.monotonic()
         if self._lost:
             return
         if len(self._buffer) >= self._session.buffer_size:
@@ -163,6 +168,9 @@ class Listener:
         self._wake()
 
     def _broken(self, error: Exception) -> None:
+        if self._ready_at_s is not None and self._clock.monotonic() - self._ready_at_s >= HEALTHY_AFTER_S:
+            self._pause_s = BETWEEN_SESSIONS_S
+        self._ready_at_s = None
         _log.warning("The connection to Discord broke", extra={"error": repr(error), "retry_in_s": self._pause_s})
 
     def _wake(self) -> None:
@@ -186,6 +194,7 @@ class _Client(discord.Client):
         self._clock = clock
         self._take = take
         self._raw = "{}"
+        self._down_since_s: float | None = None
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
         super().__init__(
             intents=intents,
@@ -211,4 +220,16 @@ class _Client(discord.Client):
             self._raw = args[0]
         elif event == "socket_event_type" and args[0] in _WANTED:
             self._take((args[0], json.loads(self._raw)["d"]))
+        elif event == "disconnect":
+            self._give_up_in_time()
+        elif event in ("connect", "resumed"):
+            self._down_since_s = None
         super().dispatch(event, *args, **kwargs)
+
+    def _give_up_in_time(self) -> None:
+        """Called at each failed attempt. Raising ends discord.py's loop of attempts, and ours begins a new session."""
+        now_s = self._clock.monotonic()
+        if self._down_since_s is None:
+            self._down_since_s = now_s
+        elif now_s - self._down_since_s > RESUME_FOR_S:
+            raise ConnectionError(f"The session could not be resumed for {RESUME_FOR_S:g} s")

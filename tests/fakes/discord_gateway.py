@@ -46,6 +46,8 @@ class DiscordGateway:
         self.identified = 0
         self.resumed = 0
         self.allows_message_content = True
+        self.closed = False
+        self.refused = 0
         self.address = ""
         self._world = world
         self._token = token
@@ -78,7 +80,11 @@ class DiscordGateway:
             session.push("CHANNEL_UPDATE", {"of a shape": "nobody knows"})
 
     async def serve(self, request: web.Request) -> web.WebSocketResponse:
-        """One connection, from hello to its end."""
+        """One connection, from hello to its end; none while `closed`."""
+        if self.closed:
+            self.refused += 1
+            self._noticed()
+            raise web.HTTPServiceUnavailable
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         self._sockets[socket] = None

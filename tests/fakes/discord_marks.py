@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import anyio
+
 
 class MemoryMarks:
     """See `Marks`; `puts` lists every mark that was set."""
@@ -11,6 +13,7 @@ class MemoryMarks:
     def __init__(self, marks: Mapping[str, str] | None = None) -> None:
         self.marks = dict(marks or {})
         self.puts: list[tuple[str, str]] = []
+        self._changed = anyio.Event()
 
     async def all(self) -> Mapping[str, str]:
         return dict(self.marks)
@@ -18,3 +21,10 @@ class MemoryMarks:
     async def put(self, conversation: str, message: str, /) -> None:
         self.marks[conversation] = message
         self.puts.append((conversation, message))
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def until(self, count: int) -> None:
+        """Return once so many marks were set."""
+        while len(self.puts) < count:
+            await self._changed.wait()

@@ -1,0 +1,438 @@
+"""What people do on Discord comes in, once it is safe it is marked, and what was missed is read from history."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections, Inbound
+from adapters.discord.adapter import DiscordAdapter, DiscordOptions
+from adapters.discord.codec import COMMANDS
+from adapters.discord.intake import COMMAND_TAKEN
+from adapters.discord.listener import HEALTHY_AFTER_S
+from runtime.core.address import Address
+from runtime.core.errors import AuthFailed, NotDelivered
+from tests.contract.discord.speaking import HastyClock, general, listening, new_adapter, private, send
+from tests.fakes.discord_marks import MemoryMarks
+from tests.fakes.discord_wire import DiscordPlatform
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_it_is_an_adapter_that_edits_and_shows_typing(adapter: DiscordAdapter) -> None:
+    port: Adapter = adapter
+    assert isinstance(port, CanEdit)
+    assert isinstance(port, CanShowTyping)
+    assert isinstance(port, HoldsConnections)
+    assert port.name == "discord"
+
+
+async def test_messages_come_in_order(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    world = platform.world
+    async with listening(adapter, platform) as inbound:
+        world.say("one", world.private())
+        world.say("two")
+        world.say(f"<@{world.bot}>, three for <@{world.bob.id}>")
+        world.say(f"<@&{world.bot_role}> four")
+        items = [await anext(inbound) for _ in range(4)]
+    us, ada = general(platform), private(platform)
+    assert [(item.text, item.address, item.private, item.addressed) for item in items] == [
+        ("one", ada, True, True),
+        ("two", us, False, False),
+        ("three for @Bob", us, False, True),
+        ("four", us, False, True),
+    ]
+    assert {(item.person_id, item.person_name) for item in items} == {(f"discord:{world.ada.id}", "Ada Lovelace")}
+
+
+async def test_own_and_webhooks_messages_are_passed_over(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    async with listening(adapter, platform) as inbound:
+        await send(adapter, "as the bot", to=private(platform))
+        await send(adapter, "as an agent", to=general(platform), nonce="b.0")
+        platform.world.hook_says("news")
+        platform.world.say("a person")
+        assert (await anext(inbound)).text == "a person"
+
+
+async def test_replies_to_the_bot_and_to_its_agents_are_addressed(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    world = platform.world
+    async with listening(adapter, platform) as inbound:
+        await send(adapter, "as an agent", to=general(platform))
+        agent = world.messages(world.general)[0].id
+        other = world.say("a person")
+        world.say("to the agent", reply_to=agent)
+        world.say("to the person", reply_to=other)
+        items = [await anext(inbound) for _ in range(3)]
+    assert [(item.text, item.addressed) for item in items] == [
+        ("a person", False),
+        ("to the agent", True),
+        ("to the person", False),
+    ]
+
+
+async def test_thread_is_ours_when_we_opened_it_or_spoke_in_it_also_after_a_restart(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    world = platform.world
+    theirs, spoken, opened = world.thread("Theirs"), world.thread("Spoken in"), world.thread("Opened", by_bot=True)
+    async with aclosing(new_adapter(options)) as adapter, listening(adapter, platform) as inbound:
+        await send(adapter, "hi", to=replace(general(platform), thread=spoken))
+        heard = await _said_in(inbound, platform, theirs, spoken, opened)
+    async with aclosing(new_adapter(options)) as adapter, listening(adapter, platform) as inbound:
+        again = await _said_in(inbound, platform, theirs, spoken, opened)
+    expected = [(Address("discord", world.general, t), t != theirs) for t in (theirs, spoken, opened)]
+    assert heard == again == expected
+
+
+async def _said_in(
+    inbound: AsyncIterator[Inbound], platform: DiscordPlatform, *threads: str
+) -> list[tuple[Address, bool]]:
+    for thread in threads:
+        platform.world.say("hello", thread)
+    items = [await anext(inbound) for _ in threads]
+    return [(item.address, item.addressed) for item in items]
+
+
+async def test_thread_that_is_not_known_yet_is_asked_for(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    world = platform.world
+    async with listening(adapter, platform) as inbound:
+        quiet = world.backend.create_thread(int(world.general), "Quiet", world.ada.id, broadcast=False)
+        world.say("hello", str(quiet.id))
+        item = await anext(inbound)
+    assert item.address == replace(general(platform), thread=str(quiet.id))
+    assert len(platform.calls_of("channel")) == 1
+
+
+async def test_file_is_handed_on_with_its_address(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("look", platform.world.private(), files=[("plan.txt", b"abc")])
+        item = await anext(inbound)
+    [file] = item.attachments
+    assert (file.name, file.size_bytes) == ("plan.txt", 3)
+    assert file.url.startswith("https://")
+
+
+async def test_message_is_marked_only_when_the_next_is_asked_for(
+    adapter: DiscordAdapter, platform: DiscordPlatform, marks: MemoryMarks
+) -> None:
+    async with listening(adapter, platform) as inbound:
+        one, two = platform.world.say("one"), platform.world.say("two")
+        await anext(inbound)
+        assert marks.puts == []
+        await anext(inbound)
+        assert marks.puts == [(platform.world.general, one)]
+        assert two not in marks.marks.values()
+
+
+async def test_message_whose_consumer_crashed_comes_again(
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+) -> None:
+    marks.marks[platform.world.private()] = "1"
+    seen = []
+    async with aclosing(new_adapter(options, marks)) as adapter:
+        with contextlib.suppress(ZeroDivisionError):
+            async with listening(adapter, platform) as inbound:
+                platform.world.say("precious")
+                seen.append(await anext(inbound))
+                raise ZeroDivisionError
+    marks.marks[platform.world.general] = str(int(seen[0].event_id.partition(":")[2]) - 1)
+    async with aclosing(new_adapter(options, marks)) as adapter, listening(adapter, platform) as inbound:
+        seen.append(await anext(inbound))
+    assert seen[0] == replace(seen[1], person_name=seen[0].person_name)
+
+
+async def test_what_was_written_while_we_were_away_is_caught_up_in_order(
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+) -> None:
+    world = platform.world
+    spoken, unseen = world.thread("Spoken in"), world.channel("unseen")
+    async with aclosing(new_adapter(options, marks)) as adapter, listening(adapter, platform) as inbound:
+        await send(adapter, "hi", to=replace(general(platform), thread=spoken))
+        for where in (world.private(), world.general, spoken):
+            world.say("seen", where)
+            await anext(inbound)
+        await _asked_for(inbound, marks, 3)
+    for n in range(150):
+        world.say(str(n), world.private())
+    world.say(f"<@{world.bot}> missed")
+    world.say("missed there", spoken)
+    world.say("missed elsewhere", unseen)
+    async with aclosing(new_adapter(options, marks)) as adapter, listening(adapter, platform) as inbound:
+        world.say("live", world.private())
+        items = [await anext(inbound) for _ in range(154)]
+    texts = [item.text for item in items if item.private]
+    assert texts == [str(n) for n in range(150)] + ["live"]
+    others = {(item.text, item.address.thread, item.addressed) for item in items if not item.private}
+    assert others == {("missed", None, True), ("missed there", spoken, True), ("missed elsewhere", None, False)}
+
+
+async def _asked_for(inbound: AsyncIterator[Inbound], marks: MemoryMarks, count: int) -> None:
+    """Ask for the next item, so that the last one is marked, and give up asking."""
+    async with anyio.create_task_group() as tasks:
+
+        async def ask() -> None:
+            await anext(inbound)
+
+        tasks.start_soon(ask)
+        await marks.until(count)
+        tasks.cancel_scope.cancel()
+
+
+async def test_without_marks_nothing_old_is_read(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    platform.world.say("old")
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("new")
+        assert (await anext(inbound)).text == "new"
+    assert platform.calls_of("history") == []
+
+
+async def test_history_that_may_not_be_read_is_passed_over(
+    adapter: DiscordAdapter, platform: DiscordPlatform, marks: MemoryMarks
+) -> None:
+    marks.marks[f"dm:{platform.world.private()}"] = "1"
+    platform.world.say("missed", platform.world.private())
+    platform.fail("history", "refuse", status=403, code=50001)
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("new")
+        assert (await anext(inbound)).text == "new"
+
+
+async def test_history_is_asked_for_again_when_discord_stumbles(
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+) -> None:
+    marks.marks[f"dm:{platform.world.private()}"] = "1"
+    platform.world.say("missed", platform.world.private())
+    platform.fail("history", "bad_gateway", times=2)
+    clock = HastyClock()
+    async with aclosing(new_adapter(options, marks, clock=clock)) as adapter, listening(adapter, platform) as inbound:
+        assert (await anext(inbound)).text == "missed"
+    assert clock.pauses_s == [1, 2]
+
+
+async def test_dropped_connection_is_resumed_and_what_was_said_meanwhile_is_replayed(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("one")
+        await anext(inbound)
+        await platform.gateway.drop()
+        await platform.until(lambda: not platform.gateway.connected)
+        platform.world.say("two")
+        assert (await anext(inbound)).text == "two"
+    assert (platform.gateway.identified, platform.gateway.resumed) == (1, 1)
+    assert platform.calls_of("history") == []
+
+
+async def test_session_that_cannot_be_resumed_begins_anew_and_catches_up(
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+) -> None:
+    async with aclosing(new_adapter(options, marks, clock=HastyClock())) as adapter:
+        async with listening(adapter, platform) as inbound:
+            platform.world.say("one")
+            await anext(inbound)
+            await _asked_for(inbound, marks, 1)
+        async with listening(adapter, platform) as inbound:
+            platform.gateway.forget()
+            platform.world.say("two")
+            await platform.gateway.drop()
+            assert (await anext(inbound)).text == "two"
+    assert (platform.gateway.identified, platform.gateway.resumed) == (3, 0)
+
+
+async def test_event_that_breaks_the_library_costs_nothing_but_a_new_session(
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = HastyClock()
+    marks.marks[platform.world.general] = platform.world.say("seen")
+    async with aclosing(new_adapter(options, marks, clock=clock)) as adapter, listening(adapter, platform) as inbound:
+        platform.gateway.poison()
+        platform.world.say("after the poison")
+        assert (await anext(inbound)).text == "after the poison"
+    assert platform.gateway.identified == 2
+    assert "The connection to Discord broke" in caplog.text
+    assert clock.pauses_s[0] == 5
+
+
+async def test_sessions_that_break_again_and_again_are_begun_ever_more_slowly(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    clock = HastyClock()
+    async with aclosing(new_adapter(options, clock=clock)) as adapter, listening(adapter, platform) as inbound:
+        for n in range(7):
+            platform.gateway.poison()
+            await platform.until(lambda: platform.gateway.identified == n + 2)  # noqa: B023 - awaited at once
+        platform.world.say("all is well")
+        await anext(inbound)
+        await clock.sleep_until(clock.monotonic() + HEALTHY_AFTER_S)
+        platform.gateway.poison()
+        await platform.until(lambda: platform.gateway.identified == 9)
+    assert clock.pauses_s == [5, 10, 20, 40, 80, 120, 120, HEALTHY_AFTER_S, 5]
+
+
+async def test_session_that_cannot_be_resumed_for_a_minute_is_given_up_for_a_new_one(
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+) -> None:
+    clock, gateway = HastyClock(), platform.gateway
+    marks.marks[platform.world.general] = platform.world.say("seen")
+    async with aclosing(new_adapter(options, marks, clock=clock)) as adapter, listening(adapter, platform) as inbound:
+        gateway.closed = True
+        await gateway.drop()
+        await platform.until(lambda: gateway.refused == 1)
+        platform.world.say("meanwhile")
+        await clock.sleep_until(61.0)
+        await platform.until(lambda: gateway.refused == 2)
+        gateway.closed = False
+        assert (await anext(inbound)).text == "meanwhile"
+    assert (gateway.identified, gateway.resumed) == (2, 0)
+
+
+async def test_more_than_the_buffer_holds_is_read_from_history(
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+) -> None:
+    marks.marks[platform.world.general] = platform.world.say("seen")
+    async with (
+        aclosing(new_adapter(replace(options, buffer_size=5), marks)) as adapter,
+        listening(adapter, platform) as inbound,
+    ):
+        for n in range(20):
+            platform.world.say(str(n))
+        items = [await anext(inbound) for _ in range(20)]
+    assert [item.text for item in items] == [str(n) for n in range(20)]
+    assert platform.calls_of("history") != []
+
+
+async def test_message_that_nobody_understands_is_passed_over(
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks, caplog: pytest.LogCaptureFixture
+) -> None:
+    marks.marks[platform.world.general] = platform.world.say("seen")
+    async with (
+        aclosing(new_adapter(options, marks, clock=HastyClock())) as adapter,
+        listening(adapter, platform) as inbound,
+    ):
+        platform.gateway.emit("MESSAGE_CREATE", {"id": "1", "guild_id": str(platform.world.guild.id)})
+        platform.world.say("hello")
+        assert (await anext(inbound)).text == "hello"
+    assert "not understood" in caplog.text
+
+
+async def test_commands_are_offered_and_come_in_with_their_text(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    async with listening(adapter, platform) as inbound:
+        [offered] = platform.calls_of("commands")
+        assert {each["name"]: each["description"] for each in offered.body} == COMMANDS
+        platform.world.choose("new", text="a poem")
+        platform.world.choose("stop", platform.world.private())
+        items = [await anext(inbound) for _ in range(2)]
+    assert [(item.command, item.text, item.address, item.addressed) for item in items] == [
+        ("new", "a poem", general(platform), True),
+        ("stop", "", private(platform), True),
+    ]
+
+
+async def test_command_in_a_thread_knows_its_channel(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    thread = platform.world.thread("Plans")
+    async with listening(adapter, platform) as inbound:
+        platform.world.choose("status", thread)
+        assert (await anext(inbound)).address == replace(general(platform), thread=thread)
+
+
+async def test_receipt_of_a_command_is_given_when_it_is_safe_and_seen_by_its_person_alone(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    async with listening(adapter, platform) as inbound:
+        chosen = platform.world.choose("new")
+        await anext(inbound)
+        assert platform.world.receipt(chosen) is None
+        platform.world.say("next")
+        await anext(inbound)
+        await platform.until(lambda: platform.world.receipt(chosen) is not None)
+    assert platform.world.receipt(chosen) == COMMAND_TAKEN
+    assert platform.world.backend.interactions[int(chosen)].ephemeral
+
+
+async def test_command_that_waits_long_is_acknowledged_in_time_and_gets_its_receipt_later(
+    adapter: DiscordAdapter, platform: DiscordPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapters.discord.intake.ACKNOWLEDGE_WITHIN_S", 0.0)
+    async with listening(adapter, platform) as inbound:
+        chosen = platform.world.choose("new")
+        await platform.until(lambda: platform.world.receipt(chosen) is not None)
+        assert platform.world.receipt(chosen) == ""
+        await anext(inbound)
+        platform.world.say("next")
+        await anext(inbound)
+        await platform.until(lambda: platform.world.receipt(chosen) != "")
+    assert platform.world.receipt(chosen) == COMMAND_TAKEN
+
+
+async def test_typed_command_works_as_well(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("/stop now")
+        item = await anext(inbound)
+    assert (item.command, item.text, item.addressed) == ("stop", "now", True)
+
+
+async def test_commands_that_cannot_be_offered_are_no_reason_not_to_listen(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    platform.fail("commands", "refuse", status=403)
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("hello")
+        assert (await anext(inbound)).text == "hello"
+
+
+async def test_wrong_token_is_refused(options: DiscordOptions) -> None:
+    async with aclosing(new_adapter(options, token="wrong")) as adapter:
+        with pytest.raises(AuthFailed, match="Reset Token"):
+            await adapter.check()
+        with pytest.raises(AuthFailed, match="Reset Token"):
+            async with adapter.connect():
+                pytest.fail("connected with a wrong token")
+
+
+async def test_missing_intent_is_refused_with_what_to_click(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    platform.world.reads_messages = platform.gateway.allows_message_content = False
+    with pytest.raises(AuthFailed, match="Message Content Intent"):
+        await adapter.check()
+    with pytest.raises(AuthFailed, match="Message Content Intent"):
+        async with adapter.connect() as inbound:
+            await anext(inbound)
+
+
+async def test_check_without_an_answer_says_that_it_cannot_tell(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    platform.fail("me", "bad_gateway")
+    with pytest.raises(NotDelivered, match="cannot be told"):
+        await adapter.check()
+
+
+async def test_start_waits_for_discord_with_growing_pauses(options: DiscordOptions, platform: DiscordPlatform) -> None:
+    platform.fail("me", "bad_gateway", times=3)
+    clock = HastyClock()
+    async with aclosing(new_adapter(options, clock=clock)) as adapter, listening(adapter, platform):
+        assert clock.pauses_s[:3] == [1, 2, 4]
+
+
+async def test_token_is_not_logged(
+    options: DiscordOptions, platform: DiscordPlatform, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with aclosing(new_adapter(options)) as adapter, listening(adapter, platform):
+        await send(adapter, "hi", to=general(platform))
+    assert "token-of-the-fake-server" not in caplog.text
+
+
+async def test_leaving_ends_the_connection(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    async with listening(adapter, platform):
+        pass
+    await platform.until(lambda: not platform.gateway.connected)
