@@ -209,9 +209,9 @@ class SlackAdapter:
         """Slack takes a status away with our next message, but not with the edit that finishes one."""
         if to.thread is None or to.key not in self._statuses:
             return
-        self._statuses.forget(to.key)
         try:
             await self._api.set_status(channel_of(to), to.thread, "", None)
+            self._statuses.forget(to.key)
         except AdapterError as error:
             _log.info("A status stays until Slack takes it away", extra={"error": str(error)})
 

@@ -28,6 +28,8 @@ MOST_WAITING: Final = 1000
 DONE_REMEMBERED: Final = 10_000
 """Acknowledged events that are known when Slack sends them once more: it does so for up to 6 minutes."""
 CLOSING_TAKES_S: Final = 1.0
+SHORT_LIFE_S: Final = 5.0
+"""A connection that ends earlier is followed by another at once only the first time, then after a pause."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +50,9 @@ class EventSocket:
         self, open_url: Callable[[], Awaitable[str]], clock: Clock, *, ping_interval_s: float, call_timeout_s: float
     ) -> None:
         self._open_url = open_url
+        self._clock = clock
         self._patience = Patience(clock)
+        self._short_lives = 0
         self._ping_interval_s = ping_interval_s
         self._call_timeout_s = call_timeout_s
         self._arrived, self._waiting = anyio.create_memory_object_stream[Delivery](MOST_WAITING)
@@ -94,10 +98,23 @@ class EventSocket:
         self._waiting.close()
 
     async def _converse_patiently(self, url: str) -> None:
+        """One connection, and a pause after it where the next one is likely to end as soon."""
+        began_at_s = self._clock.monotonic()
         try:
             await self._converse(url)
         except (aiohttp.ClientError, OSError) as error:
             await self._patience.pause(f"The connection for events failed: {error!r}")
+        else:
+            await self._pause_after(self._clock.monotonic() - began_at_s)
+
+    async def _pause_after(self, lived_s: float) -> None:
+        if lived_s >= SHORT_LIFE_S:
+            self._short_lives = 0
+            self._patience.rewarded()
+            return
+        self._short_lives += 1
+        if self._short_lives > 1:
+            await self._patience.pause("Connections for events end as soon as they begin")
 
     async def _converse(self, url: str) -> None:
         """One connection, to its end. Raises aiohttp's errors and OSError, TimeoutError among them."""
@@ -117,11 +134,9 @@ class EventSocket:
             if frame.type is not aiohttp.WSMsgType.TEXT:
                 return
             message = _parsed(frame.data)
-            if message.get("type") == "hello":
-                self._patience.rewarded()
-            elif message.get("type") == "disconnect":
+            if message.get("type") == "disconnect":
                 return
-            elif (request := SocketModeRequest.from_dict(message)) is not None:
+            if (request := SocketModeRequest.from_dict(message)) is not None:
                 await self._take(request)
 
     async def _take(self, request: SocketModeRequest) -> None:

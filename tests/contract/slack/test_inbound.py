@@ -287,6 +287,16 @@ async def test_connecting_goes_on_after_failures_with_growing_pauses(
     assert clock.pauses_s == [1, 2, 4, 8, 16, 32, 60, 60]
 
 
+async def test_connections_that_end_at_once_are_renewed_with_growing_pauses(
+    options: SlackOptions, platform: SlackPlatform
+) -> None:
+    clock = HastyClock()
+    platform.socket_address += "?ticket=used&and="
+    async with aclosing(new_adapter(options, clock=clock)) as adapter, adapter.connect():
+        await platform.until(lambda: len(platform.calls_of("apps.connections.open")) == 6)
+    assert clock.pauses_s[:4] == [1, 2, 4, 8]
+
+
 async def test_connecting_waits_as_long_as_slack_says(options: SlackOptions, platform: SlackPlatform) -> None:
     clock = HastyClock()
     platform.fail("auth.test", "flood", retry_after=17)
