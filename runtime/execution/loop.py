@@ -37,3 +37,11 @@ class FrameLoop(asyncio.SelectorEventLoop):
             callback(*inner)
 
         return super().call_soon(counted, *args, context=context or copy_context())
+
+    def create_task(self, coro: Any, **more: Any) -> asyncio.Task[Any]:
+        """Host calls are futures; `asyncio.create_task(Playbook())` and task groups take them as coroutines."""
+        return super().create_task(_awaited(coro) if asyncio.isfuture(coro) else coro, **more)
+
+
+async def _awaited(call: asyncio.Future[Any]) -> Any:
+    return await call
