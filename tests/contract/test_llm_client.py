@@ -179,7 +179,7 @@ async def test_nobody_listening_is_unavailable(clock: SkippingClock) -> None:
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
 async def test_rejected_request_is_not_tried_again(client: LiteLLMClient, server: OpenAIServer, status: int) -> None:
     server.add(Reply(status=status, error={"message": "no such thing"}, repeat=True))
-    with pytest.raises(LLMRefused, match="rejects the request: no such thing$"):
+    with pytest.raises(LLMRefused, match=r"rejects the request: no such thing$"):
         await ask(client)
     assert len(server.requests) == 1
 
