@@ -20,6 +20,7 @@ from adapters.discord.codec import (
     BotIdentity,
     channel_id_of,
     hook_name_of,
+    invite_link,
     is_private,
     nonce_of,
     page_of,
@@ -120,7 +121,7 @@ class DiscordAdapter:
             await api.close()
         if not reads:
             raise AuthFailed(INTENT_HELP)
-        return f"Discord knows this bot as {us.name} (application {us.application_id}), and lets it read messages"
+        return f"Discord knows this bot as {us.name}. To let it into a server: {invite_link(us.application_id)}"
 
     async def send(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> str:
         """As the port says. A repeated nonce posts once for some minutes, through a webhook while the process lives."""

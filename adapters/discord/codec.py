@@ -33,6 +33,15 @@ COMMAND_TEXT = "text"
 THREAD_TYPES = frozenset({10, 11, 12})
 """Channel types that are threads: of announcements, public, private. A post of a forum is a public thread."""
 
+PERMISSIONS: Mapping[str, int] = {
+    "View Channels": 1 << 10,
+    "Send Messages": 1 << 11,
+    "Read Message History": 1 << 16,
+    "Manage Webhooks": 1 << 29,
+    "Send Messages in Threads": 1 << 38,
+}
+"""What the bot may do in a server, and no more. Bits: Discord's documentation, Permissions."""
+
 _DM = "dm:"
 _EPOCH_MS = 1420070400000
 _WRITTEN_BY_PEOPLE = frozenset({0, 19})
@@ -68,6 +77,13 @@ class Place:
     ours: bool = False
     role: str | None = None
     name_of: Callable[[str], str | None] = lambda _: None
+
+
+def invite_link(application_id: str) -> str:
+    """Where somebody who manages a server lets the bot in, with its permissions and commands."""
+    permissions = sum(PERMISSIONS.values())
+    scopes = "bot+applications.commands"
+    return f"https://discord.com/oauth2/authorize?client_id={application_id}&scope={scopes}&permissions={permissions}"
 
 
 def address_of(channel_id: str, *, private: bool, parent: str | None = None) -> Address:

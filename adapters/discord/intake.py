@@ -98,7 +98,7 @@ class Intake:
             except AdapterError as error:
                 _log.warning("A channel is not known", extra={"channel": channel_id, "error": str(error)})
                 channel = {}
-            place = Place(parent=parent_of(channel))
+            place = Place(parent=parent_of(channel), ours="member" in channel)
         return replace(place, ours=place.ours or self._speaks_in(str(message["channel_id"])))
 
     async def _history(self, call: Callable[[], Awaitable[_History]]) -> _History:

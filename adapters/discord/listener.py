@@ -30,6 +30,9 @@ HEALTHY_AFTER_S: Final = 600.0
 RESUME_FOR_S: Final = 60.0
 """So long it is tried to resume a session; discord.py would go on with pauses of many minutes."""
 
+CLOSE_WITHIN_S: Final = 5.0
+"""So long we wait for Discord to agree that a connection ends."""
+
 INTENT_HELP: Final = (
     "Discord does not let this bot read messages. In the Developer Portal open the application, Bot, Privileged "
     "Gateway Intents, and switch on Message Content Intent"
@@ -147,7 +150,7 @@ class Listener:
         try:
             await client.start(self._session.token)
         finally:
-            with anyio.CancelScope(shield=True):
+            with anyio.move_on_after(CLOSE_WITHIN_S, shield=True):
                 await client.close()
 
     def _take(self, heard: Heard) -> None:

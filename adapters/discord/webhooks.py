@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import anyio
 
-from adapters.discord.bot_api import BotApi, Hook, HookGone
+from adapters.discord.bot_api import PAGE, BotApi, Hook, HookGone
 from adapters.discord.codec import snowflake_at
 from runtime.core.clock import Clock
 from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain
@@ -19,6 +19,8 @@ REFUSED_FOR_S: Final = 600.0
 """After how long it is tried again to make a webhook where that was not allowed."""
 CLOCKS_APART_S: Final = 60.0
 """How far our clock may be before Discord's when we look for what we may have posted."""
+MAX_PAGES_SEARCHED: Final = 10
+"""Pages of history that are looked through for one such post."""
 MAX_DOUBTS: Final = 1000
 MAX_POSTED: Final = 10_000
 
@@ -40,9 +42,10 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """A post whose outcome is not known, and the id that anything posted after it surely exceeds."""
+    """Posts whose outcome is not known: who said what, and the id that anything posted since surely exceeds."""
 
-    text: str
+    name: str
+    texts: frozenset[str]
     since: str
 
 
@@ -108,17 +111,25 @@ class Webhooks:
         try:
             return f"{await self._api.hook_send(hook, spot.thread, name, text)}@{hook.id}"
         except OutcomeUncertain:
-            self._doubts.setdefault(nonce, _Doubt(text, since))
+            known = self._doubts.get(nonce, _Doubt(name, frozenset(), since))
+            self._doubts[nonce] = replace(known, texts=known.texts | {text.strip()})
             _trim(self._doubts, MAX_DOUBTS)
             raise
 
     async def _landed(self, hook: Hook, spot: Spot, doubt: _Doubt) -> str | None:
         """The message of a post that seemed to fail, where it is there after all."""
-        for message in await self._api.after(spot.thread or spot.channel, doubt.since):
-            mine = message.get("webhook_id") == hook.id and message["content"].strip() == doubt.text.strip()
-            known_as = f"{message['id']}@{hook.id}"
-            if mine and known_as not in self._posted:
-                return known_as
+        after = doubt.since
+        for _ in range(MAX_PAGES_SEARCHED):
+            page = await self._api.after(spot.thread or spot.channel, after)
+            for message in page:
+                known_as = f"{message['id']}@{hook.id}"
+                said_by = (message.get("webhook_id"), message["author"]["username"])
+                same = said_by == (hook.id, doubt.name) and message["content"].strip() in doubt.texts
+                if same and known_as not in self._posted:
+                    return known_as
+            if len(page) < PAGE:
+                return None
+            after = page[-1]["id"]
         return None
 
     async def _hook(self, channel: str) -> Hook | None:

@@ -49,15 +49,16 @@ OPERATIONS = tuple(
 
 _WITHOUT_TOKEN = frozenset({"gateway", "hook_send", "hook_edit", "complete", "respond"})
 
-FaultKind = Literal["bad_gateway", "drop", "flood", "garbage", "hang", "refuse"]
+FaultKind = Literal["bad_gateway", "banned", "drop", "flood", "garbage", "hang", "refuse"]
 
 
 @dataclass(slots=True)
 class Fault:
     """What happens to the next `times` calls of an operation; `applied` says whether they take effect all the same.
 
-    bad_gateway: HTTP 502 · drop: the connection breaks within the answer · hang: no answer until the client gives up ·
-    flood: 429 with `retry_after_s` · garbage: a result of the wrong shape · refuse: HTTP `status` with `code`.
+    bad_gateway: HTTP 502 · banned: 429 by the guard before Discord, which says `retry_after_s` in a header only ·
+    drop: the connection breaks within the answer · hang: no answer until the client gives up · flood: 429 with
+    `retry_after_s` · garbage: a result of the wrong shape · refuse: HTTP `status` with `code`.
     """
 
     operation: str
@@ -98,6 +99,11 @@ class DiscordPlatform:
     def fail(self, operation: str, kind: FaultKind, **more: Any) -> None:
         """Order a fault; the further fields of Fault are the keys."""
         self._faults.append(Fault(operation, kind, **more))
+
+    @property
+    def in_trouble(self) -> bool:
+        """Whether a fault waits for its call."""
+        return bool(self._faults)
 
     def calls_of(self, operation: str) -> list[Call]:
         return [call for call in self.calls if call.operation == operation]
@@ -170,6 +176,9 @@ class DiscordPlatform:
         match fault.kind:
             case "bad_gateway":
                 return web.Response(status=502, text="<html>502 Bad Gateway</html>", content_type="text/html")
+            case "banned":
+                headers = {"Retry-After": f"{fault.retry_after_s:g}", "Content-Type": "text/html"}
+                return web.Response(status=429, body=b"<html>error 1015</html>", headers=headers)
             case "flood":
                 return _flood(fault.retry_after_s, headers, whole_bot=fault.whole_bot)
             case "refuse":

@@ -173,7 +173,7 @@ class DiscordWorld:
                 if role["managed"]:
                     role["tags"] = {"bot_id": self.bot}
             data["threads"] = [self._with_membership(thread) for thread in data["threads"]]
-        elif event.startswith("THREAD_") and "thread_metadata" in data:
+        elif isinstance(data, dict) and "thread_metadata" in data:
             self._with_membership(data)
         elif event in ("hooks", "make_hook"):
             for hook in data if isinstance(data, list) else [data]:

@@ -104,11 +104,13 @@ async def _said_in(
 async def test_thread_that_is_not_known_yet_is_asked_for(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
     world = platform.world
     async with listening(adapter, platform) as inbound:
-        quiet = world.backend.create_thread(int(world.general), "Quiet", world.ada.id, broadcast=False)
-        world.say("hello", str(quiet.id))
-        item = await anext(inbound)
-    assert item.address == replace(general(platform), thread=str(quiet.id))
-    assert len(platform.calls_of("channel")) == 1
+        for owner in (world.ada, world.backend.bot_user):
+            quiet = world.backend.create_thread(int(world.general), "Quiet", owner.id, broadcast=False)
+            world.say("hello", str(quiet.id))
+        items = [await anext(inbound) for _ in range(2)]
+    assert items[1].address == replace(general(platform), thread=str(quiet.id))
+    assert [item.addressed for item in items] == [False, True]
+    assert len(platform.calls_of("channel")) == 2
 
 
 async def test_file_is_handed_on_with_its_address(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:

@@ -149,6 +149,17 @@ async def test_flood_of_the_whole_bot_holds_every_call(adapter: DiscordAdapter, 
     assert len(platform.calls) == 1
 
 
+async def test_ban_by_the_guard_before_discord_holds_every_call(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    platform.fail("send", "banned", retry_after_s=900)
+    with pytest.raises(RateLimited):
+        await send(adapter, "hi", to=private(platform))
+    with pytest.raises(RateLimited) as caught:
+        await adapter.typing(general(platform), GATEWAY)
+    assert 899 < caught.value.retry_after_s <= 900
+
+
 async def test_used_up_bucket_is_known_from_the_headers_before_it_is_refused(
     adapter: DiscordAdapter, platform: DiscordPlatform
 ) -> None:
@@ -196,5 +207,9 @@ async def test_without_webhooks_a_thread_has_a_bucket_of_its_own(
         assert adapter.budget(replace(general(platform), thread="9")) == ("discord:9", CAPABILITIES.group_budget)
 
 
-async def test_check_says_who_the_bot_is(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
-    assert "TestBot" in await adapter.check()
+async def test_check_says_who_the_bot_is_and_how_to_invite_it(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    said = await adapter.check()
+    assert "TestBot" in said
+    assert f"client_id={platform.world.backend.application_id}&" in said

@@ -1,0 +1,1 @@
+"""Discord, without any I/O."""
