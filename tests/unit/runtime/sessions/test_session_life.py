@@ -1,0 +1,191 @@
+"""How a session begins, is steered by commands, rests, fails and comes back."""
+
+from __future__ import annotations
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from runtime.core.errors import ProgramChanged, StorageUnavailable
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.store import Commit
+from tests.fakes.crash_world import World
+from tests.fakes.talk import Model, Reply, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+
+def echo(again: str = "Again()") -> Program:
+    """An agent that repeats what people say, for ever."""
+    code = f"""
+async def Main():
+    await Say("user", "Welcome! " + (variables.get("startup_message") or "(nothing)"))
+    await Echo()
+
+async def Echo():
+    for message in await WaitForMessage("user"):
+        await Say("user", message["name"] + ": " + message["text"])
+        if message["text"] == "bye":
+            await EndProgram()
+    return {again}
+"""
+    return program(agent("Main", python("Main", trigger="BGN When program starts"), python("Echo"), code=code))
+
+
+async def test_a_start_command_begins_with_an_empty_message(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        assert await talk.say("", kind="start") == ["Welcome! (nothing)"]
+        assert await talk.say("x", kind="start") == ["We are in the middle of a conversation. /new begins another."]
+        assert await talk.say("hi") == ["Ada: hi"]
+
+
+async def test_new_ends_the_session_and_begins_another(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        await talk.say("hello")
+        assert await talk.say("", kind="new") == ["Welcome! (nothing)"]
+        assert await talk.say("two") == ["Ada: two"]
+    assert len(talk.named("session.started")) == 2
+    assert len(talk.facts("ended")) == 1
+
+
+async def test_a_program_that_has_ended_begins_anew_with_the_next_message(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        await talk.say("hello")
+        assert await talk.say("bye") == ["Ada: bye"]
+        await talk.rested()
+        assert await talk.say("again") == ["Welcome! again"]
+
+
+async def test_status_says_who_does_what(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        await talk.say("hello")
+        assert await talk.say("", kind="status") == ["**test** · model: scripted\n- Main (agent 1000): Main → Echo"]
+
+
+async def test_stop_interrupts_the_model_and_the_next_message_begins_anew(sandbox: MontySandbox) -> None:
+    gate = anyio.Event()
+    slow = Reply(
+        '```python\nawait Step("Main:01:QUE")\nawait Say("user", "A sentence' + " on and on" * 9 + '")\n',
+        gate=gate,
+    )
+    again = block('await Step("Main:01:QUE")', 'await Say("user", "Anew.")', 'await Yld("user")')
+    model = Model(slow, again)
+    main = program(agent("Main", llm("Main", "01:QUE Talk; YLD for user", begins=True)))
+    async with talking(main, model, sandbox) as talk:
+        talk.post("go")
+        await model.writing.wait()
+        await talk.until(lambda: bool(talk.chat))
+        said = await talk.say("", kind="stop")
+        assert talk.chat[0].endswith("⏹")
+        assert said == ["⏹ Stopped. Write to begin anew."]
+        assert await talk.say("well?") == ["Anew."]
+    assert '$startup_message = "well?"' in model.told(1)
+
+
+async def test_stop_with_nothing_running_says_so(sandbox: MontySandbox) -> None:
+    code = "async def Main():\n    await Say('user', 'done')\n"
+    quick = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    async with talking(quick, Model(), sandbox) as talk:
+        await talk.say("go")
+        assert await talk.say("", kind="stop") == ["Nothing is running."]
+        assert await talk.say("hi") == ["Main has nothing more to do here. /new starts afresh."]
+
+
+async def test_a_session_that_rests_leaves_memory_and_comes_back_where_it_was(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox, idle_s=0.001) as talk:
+        await talk.say("hello")
+        await talk.rested()
+        assert not talk.facts("ret")
+        assert await talk.say("still here?") == ["Ada: still here?"]
+        await talk.rested()
+        assert await talk.say("and now?") == ["Ada: and now?"]
+    assert len(talk.named("session.restored")) == 2
+    assert "QueueClosed" not in str(talk.world.facts)
+
+
+async def test_a_process_that_begins_leaves_alone_what_rests(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        await talk.say("hello")
+    async with talking(echo(), Model(), sandbox, world=talk.world) as later:
+        assert len(later.registry) == 0
+        assert await later.say("hi") == ["Ada: hi"]
+
+
+async def test_a_program_that_changed_under_a_running_playbook_is_refused_clearly_until_new(
+    sandbox: MontySandbox,
+) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        await talk.say("hello")
+    async with talking(echo("Again ( )"), Model(), sandbox, world=talk.world) as later:
+        for _ in range(2):
+            assert await later.say("hi") == [
+                "⚠️ This conversation cannot go on: Main was changed while it was running here; /new starts the new "
+                "version afresh. /new begins another."
+            ]
+        assert isinstance(later.named("session.failed")[0].data["cause"], ProgramChanged)
+        assert await later.say("", kind="new") == ["Welcome! (nothing)"]
+        assert await later.say("hi") == ["Ada: hi"]
+
+
+async def test_a_playbook_that_is_gone_is_refused_clearly(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        await talk.say("hello")
+    code = "async def Other():\n    pass\n"
+    other = program(agent("Main", python("Other", trigger="BGN When program starts"), code=code))
+    async with talking(other, Model(), sandbox, world=talk.world) as later:
+        (said,) = await later.say("hi")
+    assert "Main was running here and is no longer in the program" in said
+
+
+class Shaky(World):
+    """A store that fails at chosen commits."""
+
+    def __init__(self, *faults: int) -> None:
+        super().__init__(())
+        self._faults = set(faults)
+        self._commits = 0
+
+    async def commit(self, commit: Commit, /) -> None:
+        self._commits += 1
+        if self._commits in self._faults:
+            await anyio.lowlevel.checkpoint()
+            raise StorageUnavailable("the database is away")
+        await super().commit(commit)
+
+
+@pytest.mark.parametrize("fault", range(1, 16))
+async def test_nothing_is_lost_or_doubled_when_the_store_fails_once(fault: int, sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox, world=Shaky(fault)) as talk:
+        for text, kind in (("hello", "message"), ("one", "message"), ("", "new"), ("two", "message")):
+            await talk.say(text, kind=kind)
+    assert talk.chat == ["Welcome! hello", "Ada: one", "Welcome! (nothing)", "Ada: two"]
+
+
+@pytest.mark.parametrize("rounds", range(40))
+async def test_a_message_that_comes_while_the_program_ends_is_answered_somehow(
+    rounds: int, sandbox: MontySandbox
+) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        await talk.say("hello")
+        talk.post("bye")
+        for _ in range(rounds):
+            await anyio.lowlevel.checkpoint()
+        await talk.say("wait!")
+    answers = talk.chat[2:]
+    assert answers in (
+        ["Welcome! wait!"],
+        ["Ada: wait!"],
+        ["The program ended before it read your last message. Write again to begin anew."],
+    )
+
+
+async def test_a_failing_python_fence_is_told_with_its_place(sandbox: MontySandbox) -> None:
+    broken = program(agent("Main", python("Main", trigger="BGN When program starts"), code="x = 1 / 0\n"))
+    async with talking(broken, Model(), sandbox) as talk:
+        talk.post("go")
+        await talk.until(lambda: bool(talk.named("session.failed")))
+    assert "the python code of Main fails when it is loaded: ZeroDivisionError" in str(
+        talk.named("session.failed")[0].data["error"]
+    )
