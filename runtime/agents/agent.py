@@ -178,7 +178,7 @@ class Agent:
         failure: BaseException | None = None
         with anyio.CancelScope() as self._running:
             failure = await self._keeper.run_root(frame, executable)
-        if self._running.cancelled_caught:
+        if self._running.cancelled_caught or self._journal.state.ended:
             return
         if failure is None:
             self._publish("playbook.returned", executable)

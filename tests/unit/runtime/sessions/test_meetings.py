@@ -1,0 +1,114 @@
+"""Agents that meet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from runtime.language.program import AgentSpec, Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+HOST = """
+async def Main():
+    try:
+        await Say("user", f"we chose {await Talk()}")
+    except Exception as error:
+        await Say("user", f"{type(error).__name__}: {error}")
+    await EndProgram()
+
+async def Talk():
+    await Say("meeting", "Guest, what do you suggest?")
+    for message in await WaitForMessage("meeting"):
+        return message["text"]
+"""
+
+GUEST = """
+async def Join():
+    heard = []
+    while True:
+        for message in await WaitForMessage("meeting"):
+            heard.append(message["text"])
+            await Var("heard", heard)
+            if message["text"] == "Meeting has ended":
+                return
+            if "suggest" in message["text"]:
+                await Say("meeting", "a boat")
+"""
+
+
+def meeting(*guests: AgentSpec, **attendees: Any) -> Program:
+    host = agent(
+        "Host",
+        python("Main", trigger="BGN When program starts"),
+        python("Talk", meeting=True, **attendees),
+        code=HOST,
+    )
+    return program(host, *guests)
+
+
+async def test_a_required_attendee_joins_hears_what_happens_and_the_host_gets_its_value(sandbox: MontySandbox) -> None:
+    guest = agent("Guest", python("Join", meeting=True), code=GUEST)
+    async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
+        assert await talk.say("go") == ["Guest, what do you suggest?", "a boat", "we chose a boat"]
+        assert talk.speakers == ["Host", "Guest", "Host"]
+    taken = [fact.data["message"] for fact in talk.world.facts if fact.kind == "in"]
+    assert [(m["type"], m["text"]) for m in taken if m["type"] == "meeting_notice"][:1] == [
+        ("meeting_notice", "Meeting started")
+    ]
+    assert "Meeting has ended" in [message["text"] for message in taken]
+    assert [fact.kind for fact in talk.world.facts if fact.kind.startswith("meeting")] == [
+        "meeting",
+        "meeting_active",
+        "meeting_end",
+    ]
+
+
+async def test_a_guest_that_holds_no_meetings_makes_the_meeting_fail_for_its_host(sandbox: MontySandbox) -> None:
+    guest = agent("Guest", python("Sleepy"), code="async def Sleepy():\n    pass\n")
+    async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
+        assert await talk.say("go") == ["PlaybookError: meeting 100 did not take place: Guest did not join"]
+    assert "REJECTED - cannot handle this type of meeting" in str(talk.facts("invite"))
+
+
+async def test_a_guest_that_nobody_declared_is_an_error_of_the_host_and_no_meeting_is_left(
+    sandbox: MontySandbox,
+) -> None:
+    async with talking(meeting(required_attendees=["Nobody"]), Model(), sandbox) as talk:
+        assert await talk.say("go") == ["UnknownTarget: there is no agent class 'Nobody'"]
+    assert talk.facts("meeting") == []
+
+
+async def test_a_guest_whose_playbook_needs_arguments_says_so(sandbox: MontySandbox) -> None:
+    guest = agent("Guest", python("Join", "topic", meeting=True), code="async def Join(topic):\n    pass\n")
+    async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
+        assert "did not join" in (await talk.say("go"))[0]
+    assert "Join needs arguments" in str(talk.facts("invite"))
+
+
+async def test_stop_ends_a_meeting_for_its_host_and_its_guests(sandbox: MontySandbox) -> None:
+    guest = agent("Guest", python("Join", meeting=True), code=GUEST.replace('"a boat"', '"hm"').replace("suggest", "x"))
+    async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
+        await talk.say("go")
+        assert await talk.say("", kind="stop") == ["⏹ Stopped. Write to begin anew."]
+        assert len(talk.facts("stop")) == 2
+        assert await talk.say("again") == ["Guest, what do you suggest?"]
+        assert [data["id"] for data in talk.facts("meeting")] == ["100", "101"]  # type: ignore[index]
+
+
+async def test_a_guest_on_the_model_hears_its_invitation_and_takes_part(sandbox: MontySandbox) -> None:
+    joins = llm("Join", "01:QUE Suggest something in the meeting; YLD for meeting", "02:RET")
+    guest = agent("Guest", replace(joins, metadata={"meeting": True}))
+    model = Model(
+        block('await Step("Join:01:QUE")', 'await Yld("meeting")'),
+        block('await Step("Join:01:QUE")', 'await Say("meeting", "a cart")', 'await Yld("meeting")'),
+        block('await Step("Join:02:RET")', "await Return(None)"),
+    )
+    async with talking(meeting(guest, required_attendees=["Guest"]), model, sandbox) as talk:
+        assert await talk.say("go") == ["Guest, what do you suggest?", "a cart", "we chose a cart"]
+    assert "You are invited to meeting 100: Talk" in model.told(0)
