@@ -90,7 +90,7 @@ class BotApi:
         params = handle_message_parameters(
             text,
             nonce=nonce,
-            flags=discord.MessageFlags._from_value(_SUPPRESS_EMBEDS),
+            flags=discord.MessageFlags(suppress_embeds=True),
             allowed_mentions=discord.AllowedMentions.none(),
         )
         with self._call("posting"):

@@ -49,6 +49,8 @@ class CatchUp:
         self._marks = marks
         self._read = read
         self._known: dict[str, str] = {}
+        self._floor: str | None = None
+        self._awaited: set[str] = set()
 
     async def load(self) -> None:
         self._known = dict(await self._marks.all())
@@ -59,6 +61,15 @@ class CatchUp:
             self._known[conversation] = message
             await self._marks.put(conversation, message)
 
+    def begin(self, guilds: Iterable[str] = ()) -> None:
+        """From here on things were missed, in private conversations and in these servers, which are told of one by one.
+
+        Marks move on while one server is caught up with, so what holds for the others is fixed now.
+        """
+        if guilds or not self._awaited:
+            self._floor = self._newest_mark()
+        self._awaited |= set(guilds)
+
     async def private(self) -> AsyncIterator[dict[str, Any]]:
         """What was missed in private conversations, oldest first in each."""
         marked = ((channel, mark) for key, mark in self._known.items() if (channel := private_channel_of(key)))
@@ -66,12 +77,12 @@ class CatchUp:
             for message in await self._missed(channel, mark):
                 yield message
 
-    async def public(self, talked_in: Iterable[LastSaid]) -> AsyncIterator[dict[str, Any]]:
-        """What was missed in channels and threads of servers, oldest first in each."""
-        if not self._known:
+    async def public(self, talked_in: Iterable[LastSaid], guild: str | None = None) -> AsyncIterator[dict[str, Any]]:
+        """What was missed in channels and threads of a server, or of all, oldest first in each."""
+        floor = self._floor if guild is None or guild in self._awaited else self._newest_mark()
+        self._awaited.discard(guild or "")
+        if floor is None:
             return
-        newest = max(int(mark) for mark in self._known.values())
-        floor = str(max(0, newest - (OVERLAP_MS << 22)))
         last_said = {said.channel: said for said in talked_in}
         behind = [
             (said.channel, said.message)
@@ -81,6 +92,11 @@ class CatchUp:
         for channel, _ in _newest(behind):
             for message in await self._missed(channel, self._known.get(channel, floor)):
                 yield message | {"guild_id": last_said[channel].guild}
+
+    def _newest_mark(self) -> str | None:
+        """Before it, everything was taken everywhere; None when there are no marks."""
+        newest = max((int(mark) for mark in self._known.values()), default=None)
+        return None if newest is None else str(max(0, newest - (OVERLAP_MS << 22)))
 
     async def _missed(self, channel: str, mark: str) -> list[dict[str, Any]]:
         missed: list[dict[str, Any]] = []

@@ -69,10 +69,12 @@ class Intake:
         if name == "MESSAGE_CREATE":
             yield data
         if name in ("READY", LOST[0]):
+            self._catch_up.begin([str(guild["id"]) for guild in data.get("guilds", ())])
             async for message in self._catch_up.private():
                 yield message
         if name in ("GUILD_CREATE", LOST[0]):
-            async for message in self._catch_up.public(self._listener.talked_in(data.get("id"))):
+            guild = data.get("id")
+            async for message in self._catch_up.public(self._listener.talked_in(guild), guild):
                 yield message
 
     def _command(self, interaction: Mapping[str, Any], us: BotIdentity) -> Inbound | None:

@@ -10,14 +10,17 @@ from dataclasses import replace
 
 import anyio
 import pytest
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
 
 from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.listener import HEALTHY_AFTER_S
 from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.discord.speaking import HastyClock, general, listening, new_adapter, send
+from tests.fakes.clock import FakeClock
 from tests.fakes.discord_marks import MemoryMarks
-from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.discord_wire import DiscordPlatform, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -86,6 +89,29 @@ async def _asked_for(inbound: AsyncIterator[Inbound], marks: MemoryMarks, count:
         tasks.start_soon(ask)
         await marks.until(count)
         tasks.cancel_scope.cancel()
+
+
+async def test_server_is_caught_up_with_however_new_the_messages_of_another_are(anyio_backend: str) -> None:
+    clock = FakeClock()
+    platform = DiscordPlatform(clock=clock)
+    world = platform.world
+    there = str(world.backend.create_channel(world.backend.create_guild("Them").id, "there").id)
+    marks = MemoryMarks({world.general: world.say("seen")})
+    await clock.advance(10)
+    world.say("old, in the second server", there)
+    await clock.advance(300)
+    world.say("new, in the first server")
+    async with serving(platform) as address:
+        options = DiscordOptions(base_url=f"{address}/api/v10")
+        async with aclosing(new_adapter(options, marks)) as adapter, listening(adapter, platform) as inbound:
+            texts = [(await anext(inbound)).text for _ in range(2)]
+    assert texts == ["new, in the first server", "old, in the second server"]
+
+
+async def test_address_of_discord_stays_for_everybody_else(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    async with listening(adapter, platform):
+        assert Route.BASE == "https://discord.com/api/v10"
+        assert str(DiscordWebSocket.DEFAULT_GATEWAY) == "wss://gateway.discord.gg/"
 
 
 async def test_without_marks_nothing_old_is_read(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
