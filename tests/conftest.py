@@ -6,8 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.fakes.valkey import RealValkey
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.load_profile("same")
+"""Property tests try the same examples in every run: a failure is seen by whoever caused it."""
 
 
 @pytest.fixture
