@@ -53,8 +53,16 @@ async def run_to_end(evaluation: Evaluation, most: int = 300) -> list[HostCall]:
 
 
 def worker_processes() -> list[int]:
-    """Children of this process, found without any library."""
-    return [int(pid) for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()]
+    """Sandbox workers among the children of this process, found without any library."""
+    children = [pid for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()]
+    return [int(pid) for pid in children if is_worker(pid)]
+
+
+def is_worker(pid: str) -> bool:
+    try:
+        return b"monty" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return False
 
 
 async def test_call_reaches_the_host_and_its_result_the_statement(sandbox: Sandbox) -> None:
