@@ -47,6 +47,7 @@ from runtime.storage.embedded import EmbeddedValkey
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.marks import RedisReadMarks
 from runtime.storage.redis.people import RedisPeopleStore
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
@@ -88,7 +89,7 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     clock, bus, settings, connection = ground.clock, ground.bus, ground.settings, ground.connection
     web = WebAdapter(RedisRoomStore(connection), clock)
     inbox = RedisInbox(connection)
-    chosen = list(listed(settings, web, clock))
+    chosen = list(listed(settings, web, clock, RedisReadMarks(connection, "discord")))
     outbound = _outbound(chosen, clock, bus, tasks, stack)
     around = Surroundings(
         ground.program, RedisSessionStore(connection), outbound, ground.sandbox, ground.llm, clock, bus
@@ -200,5 +201,13 @@ def _log_options(settings: Settings) -> LogOptions:
 
 
 def _secrets(settings: Settings) -> frozenset[str]:
-    found = (settings.telegram.token, settings.model_api_key, settings.web.password)
+    slack, discord = settings.slack, settings.discord
+    found = (
+        settings.telegram.token,
+        slack.bot_token,
+        slack.app_token,
+        discord.token,
+        settings.model_api_key,
+        settings.web.password,
+    )
     return frozenset(secret.get_secret_value() for secret in found if secret is not None)

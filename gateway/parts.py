@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import anyio
 from pydantic import SecretStr
 
+from adapters.adapter import HoldsConnections
+from gateway.catalog import CATALOG, Factory
 from gateway.settings import Settings, environment_keys
 from runtime.core.clock import SystemClock
-from runtime.core.errors import LLMUnavailable
+from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 
@@ -71,15 +74,21 @@ async def open_choice(choice: ModelChoice, settings: Settings) -> AsyncIterator[
 
 async def probes(settings: Settings) -> list[Probe]:
     """Everything `parley check` asks, in order. No model is no fault: programs in Python need none."""
-    telegram = settings.telegram
     choice = await chosen_model(settings)
     absent = isinstance(choice, NoModel) and settings.model_base_url is None
     return [
         Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_model(settings)),
         Probe("valkey", lambda: _ask_valkey(settings)),
-        Probe("telegram", (lambda: _ask_telegram(settings)) if telegram.token else None, "set PARLEY_TELEGRAM__TOKEN"),
+        _platform("telegram", settings, settings.telegram.token, "PARLEY_TELEGRAM__TOKEN"),
+        _platform("slack", settings, settings.slack.bot_token, "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"),
+        _platform("discord", settings, settings.discord.token, "PARLEY_DISCORD__TOKEN"),
         Probe("sandbox", _ask_sandbox),
     ]
+
+
+def _platform(name: str, settings: Settings, token: SecretStr | None, variables: str) -> Probe:
+    ask = partial(_ask_platform, CATALOG[name], settings) if token is not None else None
+    return Probe(name, ask, f"set {variables}")
 
 
 async def _ask_model(settings: Settings) -> str:
@@ -104,17 +113,27 @@ async def _ask_valkey(settings: Settings) -> str:
             return f"embedded {await ping(f'unix://{socket}')}"
 
 
-async def _ask_telegram(settings: Settings) -> str:
-    from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
-
-    options = TelegramOptions(base_url=settings.telegram.base_url)
-    adapter = TelegramAdapter(plain(settings.telegram.token) or "", clock=SystemClock(), options=options)
+async def _ask_platform(factory: Factory, settings: Settings) -> str:
+    listed = factory(settings, SystemClock(), _Unread())
+    if listed is None:
+        raise ConfigError("it is not set up")
     try:
         with anyio.fail_after(_PLATFORM_LIMIT_S):
-            return await adapter.check()
+            return await listed.adapter.check()
     finally:
-        with anyio.move_on_after(1, shield=True):
-            await adapter.aclose()
+        if isinstance(listed.adapter, HoldsConnections):
+            with anyio.move_on_after(1, shield=True):
+                await listed.adapter.aclose()
+
+
+class _Unread:
+    """Nothing was read yet: a check reads nothing."""
+
+    async def all(self) -> Mapping[str, str]:
+        return {}
+
+    async def put(self, conversation: str, message: str, /) -> None:
+        """A check takes nothing."""
 
 
 async def _ask_sandbox() -> str:

@@ -61,15 +61,20 @@ class WebSettings(Section):
     password_file: FilePath | None = None
 
 
-class TelegramSettings(Section):
-    """One bot. Without a token Telegram is off. People and chats are Telegram's numeric ids."""
+class PlatformSettings(Section):
+    """Who may talk on a platform. People and chats are the platform's own ids."""
+
+    access: Literal["pairing", "allowlist", "open"] = "pairing"
+    allow_people: Words = ()
+    allow_chats: Words = ()
+
+
+class TelegramSettings(PlatformSettings):
+    """One bot. Without a token Telegram is off."""
 
     token: SecretStr | None = None
     token_file: FilePath | None = None
     base_url: str = "https://api.telegram.org/bot"
-    access: Literal["pairing", "allowlist", "open"] = "pairing"
-    allow_people: Words = ()
-    allow_chats: Words = ()
 
     @field_validator("base_url")
     @classmethod
@@ -77,6 +82,24 @@ class TelegramSettings(Section):
         if not url.startswith(("http://", "https://")) or not url.endswith("/bot"):
             raise ValueError("must be a http(s) URL that ends in /bot, such as https://api.telegram.org/bot")
         return url
+
+
+class SlackSettings(PlatformSettings):
+    """One app in one workspace. Without both tokens Slack is off. `base_url` unset is Slack's own Web API."""
+
+    bot_token: SecretStr | None = None
+    bot_token_file: FilePath | None = None
+    app_token: SecretStr | None = None
+    app_token_file: FilePath | None = None
+    base_url: str | None = None
+
+
+class DiscordSettings(PlatformSettings):
+    """One bot. Without a token Discord is off. `base_url` unset is Discord's own API."""
+
+    token: SecretStr | None = None
+    token_file: FilePath | None = None
+    base_url: str | None = None
 
 
 class LimitSettings(Section):
@@ -117,6 +140,8 @@ class Settings(BaseSettings):
     data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()
+    slack: SlackSettings = SlackSettings()
+    discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
     sandbox: SandboxSettings = SandboxSettings()
     logs: LogSettings = LogSettings()
