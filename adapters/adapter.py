@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from adapters.capabilities import Budget, Capabilities
 from runtime.core.address import Address, Speaker
-from runtime.core.message import Attachment
+from runtime.core.message import Attachment, Choice, Mark, Quote
+
+Act = Literal["message", "edit", "deletion", "reaction", "choice"]
+"""What a person did: said something, changed or took back what they said, put a mark on a message, pressed a choice."""
+
+
+Call = Literal["send", "edit", "delete", "open_stream", "append", "close_stream", "typing", "offer", "upload", "react"]
+"""A kind of call, for platforms that limit each method by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +26,12 @@ class Inbound:
 
     `person_id` is stable (`telegram:42`). `addressed` is False when people talk among themselves in a group: no
     mention, no reply to us, no command. `command` is a command's name without its slash; its argument is `text`.
+    `text` of an edit is the new text, of a reaction the mark (empty when it was taken away), of a choice its label.
+    Mentions of people stand in `text` as `@Name`.
+
+    `message_id` is the platform's id of the message that was said, changed, taken back, marked or answered by a
+    choice. `quote` is what the message replies to. `space` is the workspace or server it happened in, and `language`
+    the person's (`de`, `pt-BR`), where the platform tells. `program` is asked for by name, `choice` is `Choice.id`.
     """
 
     address: Address
@@ -31,6 +44,42 @@ class Inbound:
     addressed: bool
     command: str | None = None
     attachments: tuple[Attachment, ...] = ()
+    act: Act = "message"
+    message_id: str | None = None
+    quote: Quote | None = None
+    space: str | None = None
+    language: str | None = None
+    program: str | None = None
+    choice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file with its content."""
+
+    name: str
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request of a platform to us. Header names are in lower case; `path` is what follows `/hooks/<platform>`."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """What we answer."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Adapter(Protocol):
@@ -60,12 +109,26 @@ class Adapter(Protocol):
         """Whether the token is accepted: one line for a person. Raises AuthFailed or NotDelivered."""
         ...
 
-    async def send(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> str:
+    async def send(
+        self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
+    ) -> str:
         """Post `text` (CommonMark, within the limits) and return the platform's message id.
 
         `nonce` identifies the message: where `capabilities.idempotent_send`, sending it twice posts it once.
-        Unless `final` the text is still growing. Raises RateLimited, NotDelivered, OutcomeUncertain, BadMarkup.
+        Unless `final` the text is still growing. `reply_to` is the message that is answered; where that one is gone
+        the text is posted all the same. A link `[@Name](person:<person_id>)` mentions a person in the platform's way;
+        nothing else in `text` may ping anybody. Raises RateLimited, NotDelivered, OutcomeUncertain, BadMarkup, and
+        ShownDiffers when a final text was answered with another text or another place.
         """
+        ...
+
+
+@runtime_checkable
+class CountsByMethod(Protocol):
+    """The platform limits each method by itself, where `budget` would be too coarse."""
+
+    def draws(self, to: Address, call: Call, /) -> Sequence[tuple[str, Budget]]:
+        """The buckets that a call of this kind draws from, key and size, instead of the conversation's and the bot's."""
         ...
 
 
@@ -74,7 +137,91 @@ class CanEdit(Protocol):
     """Messages can be changed after they were posted (`capabilities.edits`)."""
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
-        """Replace the text. Idempotent. Raises RateLimited, NotDelivered, OutcomeUncertain, MessageGone, BadMarkup."""
+        """Replace the text. Idempotent. Raises as `send`, and MessageGone."""
+        ...
+
+
+@runtime_checkable
+class CanDelete(Protocol):
+    """Our messages can be taken away (`capabilities.deletes`)."""
+
+    async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
+        """Take a message of ours away; one that is gone already is no error. Raises as `send`."""
+        ...
+
+
+@runtime_checkable
+class CanStream(Protocol):
+    """Text can be appended to a message natively (`capabilities.stream`)."""
+
+    async def open_stream(
+        self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+    ) -> str:
+        """Post the beginning and return the message's id. Raises as `send`, and StreamOver where none is to be had."""
+        ...
+
+    async def append(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
+        """Append. Not idempotent. Raises as `send`, and StreamOver: then the message is gone on with by edits."""
+        ...
+
+    async def close_stream(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
+        """Append the last piece, perhaps empty, and end the stream. Raises as `append`."""
+        ...
+
+
+@runtime_checkable
+class CanPreview(Protocol):
+    """A draft of a message can be shown that vanishes by itself (`capabilities.preview`)."""
+
+    def previews(self, to: Address, /) -> bool:
+        """Whether drafts are wanted and to be had in this conversation."""
+        ...
+
+    async def preview(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> None:
+        """Show or replace the draft of the message that will be sent with `nonce`. Idempotent. Raises as `send`."""
+        ...
+
+
+@runtime_checkable
+class CanOffer(Protocol):
+    """Choices can be shown under a message of ours (`capabilities.max_choices`)."""
+
+    async def offer(
+        self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
+    ) -> None:
+        """Show exactly these choices under the message, whose final text is `text`; none takes them away.
+
+        A press comes back as an Inbound of act "choice". Idempotent. Raises as `CanEdit.edit`.
+        """
+        ...
+
+
+@runtime_checkable
+class CanReact(Protocol):
+    """Marks can be put on people's messages (`capabilities.reactions`)."""
+
+    async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
+        """Put our mark on a message in place of any earlier one; None takes it away. Idempotent. Raises as `send`."""
+        ...
+
+
+@runtime_checkable
+class CanUpload(Protocol):
+    """Files can be sent (`capabilities.max_file_bytes`)."""
+
+    async def upload(
+        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+    ) -> str:
+        """Post a file with a text beside it, perhaps empty, and return the message's id. Raises as `send`."""
+        ...
+
+
+@runtime_checkable
+class CanDownload(Protocol):
+    """Files that people sent can be fetched."""
+
+    async def download(self, url: str, /, *, max_bytes: int) -> bytes:
+        """The content behind `Attachment.url`. Raises NotDelivered when it is gone or longer than `max_bytes`."""
         ...
 
 
@@ -82,7 +229,18 @@ class CanEdit(Protocol):
 class CanShowTyping(Protocol):
     """The platform can show that somebody is about to answer (`capabilities.typing_lasts_s` is not None)."""
 
-    async def typing(self, to: Address, speaker: Speaker, /) -> None: ...
+    async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
+        """Show the sign for `capabilities.typing_lasts_s`; with what is being done where `status_text`."""
+        ...
+
+
+@runtime_checkable
+class AnswersHttp(Protocol):
+    """The platform brings what people do by HTTP requests of its own, to `/hooks/<platform>` on any node."""
+
+    async def receive(self, request: HttpRequest, /) -> HttpAnswer:
+        """Check the request's signature or secret and take it; returns once what it brought is safe, or refused."""
+        ...
 
 
 @runtime_checkable

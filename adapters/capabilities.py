@@ -17,11 +17,35 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamLimits:
+    """Native streams (`CanStream`): text is appended to a message until it is closed, by age at the latest.
+
+    `append` is the budget of appending and `opening` that of opening and closing, each over `budget_key`'s scope.
+    A text that is finished when it first appears and shorter than `worth_chars` is posted without a stream.
+    """
+
+    max_age_s: float
+    max_text: int
+    append: Budget
+    opening: Budget
+    worth_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewLimits:
+    """Drafts that vanish by themselves (`CanPreview`) unless they are shown again within `keep_alive_s`."""
+
+    keep_alive_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Capabilities:
     """Limits in the platform's own units; `source` says where each number is from.
 
     `private_budget` and `group_budget` count sends and edits of one conversation together; `total_budget` counts
-    everything of one bot. `max_text` is counted in `text_unit` and leaves room for closing marks.
+    everything of one bot. `max_text` is counted in `text_unit` and leaves room for closing marks. What is zero, None
+    or False is not there: no choices under a message, no files, no quoting of the message that is answered, no words
+    beside the typing sign (`status_text`), no marks on people's messages.
     """
 
     max_text: int
@@ -35,3 +59,12 @@ class Capabilities:
     group_budget: Budget
     total_budget: Budget
     source: str
+    deletes: bool = False
+    quotes: bool = False
+    reactions: bool = False
+    status_text: bool = False
+    max_choices: int = 0
+    max_choice_label: int = 0
+    max_file_bytes: int = 0
+    stream: StreamLimits | None = None
+    preview: PreviewLimits | None = None

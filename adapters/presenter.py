@@ -261,12 +261,15 @@ class Typing:
         self._clock = clock
         self._tasks = tasks
         self._active: dict[tuple[str, str], anyio.CancelScope] = {}
+        self._doing: dict[tuple[str, str], str | None] = {}
 
-    def set(self, address: Address, speaker: Speaker, active: bool, /) -> None:
-        """The speaker works on an answer (typing sign), or has stopped. Never blocks."""
+    def set(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
+        """The speaker works on an answer (typing sign), or has stopped; `doing` says on what. Never blocks."""
         who = (address.key, speaker.id)
+        self._doing[who] = doing
         if not active:
             scope = self._active.pop(who, None)
+            self._doing.pop(who)
             if scope is not None:
                 scope.cancel()
         elif who not in self._active and self._adapter.capabilities.typing_lasts_s is not None:
@@ -282,5 +285,6 @@ class Typing:
         with scope:
             while True:
                 with suppress(AdapterError):  # nobody misses a sign, and the bucket has taken note
-                    await self._scheduler.spare(key, budget, partial(adapter.typing, address, speaker))
+                    doing = self._doing.get((address.key, speaker.id))
+                    await self._scheduler.spare(key, budget, partial(adapter.typing, address, speaker, doing=doing))
                 await self._clock.sleep_until(self._clock.monotonic() + max(1.0, lasts_s - TYPING_EARLY_S))

@@ -18,6 +18,7 @@ from runtime.bus import Bus
 from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
+from runtime.core.message import Mark
 from runtime.execution.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.rules import RulesLowerer
@@ -85,7 +86,13 @@ class _Nobody:
     def abandon(self) -> None:
         """Not shown."""
 
-    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /) -> None:
+    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
+        """Not shown."""
+
+    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /) -> None:
+        """Not shown."""
+
+    def settle(self, _page: PageSpec, _text: str, /) -> None:
         """Not shown."""
 
 

@@ -16,7 +16,7 @@ from adapters.edit_scheduler import EditScheduler
 from adapters.presenter import Presenter, Typing
 from adapters.web.adapter import WebAdapter
 from gateway.access import Access
-from gateway.catalog import Listed, listed
+from gateway.catalog import Ground, Listed, listed
 from gateway.inbound import InboundRouter
 from gateway.node import Node
 from gateway.observability.logs import LogOptions, Logs
@@ -47,8 +47,8 @@ from runtime.storage.embedded import EmbeddedValkey
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.marks import RedisReadMarks
 from runtime.storage.redis.people import RedisPeopleStore
+from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
 
@@ -89,7 +89,7 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     clock, bus, settings, connection = ground.clock, ground.bus, ground.settings, ground.connection
     web = WebAdapter(RedisRoomStore(connection), clock)
     inbox = RedisInbox(connection)
-    chosen = list(listed(settings, web, clock, RedisReadMarks(connection, "discord")))
+    chosen = list(listed(Ground(settings, clock, lambda table: RedisRecords(connection, table)), web))
     outbound = _outbound(chosen, clock, bus, tasks, stack)
     around = Surroundings(
         ground.program, RedisSessionStore(connection), outbound, ground.sandbox, ground.llm, clock, bus

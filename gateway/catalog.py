@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from adapters.adapter import Adapter
+from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access import AccessRules
 from gateway.settings import PlatformSettings, Settings
@@ -22,46 +22,49 @@ class Listed:
     exclusive: bool
 
 
-class ReadMarks(Protocol):
-    """Durable: up to which message each conversation was taken, for platforms that do not keep what we missed."""
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What an adapter is made from. `records` opens a durable table by its name, such as `marks:discord`."""
 
-    async def all(self) -> Mapping[str, str]: ...
-
-    async def put(self, conversation: str, message: str, /) -> None: ...
-
-
-Factory = Callable[[Settings, Clock, ReadMarks], Listed | None]
+    settings: Settings
+    clock: Clock
+    records: Callable[[str], Records]
 
 
-def _telegram(settings: Settings, clock: Clock, _: ReadMarks) -> Listed | None:
-    own = settings.telegram
+Factory = Callable[[Ground], Listed | None]
+
+
+def _telegram(ground: Ground) -> Listed | None:
+    own = ground.settings.telegram
     if own.token is None:
         return None
     from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
 
-    adapter = TelegramAdapter(own.token.get_secret_value(), clock=clock, options=TelegramOptions(base_url=own.base_url))
+    options = TelegramOptions(base_url=own.base_url)
+    adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, options=options)
     return Listed(adapter, _rules(own), exclusive=True)
 
 
-def _slack(settings: Settings, clock: Clock, _: ReadMarks) -> Listed | None:
-    own = settings.slack
+def _slack(ground: Ground) -> Listed | None:
+    own = ground.settings.slack
     if own.bot_token is None or own.app_token is None:
         return None
     from adapters.slack.adapter import SlackAdapter, SlackOptions
 
     bot_token, app_token = own.bot_token.get_secret_value(), own.app_token.get_secret_value()
-    adapter = SlackAdapter(bot_token, app_token, clock=clock, options=SlackOptions(base_url=own.base_url))
+    adapter = SlackAdapter(bot_token, app_token, clock=ground.clock, options=SlackOptions(base_url=own.base_url))
     return Listed(adapter, _rules(own), exclusive=True)
 
 
-def _discord(settings: Settings, clock: Clock, marks: ReadMarks) -> Listed | None:
-    own = settings.discord
+def _discord(ground: Ground) -> Listed | None:
+    own = ground.settings.discord
     if own.token is None:
         return None
     from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 
     options = DiscordOptions(base_url=own.base_url)
-    adapter = DiscordAdapter(own.token.get_secret_value(), clock=clock, marks=marks, options=options)
+    marks = ground.records("marks:discord")
+    adapter = DiscordAdapter(own.token.get_secret_value(), clock=ground.clock, marks=marks, options=options)
     return Listed(adapter, _rules(own), exclusive=True)
 
 
@@ -76,10 +79,10 @@ CATALOG: dict[str, Factory] = {
 }
 
 
-def listed(settings: Settings, web: WebAdapter, clock: Clock, marks: ReadMarks) -> Iterator[Listed]:
+def listed(ground: Ground, web: WebAdapter) -> Iterator[Listed]:
     """The web chat, which is always there, and every platform that the settings switch on."""
     yield Listed(web, AccessRules("open"), exclusive=False)
     for factory in CATALOG.values():
-        made = factory(settings, clock, marks)
+        made = factory(ground)
         if made is not None:
             yield made

@@ -81,8 +81,12 @@ class InboundRouter:
             person_name=event.person_name,
             text=event.text,
             sent_at=event.sent_at,
-            kind=event.command or "message",
+            kind=event.command or event.act,
             attachments=tuple(asdict(attachment) for attachment in event.attachments),
+            message_id=event.message_id,
+            quote=event.quote,
+            choice=event.choice,
+            private=event.private,
         )
         try:
             await self._inbox.add(kept)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 
 from anyio.abc import TaskGroup
 
+from adapters.adapter import CanOffer, CanReact
 from adapters.presenter import Presenter, Typing
 from runtime.channels.outbox import LivePage, PageRecord, PageSpec
 from runtime.core.address import GATEWAY, Address, Speaker
-from runtime.core.errors import NotDelivered
+from runtime.core.errors import AdapterError, NotDelivered
+from runtime.core.message import Mark
 
 
 class Outbound:
@@ -28,11 +31,23 @@ class Outbound:
             return _Unreachable(spec.address.platform)
         return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record)
 
-    def thinking(self, address: Address, speaker: Speaker, active: bool, /) -> None:
+    def thinking(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
         """See `Outbox`."""
         typing = self._typing.get(address.platform)
         if typing is not None:
-            typing.set(address, speaker, active)
+            typing.set(address, speaker, active, doing=doing)
+
+    def mark(self, address: Address, message_id: str, mark: Mark | None, /) -> None:
+        """See `Outbox`."""
+        presenter = self._presenters.get(address.platform)
+        if presenter is not None and isinstance(presenter.adapter, CanReact):
+            self._tasks.start_soon(_marked, presenter.adapter, address, message_id, mark)
+
+    def settle(self, page: PageSpec, text: str, /) -> None:
+        """See `Outbox`."""
+        presenter = self._presenters.get(page.address.platform)
+        if presenter is not None and isinstance(presenter.adapter, CanOffer) and page.parts:
+            self._tasks.start_soon(_settled, presenter.adapter, page, text)
 
     async def say(self, address: Address, text: str) -> None:
         """Tell a conversation something that belongs to no session; in the background, and not kept."""
@@ -42,6 +57,17 @@ class Outbound:
 
 async def _finish(page: LivePage, text: str) -> None:
     await page.finish(text)
+
+
+async def _marked(adapter: CanReact, address: Address, message_id: str, mark: Mark | None) -> None:
+    with suppress(AdapterError):  # a mark that is missing harms nobody
+        await adapter.react(address, message_id, mark)
+
+
+async def _settled(adapter: CanOffer, page: PageSpec, text: str) -> None:
+    number, message = max(page.parts.items())
+    with suppress(AdapterError):  # a press that comes too late is answered as such
+        await adapter.offer(page.address, message, text, (), speaker=page.speaker, nonce=f"{page.id}.{number}")
 
 
 class _Unrecorded:

@@ -13,7 +13,7 @@ import anyio
 from pydantic import SecretStr
 
 from adapters.adapter import HoldsConnections
-from gateway.catalog import CATALOG, Factory
+from gateway.catalog import CATALOG, Factory, Ground
 from gateway.settings import Settings, environment_keys
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMUnavailable
@@ -114,7 +114,7 @@ async def _ask_valkey(settings: Settings) -> str:
 
 
 async def _ask_platform(factory: Factory, settings: Settings) -> str:
-    listed = factory(settings, SystemClock(), _Unread())
+    listed = factory(Ground(settings, SystemClock(), lambda _: _Unread()))
     if listed is None:
         raise ConfigError("it is not set up")
     try:
@@ -127,13 +127,19 @@ async def _ask_platform(factory: Factory, settings: Settings) -> str:
 
 
 class _Unread:
-    """Nothing was read yet: a check reads nothing."""
+    """Nothing is remembered: a check reads and keeps nothing."""
 
     async def all(self) -> Mapping[str, str]:
         return {}
 
-    async def put(self, conversation: str, message: str, /) -> None:
-        """A check takes nothing."""
+    async def get(self, name: str, /) -> str | None:
+        return None
+
+    async def put(self, name: str, value: str, /) -> None:
+        """A check keeps nothing."""
+
+    async def remove(self, name: str, /) -> None:
+        """There is nothing."""
 
 
 async def _ask_sandbox() -> str:

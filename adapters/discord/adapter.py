@@ -13,7 +13,6 @@ import anyio
 from adapters.adapter import Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.discord.bot_api import BotApi
-from adapters.discord.catch_up import Marks
 from adapters.discord.codec import (
     COMMANDS,
     PLATFORM,
@@ -30,6 +29,7 @@ from adapters.discord.limits import CAPABILITIES, WEBHOOK_BUDGET
 from adapters.discord.listener import INTENT_HELP, Session
 from adapters.discord.patience import until_answered
 from adapters.discord.webhooks import Spot, Webhooks, is_hooked
+from adapters.records import Records
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
@@ -62,7 +62,7 @@ class DiscordAdapter:
     sees that they failed.
     """
 
-    def __init__(self, token: str, *, clock: Clock, marks: Marks, options: DiscordOptions | None = None) -> None:
+    def __init__(self, token: str, *, clock: Clock, marks: Records, options: DiscordOptions | None = None) -> None:
         self._options = options or DiscordOptions()
         self._token = token
         self._clock = clock
@@ -123,7 +123,9 @@ class DiscordAdapter:
             raise AuthFailed(INTENT_HELP)
         return f"Discord knows this bot as {us.name}. To let it into a server: {invite_link(us.application_id)}"
 
-    async def send(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> str:
+    async def send(
+        self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
+    ) -> str:
         """As the port says. A repeated nonce posts once for some minutes, through a webhook while the process lives."""
         if speaker.id and self._through_hooks(to):
             page = page_of(text, speaker, named=False)
@@ -140,7 +142,7 @@ class DiscordAdapter:
         else:
             await self._api.edit(channel_id_of(to), message, self._page(to, text, speaker))
 
-    async def typing(self, to: Address, speaker: Speaker, /) -> None:
+    async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show "typing" for ten seconds, under the bot's own name. Raises as `send`."""
         await self._api.typing(channel_id_of(to))
 

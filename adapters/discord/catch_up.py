@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import Any, Final, Protocol, TypeAlias
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Any, Final, TypeAlias
 
 from adapters.discord.bot_api import PAGE, BotApi
 from adapters.discord.codec import private_channel_of
 from adapters.discord.listener import LastSaid
+from adapters.records import Records
 from runtime.core.errors import AdapterError
 
 MAX_CONVERSATIONS: Final = 100
@@ -22,29 +23,17 @@ _log = logging.getLogger(__name__)
 _Read: TypeAlias = Callable[[Callable[[], Awaitable[list[dict[str, Any]]]]], Awaitable[list[dict[str, Any]]]]
 
 
-class Marks(Protocol):
-    """Durable: up to which message each conversation was taken. A conversation is a channel or thread id, or `dm:<id>`.
-
-    What is put after a message is safe may be lost in a crash: then messages come again, with the same event ids.
-    """
-
-    async def all(self) -> Mapping[str, str]:
-        """The id of the last message taken, by conversation."""
-        ...
-
-    async def put(self, conversation: str, message: str, /) -> None:
-        """This message of the conversation was taken, and all before it."""
-        ...
-
-
 class CatchUp:
-    """Reads after the marks. A channel without one is read after the newest of all: Discord's ids order all messages.
+    """Reads after the marks: up to which message each conversation was taken, by channel or thread id or `dm:<id>`.
+
+    A channel without one is read after the newest of all: Discord's ids order all messages. A mark that is put after a
+    message is safe may be lost in a crash: then messages come again, with the same event ids.
 
     What cannot be read: private conversations nobody has a mark of, which Discord does not list for bots; channels
     whose history the bot may not read; threads that were archived meanwhile; commands from the menu.
     """
 
-    def __init__(self, api: BotApi, marks: Marks, read: _Read) -> None:
+    def __init__(self, api: BotApi, marks: Records, read: _Read) -> None:
         self._api = api
         self._marks = marks
         self._read = read

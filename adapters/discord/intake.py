@@ -12,10 +12,11 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import Inbound
 from adapters.discord.bot_api import BotApi
-from adapters.discord.catch_up import CatchUp, Marks
+from adapters.discord.catch_up import CatchUp
 from adapters.discord.codec import BotIdentity, Place, command_of, inbound_of, is_command, mark_of, parent_of
 from adapters.discord.listener import LOST, Heard, Listener, Session
 from adapters.discord.patience import until_answered
+from adapters.records import Records
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, NotDelivered
 
@@ -32,7 +33,7 @@ class Intake:
     """One connection's items. `speaks_in` tells the threads in which we spoke in this process."""
 
     def __init__(
-        self, api: BotApi, session: Session, clock: Clock, marks: Marks, speaks_in: Callable[[str], bool]
+        self, api: BotApi, session: Session, clock: Clock, marks: Records, speaks_in: Callable[[str], bool]
     ) -> None:
         self._api = api
         self._clock = clock

@@ -128,7 +128,9 @@ class SlackAdapter:
             return f"{told}; add these scopes and install the app again: {' '.join(bot.lacks)}"
         return told
 
-    async def send(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> str:
+    async def send(
+        self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
+    ) -> str:
         """As the port says. Where an earlier attempt may have posted it, it is looked for first."""
         message = await self._posted_before(to, nonce)
         if message is None:
@@ -146,7 +148,7 @@ class SlackAdapter:
         if final:
             await self._clear_status(to)
 
-    async def typing(self, to: Address, speaker: Speaker, /) -> None:
+    async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show in a thread that the speaker is thinking; outside of threads Slack shows nothing. Raises as `send`."""
         if to.thread is not None:
             self._statuses.keep(to.key, True)

@@ -100,7 +100,9 @@ class TelegramAdapter:
             await api.close()
         return f"Telegram knows this bot as @{bot.username} ({bot.name})"
 
-    async def send(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> str:
+    async def send(
+        self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
+    ) -> str:
         """As the port says. Whatever formatting is refused is sent without it."""
         thread_id = thread_id_of(to)
 
@@ -120,7 +122,7 @@ class TelegramAdapter:
 
         await _plain_if_refused(self._page(to, text, speaker), change)
 
-    async def typing(self, to: Address, speaker: Speaker, /) -> None:
+    async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show "typing" for five seconds. Raises as `send`."""
         await self._following(to, lambda chat_id: self._api.typing(chat_id, thread_id_of(to)))
 

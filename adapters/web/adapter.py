@@ -84,7 +84,9 @@ class WebAdapter:
             raise NotDelivered(f"web: the rooms cannot be read: {error}") from error
         return f"web: {len(rooms)} rooms, no token needed"
 
-    async def send(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> str:
+    async def send(
+        self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
+    ) -> str:
         """Show a message. Raises OutcomeUncertain when the store does not answer."""
         kind: AuthorKind = "agent" if speaker.id else "notice"
         now = self._clock.now()
@@ -104,7 +106,7 @@ class WebAdapter:
         except StorageUnavailable as error:
             raise OutcomeUncertain(f"web: the change of message {message} may not be kept: {error}") from error
 
-    async def typing(self, to: Address, speaker: Speaker, /) -> None:
+    async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         self._hub.to_room(to.conversation, codec.typing(to.conversation, to.thread, speaker.id, speaker.name, "agent"))
 
     async def attend(self, link: Link, person: Person) -> None:

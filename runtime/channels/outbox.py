@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from runtime.core.address import Address, Speaker
+from runtime.core.message import Attachment, Choice, Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +15,18 @@ class PageSpec:
     """A page to be shown: one utterance of one speaker in one conversation.
 
     `parts` are the platform's message ids that are already known, by part number: long text is several messages.
+    `reply_to` is the platform's id of the message it answers. `people` are those who may be mentioned: person ids by
+    name. `choices` are offered under the finished text; `file` is posted with it.
     """
 
     id: str
     address: Address
     speaker: Speaker
     parts: Mapping[int, str] = field(default_factory=dict)
+    reply_to: str | None = None
+    people: Mapping[str, str] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+    file: Attachment | None = None
 
 
 class PageRecord(Protocol):
@@ -58,6 +65,14 @@ class Outbox(Protocol):
 
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage: ...
 
-    def thinking(self, address: Address, speaker: Speaker, active: bool, /) -> None:
-        """An agent works on an answer (typing indicator), or has stopped."""
+    def thinking(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
+        """An agent works on an answer (typing indicator), or has stopped; `doing` says on what, in a few words."""
+        ...
+
+    def mark(self, address: Address, message_id: str, mark: Mark | None, /) -> None:
+        """Put our mark on a person's message, or take it away; never blocks. Not kept: a mark may be lost."""
+        ...
+
+    def settle(self, page: PageSpec, text: str, /) -> None:
+        """The question of `page`, shown as `text`, was answered: take its choices away. Never blocks, not kept."""
         ...

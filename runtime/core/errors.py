@@ -27,6 +27,8 @@ ParleyError
 │   ├── OutcomeUncertain         the platform may have it (time-out, 5xx)
 │   ├── MessageGone              the message to edit is no longer there
 │   ├── BadMarkup                the platform refuses the formatting; plain text will do
+│   ├── StreamOver               the native stream takes nothing more, or none is to be had; edits will do
+│   ├── ShownDiffers             the platform answered that it shows another text, or shows it elsewhere
 │   └── AuthFailed               the token or the rights are wrong
 ├── LLMError
 │   ├── LLMUnavailable           no model is configured, or it cannot be reached
@@ -129,6 +131,12 @@ class MessageGone(AdapterError): ...
 
 
 class BadMarkup(AdapterError): ...
+
+
+class StreamOver(AdapterError): ...
+
+
+class ShownDiffers(AdapterError): ...
 
 
 class AuthFailed(AdapterError): ...

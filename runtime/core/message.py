@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from runtime.core.ids import AgentId, MeetingId, MessageId, ParticipantId, StreamId
 
 HUMAN_CLASS = "Human"
 """The class of every person who is not declared in the program."""
+
+Mark = Literal["seen", "queued", "stopped", "failed"]
+"""What we say about a person's message by a mark on it."""
 
 
 class MessageType(StrEnum):
@@ -22,6 +25,12 @@ class MessageType(StrEnum):
     MEETING_INVITATION = "meeting_invitation"
     MEETING_RESPONSE = "meeting_response"
     MEETING_NOTICE = "meeting_notice"
+    EDITED = "edited"
+    """A person changed what they had said."""
+    DELETED = "deleted"
+    """A person took back what they had said."""
+    REACTION = "reaction"
+    """A person put a mark on what was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,23 @@ class Attachment:
     media_type: str
     url: str
     size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a message answers: the platform's id of that message, its author's name and its text, perhaps shortened."""
+
+    message_id: str
+    author: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the answers a question offers. `id` is at most 60 ASCII characters and unique in its conversation."""
+
+    id: str
+    label: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from runtime.core.address import Address
+from runtime.core.message import Quote
 from runtime.sessions.store import SHARDS
 
 
@@ -16,7 +17,10 @@ from runtime.sessions.store import SHARDS
 class InboxEvent:
     """Something a person did in a conversation. `id` is the platform's own, for recognising a repetition.
 
-    `kind`: "message", or a command's name such as "new" and "stop" with its argument in `text`.
+    `kind`: "message", "edit", "deletion", "reaction" or "choice" (see `adapters.adapter.Inbound` for their `text`),
+    or a command's name such as "new" and "stop" with its argument in `text`. `message_id` is the platform's id of the
+    message that was said, changed, taken back, marked or answered. `private` is False where others can read along.
+    `program` names the program that serves the conversation if it begins now; "" is the node's only one.
     """
 
     id: str
@@ -27,6 +31,11 @@ class InboxEvent:
     sent_at: datetime
     kind: str = "message"
     attachments: tuple[Mapping[str, Any], ...] = ()
+    message_id: str | None = None
+    quote: Quote | None = None
+    choice: str | None = None
+    private: bool = True
+    program: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.ids import TapeId
+from runtime.core.message import Quote
 from runtime.sessions.inbox import InboxEvent
 from runtime.tape.tape import Fact
 
@@ -36,6 +37,11 @@ def event_to_json(event: InboxEvent) -> str:
         "at": event.sent_at.isoformat(),
         "kind": event.kind,
         "files": [dict(file) for file in event.attachments],
+        "mid": event.message_id,
+        "quote": None if event.quote is None else [event.quote.message_id, event.quote.author, event.quote.text],
+        "choice": event.choice,
+        "private": event.private,
+        "program": event.program,
     }
     return to_json(data)
 
@@ -51,6 +57,11 @@ def event_from_json(text: str) -> InboxEvent:
         sent_at=datetime.fromisoformat(data["at"]),
         kind=data["kind"],
         attachments=tuple(data["files"]),
+        message_id=data.get("mid"),
+        quote=Quote(*data["quote"]) if data.get("quote") else None,
+        choice=data.get("choice"),
+        private=data.get("private", True),
+        program=data.get("program", ""),
     )
 
 

@@ -78,7 +78,9 @@ class BucketPlatform:
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         return to.conversation, self._assumed
 
-    async def send(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> str:
+    async def send(
+        self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
+    ) -> str:
         self.nonces.append(nonce)
         back_s = await self._arrive(to)
         known = self._by_nonce.get(nonce) if self.capabilities.idempotent_send else None
@@ -96,7 +98,7 @@ class BucketPlatform:
         self._show(message, text, final)
         await self._answer(back_s)
 
-    async def typing(self, to: Address, speaker: Speaker, /) -> None:
+    async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         back_s = await self._arrive(to)
         self.signs += 1
         await self._answer(back_s)

@@ -17,6 +17,7 @@ from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import TapeConflict
 from runtime.core.ids import SessionId
+from runtime.core.message import Mark
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
@@ -207,7 +208,13 @@ class World:
     def page(self, spec: PageSpec, record: PageRecord, /) -> _Page:
         return _Page(self, spec, record)
 
-    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /) -> None:
+    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
+        """Nothing to see."""
+
+    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /) -> None:
+        """Nothing to see."""
+
+    def settle(self, _page: PageSpec, _text: str, /) -> None:
         """Nothing to see."""
 
 

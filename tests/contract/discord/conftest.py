@@ -9,8 +9,8 @@ import pytest
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from tests.contract.discord.speaking import new_adapter
-from tests.fakes.discord_marks import MemoryMarks
 from tests.fakes.discord_wire import DiscordPlatform, serving
+from tests.fakes.records import MemoryRecords
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def platform(anyio_backend: str) -> DiscordPlatform:
 
 
 @pytest.fixture
-def marks() -> MemoryMarks:
-    return MemoryMarks()
+def marks() -> MemoryRecords:
+    return MemoryRecords()
 
 
 @pytest.fixture
@@ -30,6 +30,6 @@ async def options(platform: DiscordPlatform) -> AsyncIterator[DiscordOptions]:
 
 
 @pytest.fixture
-async def adapter(options: DiscordOptions, marks: MemoryMarks) -> AsyncIterator[DiscordAdapter]:
+async def adapter(options: DiscordOptions, marks: MemoryRecords) -> AsyncIterator[DiscordAdapter]:
     async with aclosing(new_adapter(options, marks)) as made:
         yield made

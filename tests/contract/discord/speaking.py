@@ -12,8 +12,8 @@ from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
-from tests.fakes.discord_marks import MemoryMarks
 from tests.fakes.discord_wire import TOKEN, DiscordPlatform
+from tests.fakes.records import MemoryRecords
 
 HOST = Speaker("1000", "Host")
 GUEST = Speaker("1001", "Guest")
@@ -39,9 +39,9 @@ class HastyClock:
 
 
 def new_adapter(
-    options: DiscordOptions, marks: MemoryMarks | None = None, *, token: str = TOKEN, clock: Clock | None = None
+    options: DiscordOptions, marks: MemoryRecords | None = None, *, token: str = TOKEN, clock: Clock | None = None
 ) -> DiscordAdapter:
-    return DiscordAdapter(token, clock=clock or SystemClock(), marks=marks or MemoryMarks(), options=options)
+    return DiscordAdapter(token, clock=clock or SystemClock(), marks=marks or MemoryRecords(), options=options)
 
 
 @asynccontextmanager

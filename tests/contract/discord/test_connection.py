@@ -19,14 +19,14 @@ from adapters.discord.listener import HEALTHY_AFTER_S
 from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.discord.speaking import HastyClock, general, listening, new_adapter, send
 from tests.fakes.clock import FakeClock
-from tests.fakes.discord_marks import MemoryMarks
 from tests.fakes.discord_wire import DiscordPlatform, serving
+from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_message_is_marked_only_when_the_next_is_asked_for(
-    adapter: DiscordAdapter, platform: DiscordPlatform, marks: MemoryMarks
+    adapter: DiscordAdapter, platform: DiscordPlatform, marks: MemoryRecords
 ) -> None:
     async with listening(adapter, platform) as inbound:
         one, two = platform.world.say("one"), platform.world.say("two")
@@ -34,13 +34,13 @@ async def test_message_is_marked_only_when_the_next_is_asked_for(
         assert marks.puts == []
         await anext(inbound)
         assert marks.puts == [(platform.world.general, one)]
-        assert two not in marks.marks.values()
+        assert two not in marks.records.values()
 
 
 async def test_message_whose_consumer_crashed_comes_again(
-    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryRecords
 ) -> None:
-    marks.marks[platform.world.private()] = "1"
+    marks.records[platform.world.private()] = "1"
     seen = []
     async with aclosing(new_adapter(options, marks)) as adapter:
         with contextlib.suppress(ZeroDivisionError):
@@ -48,14 +48,14 @@ async def test_message_whose_consumer_crashed_comes_again(
                 platform.world.say("precious")
                 seen.append(await anext(inbound))
                 raise ZeroDivisionError
-    marks.marks[platform.world.general] = str(int(seen[0].event_id.partition(":")[2]) - 1)
+    marks.records[platform.world.general] = str(int(seen[0].event_id.partition(":")[2]) - 1)
     async with aclosing(new_adapter(options, marks)) as adapter, listening(adapter, platform) as inbound:
         seen.append(await anext(inbound))
     assert seen[0] == replace(seen[1], person_name=seen[0].person_name)
 
 
 async def test_what_was_written_while_we_were_away_is_caught_up_in_order(
-    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryRecords
 ) -> None:
     world = platform.world
     spoken, unseen = world.thread("Spoken in"), world.channel("unseen")
@@ -79,7 +79,7 @@ async def test_what_was_written_while_we_were_away_is_caught_up_in_order(
     assert others == {("missed", None, True), ("missed there", spoken, True), ("missed elsewhere", None, False)}
 
 
-async def _asked_for(inbound: AsyncIterator[Inbound], marks: MemoryMarks, count: int) -> None:
+async def _asked_for(inbound: AsyncIterator[Inbound], marks: MemoryRecords, count: int) -> None:
     """Ask for the next item, so that the last one is marked, and give up asking."""
     async with anyio.create_task_group() as tasks:
 
@@ -96,7 +96,7 @@ async def test_server_is_caught_up_with_however_new_the_messages_of_another_are(
     platform = DiscordPlatform(clock=clock)
     world = platform.world
     there = str(world.backend.create_channel(world.backend.create_guild("Them").id, "there").id)
-    marks = MemoryMarks({world.general: world.say("seen")})
+    marks = MemoryRecords({world.general: world.say("seen")})
     await clock.advance(10)
     world.say("old, in the second server", there)
     await clock.advance(300)
@@ -123,9 +123,9 @@ async def test_without_marks_nothing_old_is_read(adapter: DiscordAdapter, platfo
 
 
 async def test_history_that_may_not_be_read_is_passed_over(
-    adapter: DiscordAdapter, platform: DiscordPlatform, marks: MemoryMarks
+    adapter: DiscordAdapter, platform: DiscordPlatform, marks: MemoryRecords
 ) -> None:
-    marks.marks[f"dm:{platform.world.private()}"] = "1"
+    marks.records[f"dm:{platform.world.private()}"] = "1"
     platform.world.say("missed", platform.world.private())
     platform.fail("history", "refuse", status=403, code=50001)
     async with listening(adapter, platform) as inbound:
@@ -134,9 +134,9 @@ async def test_history_that_may_not_be_read_is_passed_over(
 
 
 async def test_history_is_asked_for_again_when_discord_stumbles(
-    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryRecords
 ) -> None:
-    marks.marks[f"dm:{platform.world.private()}"] = "1"
+    marks.records[f"dm:{platform.world.private()}"] = "1"
     platform.world.say("missed", platform.world.private())
     platform.fail("history", "bad_gateway", times=2)
     clock = HastyClock()
@@ -160,7 +160,7 @@ async def test_dropped_connection_is_resumed_and_what_was_said_meanwhile_is_repl
 
 
 async def test_session_that_cannot_be_resumed_begins_anew_and_catches_up(
-    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryRecords
 ) -> None:
     async with aclosing(new_adapter(options, marks, clock=HastyClock())) as adapter:
         async with listening(adapter, platform) as inbound:
@@ -176,10 +176,10 @@ async def test_session_that_cannot_be_resumed_begins_anew_and_catches_up(
 
 
 async def test_event_that_breaks_the_library_costs_nothing_but_a_new_session(
-    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks, caplog: pytest.LogCaptureFixture
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryRecords, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = HastyClock()
-    marks.marks[platform.world.general] = platform.world.say("seen")
+    marks.records[platform.world.general] = platform.world.say("seen")
     async with aclosing(new_adapter(options, marks, clock=clock)) as adapter, listening(adapter, platform) as inbound:
         platform.gateway.poison()
         platform.world.say("after the poison")
@@ -206,10 +206,10 @@ async def test_sessions_that_break_again_and_again_are_begun_ever_more_slowly(
 
 
 async def test_session_that_cannot_be_resumed_for_a_minute_is_given_up_for_a_new_one(
-    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryRecords
 ) -> None:
     clock, gateway = HastyClock(), platform.gateway
-    marks.marks[platform.world.general] = platform.world.say("seen")
+    marks.records[platform.world.general] = platform.world.say("seen")
     async with aclosing(new_adapter(options, marks, clock=clock)) as adapter, listening(adapter, platform) as inbound:
         gateway.closed = True
         await gateway.drop()
@@ -223,9 +223,9 @@ async def test_session_that_cannot_be_resumed_for_a_minute_is_given_up_for_a_new
 
 
 async def test_more_than_the_buffer_holds_is_read_from_history(
-    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryRecords
 ) -> None:
-    marks.marks[platform.world.general] = platform.world.say("seen")
+    marks.records[platform.world.general] = platform.world.say("seen")
     async with (
         aclosing(new_adapter(replace(options, buffer_size=5), marks)) as adapter,
         listening(adapter, platform) as inbound,
@@ -238,9 +238,9 @@ async def test_more_than_the_buffer_holds_is_read_from_history(
 
 
 async def test_message_that_nobody_understands_is_passed_over(
-    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryMarks, caplog: pytest.LogCaptureFixture
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryRecords, caplog: pytest.LogCaptureFixture
 ) -> None:
-    marks.marks[platform.world.general] = platform.world.say("seen")
+    marks.records[platform.world.general] = platform.world.say("seen")
     async with (
         aclosing(new_adapter(options, marks, clock=HastyClock())) as adapter,
         listening(adapter, platform) as inbound,

@@ -16,8 +16,8 @@ from runtime.core.address import Address, Speaker
 from tests.contract.discord.speaking import general, private
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import DiscordLimits
-from tests.fakes.discord_marks import MemoryMarks
 from tests.fakes.discord_wire import TOKEN, DiscordPlatform, serving
+from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 
@@ -93,7 +93,7 @@ async def staged() -> AsyncIterator[Stage]:
     platform = DiscordPlatform(limits=DiscordLimits(), clock=clock)
     async with serving(platform) as address:
         options = DiscordOptions(base_url=f"{address}/api/v10")
-        made = WatchedAdapter(TOKEN, clock=clock, marks=MemoryMarks(), options=options)
+        made = WatchedAdapter(TOKEN, clock=clock, marks=MemoryRecords(), options=options)
         async with aclosing(made) as adapter, anyio.create_task_group() as tasks:
             yield Stage(platform, clock, adapter, tasks)
             tasks.cancel_scope.cancel()

@@ -1,0 +1,20 @@
+"""What an adapter has to remember beyond its process: a few small texts by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class Records(Protocol):
+    """One durable table of texts. Raises StorageUnavailable, and nothing else."""
+
+    async def all(self) -> Mapping[str, str]: ...
+
+    async def get(self, name: str, /) -> str | None: ...
+
+    async def put(self, name: str, value: str, /) -> None: ...
+
+    async def remove(self, name: str, /) -> None:
+        """Forget it; what is not there is no error."""
+        ...

@@ -1,0 +1,50 @@
+"""Small durable tables of texts: one hash each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redis.asyncio import Redis
+
+from runtime.storage.redis.connection import RedisConnection
+
+
+class RedisRecords:
+    """See `adapters.records.Records`. `table` is the table's name, such as `marks:discord`."""
+
+    def __init__(self, connection: RedisConnection, table: str) -> None:
+        self._connection = connection
+        self._key = f"{{parley:{table}}}"
+
+    async def all(self) -> Mapping[str, str]:
+        """Everything in the table."""
+
+        async def call(client: Redis) -> dict[str, str]:
+            return {str(name): str(value) for name, value in (await client.hgetall(self._key)).items()}
+
+        return await self._connection.retrying(call)
+
+    async def get(self, name: str, /) -> str | None:
+        """What is kept under this name."""
+
+        async def call(client: Redis) -> str | None:
+            value = await client.hget(self._key, name)
+            return None if value is None else str(value)
+
+        return await self._connection.retrying(call)
+
+    async def put(self, name: str, value: str, /) -> None:
+        """Keep `value`, in place of what was there."""
+
+        async def call(client: Redis) -> int:
+            return int(await client.hset(self._key, name, value))
+
+        await self._connection.retrying(call)
+
+    async def remove(self, name: str, /) -> None:
+        """Forget it."""
+
+        async def call(client: Redis) -> int:
+            return int(await client.hdel(self._key, name))
+
+        await self._connection.retrying(call)
