@@ -128,7 +128,7 @@ class CountsByMethod(Protocol):
     """The platform limits each method by itself, where `budget` would be too coarse."""
 
     def draws(self, to: Address, call: Call, /) -> Sequence[tuple[str, Budget]]:
-        """The buckets that a call of this kind draws from, key and size, instead of the conversation's and the bot's."""
+        """The buckets (key, size) that a call of this kind draws from, instead of the conversation's and the bot's."""
         ...
 
 
