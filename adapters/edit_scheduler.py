@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,11 +42,13 @@ class Frame:
 
     `call` raises RateLimited or OutcomeUncertain to be asked again with the newest text (at once after an unclear
     answer if it is `idempotent`), NotDelivered to give the text up; anything else is raised by `LiveText.finish`.
+    `draws` are the buckets (key, size) it costs a token of each instead of the conversation's and the bot's.
     """
 
     covers: int
     call: Callable[[], Awaitable[None]]
     idempotent: bool = True
+    draws: Sequence[tuple[str, Budget]] | None = None
 
 
 class FrameSource(Protocol):
