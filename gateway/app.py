@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import anyio
 from anyio.abc import TaskGroup
 
-from adapters.adapter import CanShowTyping, HoldsConnections
+from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections
 from adapters.edit_scheduler import EditScheduler
 from adapters.presenter import Presenter, Typing
 from adapters.web.adapter import WebAdapter
@@ -105,7 +105,8 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
         )
         platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
     service = Service(node, registry, platforms, bus)
-    port = await tasks.start(_serve_web, web, service, ground)
+    receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
+    port = await tasks.start(_serve_web, web, service, ground, receivers)
     await service.start(tasks)
     on_ready(Ready(f"http://{_host_for_people(settings.web.host)}:{port}", _lines(ground, platforms)))
     if isinstance(ground.llm, NoModelClient):
@@ -133,13 +134,18 @@ async def _closed(adapter: HoldsConnections) -> None:
 
 
 async def _serve_web(
-    web: WebAdapter, service: Service, ground: _Ground, *, task_status: anyio.abc.TaskStatus[int]
+    web: WebAdapter,
+    service: Service,
+    ground: _Ground,
+    receivers: Mapping[str, AnswersHttp],
+    *,
+    task_status: anyio.abc.TaskStatus[int],
 ) -> None:
     own = ground.settings.web
     options = WebOptions(
         persistent_secret(ground.data_dir / "web-secret"), plain(own.password), own.host, own.public_hosts
     )
-    app = build_web(web, service.not_ready, options, ground.clock)
+    app = build_web(web, service.not_ready, options, ground.clock, receivers=receivers)
     await serve_web(app, own.host, own.port, task_status=task_status)
 
 

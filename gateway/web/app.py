@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +16,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from adapters.adapter import AnswersHttp
 from adapters.capabilities import Budget
 from adapters.web.adapter import WebAdapter
 from adapters.web.allowance import Allowance
 from gateway.web.guard import Guard, allowed_hosts
+from gateway.web.hooks import METHODS, Hooks
 from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, clean_name
 from runtime.core.clock import Clock
 
@@ -160,9 +162,17 @@ async def _small_json(request: Request) -> dict[str, str] | None:
     return {key: value for key, value in data.items() if isinstance(value, str)}
 
 
-def build_web(adapter: WebAdapter, not_ready: NotReady, options: WebOptions, clock: Clock) -> Starlette:
-    """The application; serve it with gateway.web.server.serve."""
+def build_web(
+    adapter: WebAdapter,
+    not_ready: NotReady,
+    options: WebOptions,
+    clock: Clock,
+    *,
+    receivers: Mapping[str, AnswersHttp] | None = None,
+) -> Starlette:
+    """The application; serve it with gateway.web.server.serve. `receivers` get the requests of their platforms."""
     door = _Door(adapter, not_ready, options, clock)
+    hooks = Hooks(receivers or {})
     return Starlette(
         routes=[
             Route("/", door.page),
@@ -171,6 +181,8 @@ def build_web(adapter: WebAdapter, not_ready: NotReady, options: WebOptions, clo
             Route("/session", door.session),
             Route("/login", door.login, methods=["POST"]),
             WebSocketRoute("/ws", door.chat),
+            Route("/hooks/{platform}", hooks.answer, methods=METHODS),
+            Route("/hooks/{platform}/{path:path}", hooks.answer, methods=METHODS),
             Mount("/assets", _Assets(directory=PAGE)),
         ],
         middleware=[Middleware(Guard, hosts=allowed_hosts(options.bind_host, options.hosts))],

@@ -18,6 +18,9 @@ LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 PROBES = frozenset({"/healthz", "/readyz"})
 """Open under any name: whoever watches the process may call it by its address."""
 
+HOOKS = "/hooks/"
+"""Requests below it come from a platform's server and prove by their signature who sends them, not by their origin."""
+
 _CONTENT_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -86,10 +89,14 @@ class Guard:
         if scope["path"] in PROBES:
             return None
         if self._hosts is not None and _hostname(f"//{host}") not in self._hosts:
-            text = f"This chat does not answer to the name {host!r}. Add it to web.hosts in parley.toml.\n"
+            text = f"This chat does not answer to the name {host!r}. Add it to web.public_hosts in parley.toml.\n"
             return PlainTextResponse(text, status_code=421)
+        if scope["path"].startswith(HOOKS):
+            return None
         if not self._from_here(scope, headers, host):
-            text = "This request comes from a foreign page. If it is your own proxy's name, add it to web.hosts.\n"
+            text = (
+                "This request comes from a foreign page. If it is your own proxy's name, add it to web.public_hosts.\n"
+            )
             return PlainTextResponse(text, status_code=403)
         return None
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
 
+from adapters.adapter import AnswersHttp
 from adapters.web.adapter import WebAdapter
 from adapters.web.codec import Person
 from gateway.web.app import WebOptions, build_web
@@ -40,7 +41,11 @@ class WebChat:
 
 @asynccontextmanager
 async def web_chat(
-    store: RoomStoreThatFails | None = None, *, port: int = 0, password: str | None = None
+    store: RoomStoreThatFails | None = None,
+    *,
+    port: int = 0,
+    password: str | None = None,
+    receivers: Mapping[str, AnswersHttp] | None = None,
 ) -> AsyncGenerator[WebChat]:
     """Serve until the block ends."""
     options = WebOptions(secret=SECRET, password=password)
@@ -48,7 +53,7 @@ async def web_chat(
     rooms = store or RoomStoreThatFails()
     reasons: list[str] = []
     adapter = WebAdapter(rooms, clock)
-    app = build_web(adapter, lambda: reasons, options, clock)
+    app = build_web(adapter, lambda: reasons, options, clock, receivers=receivers)
     async with anyio.create_task_group() as tasks:
         real_port = await tasks.start(serve, app, "127.0.0.1", port)
         yield WebChat(rooms, adapter, real_port, options, reasons)

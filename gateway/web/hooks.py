@@ -1,0 +1,68 @@
+"""Requests of platforms to us: `/hooks/<platform>/…`, handed to the adapter, whose signature check is the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import anyio
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+
+from adapters.adapter import AnswersHttp, HttpRequest
+from runtime.core.errors import ParleyError
+
+MAX_BODY_BYTES = 1024 * 1024
+"""A longer request is refused; what platforms send is far below it."""
+
+ANSWER_TIMEOUT_S = 30.0
+"""An adapter that has not taken a request by then asks the platform to send it again."""
+
+METHODS = ("GET", "POST", "PUT", "DELETE")
+
+
+class Hooks:
+    """The adapters that are reached by requests, by their platforms' names."""
+
+    def __init__(self, receivers: Mapping[str, AnswersHttp]) -> None:
+        self._receivers = receivers
+
+    async def answer(self, request: Request) -> Response:
+        """Hand the request to its platform's adapter.
+
+        404 for an unknown platform, 413 for too long a body, 503 when it cannot be taken now: then platforms repeat it.
+        """
+        receiver = self._receivers.get(request.path_params["platform"])
+        if receiver is None:
+            return PlainTextResponse("No platform is reached here.\n", status_code=404)
+        try:
+            body = await body_within(request, MAX_BODY_BYTES)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        if body is None:
+            return PlainTextResponse(f"At most {MAX_BODY_BYTES} bytes are taken.\n", status_code=413)
+        taken = HttpRequest(
+            method=request.method,
+            path="/" + request.path_params.get("path", ""),
+            query=dict(request.query_params),
+            headers={name.lower(): value for name, value in request.headers.items()},
+            body=body,
+        )
+        try:
+            with anyio.fail_after(ANSWER_TIMEOUT_S):
+                answer = await receiver.receive(taken)
+        except (ParleyError, TimeoutError):
+            return PlainTextResponse("This cannot be taken now. Send it again.\n", status_code=503)
+        return Response(answer.body, status_code=answer.status, headers=dict(answer.headers))
+
+
+async def body_within(request: Request, max_bytes: int) -> bytes | None:
+    """The body of a request; None as soon as it is known to be longer."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > max_bytes:
+        return None
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > max_bytes:
+            return None
+    return bytes(body)
