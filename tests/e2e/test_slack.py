@@ -1,4 +1,4 @@
-"""The gateway on Slack and Discord: wired, live, and going on after it was killed."""
+"""The gateway on Slack: wired, live, and going on after it was killed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import anyio
 import pytest
 
 from tests.e2e.gateway_process import ROOT, gateway, parley
-from tests.fakes import discord_wire, slack_server
-from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes import slack_server
 from tests.fakes.slack_platform import CHANNEL, DIRECT, SlackPlatform
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
@@ -23,14 +22,6 @@ LIMIT_S = 40
 def slack_settings(platform: SlackPlatform, address: str, **more: str) -> dict[str, str]:
     tokens = {"PARLEY_SLACK__BOT_TOKEN": platform.bot_token, "PARLEY_SLACK__APP_TOKEN": platform.app_token}
     return {**tokens, "PARLEY_SLACK__BASE_URL": f"{address}/api/", **more}
-
-
-def discord_settings(address: str, **more: str) -> dict[str, str]:
-    return {
-        "PARLEY_DISCORD__TOKEN": discord_wire.TOKEN,
-        "PARLEY_DISCORD__BASE_URL": f"{address}/api/v10",
-        **more,
-    }
 
 
 async def test_slack_conversation_goes_on_after_a_kill_in_a_direct_message_and_in_a_thread(tmp_path: Path) -> None:
@@ -62,43 +53,15 @@ async def test_slack_conversation_goes_on_after_a_kill_in_a_direct_message_and_i
     assert sum("Once there was" in text for text in shown(CHANNEL)) == 1
 
 
-async def test_discord_conversation_goes_on_after_a_kill(tmp_path: Path) -> None:
-    platform = DiscordPlatform()
-    private = platform.world.private()
-
-    def shown() -> list[str]:
-        return [message.text for message in platform.world.messages(private)]
-
-    async with discord_wire.serving(platform) as address:
-        environment = discord_settings(address, PARLEY_DISCORD__ACCESS="open")
-        async with gateway(tmp_path, TELLER, environment) as running:
-            with anyio.fail_after(LIMIT_S):
-                await platform.until(lambda: platform.gateway.connected)
-                platform.world.say("hi", private)
-                await platform.until(lambda: HELLO in shown())
-            running.kill()
-            await running.gone()
-            platform.world.say("are you there?", private)
-            await running.start()
-            with anyio.fail_after(LIMIT_S):
-                await platform.until(lambda: "You said: are you there?" in shown())
-                platform.world.say("story", private)
-                await platform.until(lambda: any(text.endswith(END_OF_STORY) for text in shown()))
-    assert shown().count(HELLO) == 1
-    assert sum(text.startswith("Once there was") for text in shown()) == 1
-
-
-async def test_check_names_the_platform_whose_token_is_refused(tmp_path: Path) -> None:
-    slack = SlackPlatform()
-    discord = DiscordPlatform()
-    async with slack_server.serving(slack) as slack_address, discord_wire.serving(discord) as discord_address:
-        environment = slack_settings(slack, slack_address) | discord_settings(discord_address)
+async def test_check_says_that_slack_refuses_the_token(tmp_path: Path) -> None:
+    platform = SlackPlatform()
+    async with slack_server.serving(platform) as address:
+        environment = slack_settings(platform, address)
         good, out, _ = await parley(tmp_path, "check", **environment)
         assert good == 0, out
         environment["PARLEY_SLACK__BOT_TOKEN"] = "xoxb-wrong"
-        environment["PARLEY_DISCORD__TOKEN"] = "wrong.token"
         bad, out, _ = await parley(tmp_path, "check", **environment)
     assert bad == 1
     marks = {line.split()[1]: line.split()[0] for line in out.splitlines() if line.strip()}
-    assert (marks["slack"], marks["discord"]) == ("✗", "✗")
+    assert marks["slack"] == "✗"
     assert "xoxb-wrong" not in out
