@@ -127,8 +127,11 @@ class Adapter(Protocol):
 class CountsByMethod(Protocol):
     """The platform limits each method by itself, where `budget` would be too coarse."""
 
-    def draws(self, to: Address, call: Call, /) -> Sequence[tuple[str, Budget]]:
-        """The buckets (key, size) that a call of this kind draws from, instead of the conversation's and the bot's."""
+    def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
+        """The buckets (key, size) that a call of this kind draws from, instead of the conversation's and the bot's.
+
+        `speaker` is who speaks, for platforms on which agents have buckets of their own.
+        """
         ...
 
 
