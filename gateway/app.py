@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +18,8 @@ from adapters.presenter import Presenter, Typing
 from adapters.web.adapter import WebAdapter
 from gateway.access import Access
 from gateway.catalog import Ground, Listed, listed
-from gateway.inbound import InboundRouter
+from gateway.commands import menu
+from gateway.inbound import Entrance, InboundRouter
 from gateway.node import Node
 from gateway.observability.logs import LogOptions, Logs
 from gateway.outbound import Outbound
@@ -29,6 +31,7 @@ from gateway.web.identity import persistent_secret
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
+from runtime.core.texts import Texts, load_texts
 from runtime.language.compiler import compile_program
 from runtime.language.lowering import Lowerer
 from runtime.language.model_lowering import ModelLowerer
@@ -66,12 +69,14 @@ class _Ground:
     clock: Clock
     bus: Bus
     data_dir: Path
+    texts: Texts
 
 
 async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Callable[[Ready], None]) -> None:
     """Run the gateway until cancelled. Raises ConfigError and ProgramError before anything is shown to anybody."""
     clock = SystemClock()
     bus = Bus(clock)
+    texts = load_texts(settings.language, settings.texts_dir)
     Logs(_log_options(settings), secrets=_secrets(settings)).attach(bus)
     data_dir = prepare(settings.data_dir)
     async with AsyncExitStack() as stack:
@@ -80,7 +85,7 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
         program = await _compiled(settings, programs, llm, data_dir)
         sandbox = await stack.enter_async_context(_sandbox(settings))
         connection = await stack.enter_async_context(_storage(settings, data_dir, bus))
-        ground = _Ground(settings, program, llm, model_line, sandbox, connection, clock, bus, data_dir)
+        ground = _Ground(settings, program, llm, model_line, sandbox, connection, clock, bus, data_dir, texts)
         async with anyio.create_task_group() as tasks:
             await _start(ground, stack, tasks, on_ready)
 
@@ -89,7 +94,8 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     clock, bus, settings, connection = ground.clock, ground.bus, ground.settings, ground.connection
     web = WebAdapter(RedisRoomStore(connection), clock)
     inbox = RedisInbox(connection)
-    chosen = list(listed(Ground(settings, clock, lambda table: RedisRecords(connection, table)), web))
+    records = partial(RedisRecords, connection)
+    chosen = list(listed(Ground(settings, clock, records, commands=menu(ground.texts), texts=ground.texts), web))
     outbound = _outbound(chosen, clock, bus, tasks, stack)
     around = Surroundings(
         ground.program, RedisSessionStore(connection), outbound, ground.sandbox, ground.llm, clock, bus
@@ -97,12 +103,11 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     registry = Registry(around, inbox, tasks)
     node = Node(RedisLeaseStore(connection), inbox, LeaseHolder(node_id(ground.data_dir)), clock)
     platforms: dict[str, Platform] = {}
+    entrance = Entrance(inbox, outbound.say, bus, ground.texts, settings.limits.message_chars)
     for one in chosen:
         access = Access(one.adapter.name, one.rules, RedisPeopleStore(connection), clock)
         await access.open()
-        router = InboundRouter(
-            one.adapter, access, inbox, outbound.say, bus, message_chars=settings.limits.message_chars
-        )
+        router = InboundRouter(one.adapter, access, entrance)
         platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
     service = Service(node, registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from adapters.adapter import Adapter
@@ -11,6 +11,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.access import AccessRules
 from gateway.settings import PlatformSettings, Settings
 from runtime.core.clock import Clock
+from runtime.core.texts import Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,16 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What an adapter is made from. `records` opens a durable table by its name, such as `marks:discord`."""
+    """What an adapter is made from. `records` opens a durable table by its name, such as `marks:discord`.
+
+    `commands` are the commands for the platform's menu with their descriptions, `texts` what the adapter itself says.
+    """
 
     settings: Settings
     clock: Clock
     records: Callable[[str], Records]
+    commands: Mapping[str, str]
+    texts: Texts
 
 
 Factory = Callable[[Ground], Listed | None]

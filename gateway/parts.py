@@ -14,9 +14,11 @@ from pydantic import SecretStr
 
 from adapters.adapter import HoldsConnections
 from gateway.catalog import CATALOG, Factory, Ground
+from gateway.commands import menu
 from gateway.settings import Settings, environment_keys
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMUnavailable
+from runtime.core.texts import english
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 
@@ -114,7 +116,7 @@ async def _ask_valkey(settings: Settings) -> str:
 
 
 async def _ask_platform(factory: Factory, settings: Settings) -> str:
-    listed = factory(Ground(settings, SystemClock(), lambda _: _Unread()))
+    listed = factory(Ground(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english()))
     if listed is None:
         raise ConfigError("it is not set up")
     try:

@@ -62,11 +62,19 @@ class WebSettings(Section):
 
 
 class PlatformSettings(Section):
-    """Who may talk on a platform. People and chats are the platform's own ids."""
+    """Who may talk on a platform. People, chats and spaces (workspaces, servers) are the platform's own ids.
+
+    `owners` are people too. `allow_groups` names lists of people in `access.groups`. Those whom only the chat or the
+    space lets in are guests there, or what `visitors` says.
+    """
 
     access: Literal["pairing", "allowlist", "open"] = "pairing"
+    owners: Words = ()
     allow_people: Words = ()
+    allow_groups: Words = ()
     allow_chats: Words = ()
+    allow_spaces: Words = ()
+    visitors: Literal["guest", "member"] = "guest"
 
 
 class TelegramSettings(PlatformSettings):
@@ -136,6 +144,8 @@ class Settings(BaseSettings):
     model_api_key_file: FilePath | None = None
     model_file: FilePath | None = None
     compiler: Literal["rules", "llm"] = "rules"
+    language: str = "en"
+    texts_dir: FilePath | None = None
     redis_url: str | None = None
     data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
     web: WebSettings = WebSettings()

@@ -9,11 +9,14 @@ import pytest
 
 from adapters.adapter import Adapter, Inbound
 from gateway.access import ATTEMPT_WINDOW_S, MAX_ATTEMPTS, POLITE_EVERY_S, Access, AccessRules, Verdict
-from gateway.inbound import FULL, PAIRED, REFUSED, InboundRouter, help_text
+from gateway.commands import help_text
+from gateway.inbound import Entrance, InboundRouter
+from gateway.roles import Role
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import InboxFull, StorageUnavailable
 from runtime.core.message import Attachment
+from runtime.core.texts import english
 from runtime.sessions.inbox import InboxEvent
 from tests.fakes.clock import FakeClock
 
@@ -138,14 +141,9 @@ class Door:
     def __init__(self, access: Access) -> None:
         self.inbox = Kept()
         self.said: list[str] = []
-        self.router = InboundRouter(
-            cast("Adapter", type("Named", (), {"name": "test"})()),
-            access,
-            cast("Any", self.inbox),
-            self._say,
-            Bus(FakeClock()),
-            message_chars=20,
-        )
+        entrance = Entrance(cast("Any", self.inbox), self._say, Bus(FakeClock()), english(), message_chars=20)
+        adapter = cast("Adapter", type("Named", (), {"name": "test"})())
+        self.router = InboundRouter(adapter, access, entrance)
 
     async def _say(self, _to: Address, text: str) -> None:
         self.said.append(text)
@@ -167,7 +165,7 @@ async def test_help_and_unknown_commands_are_answered_and_reach_no_session() -> 
     door = Door(await opened("open"))
     await door.router.take(event("", command="help"))
     await door.router.take(event("", command="frobnicate"))
-    assert door.said[0] == help_text()
+    assert door.said[0] == help_text(english(), Role.MEMBER)
     assert "/new" in door.said[0]
     assert door.said[1] == "I do not know /frobnicate. /help says what can be done here."
     assert door.inbox.events == []
@@ -185,7 +183,7 @@ async def test_when_the_inbox_is_full_the_person_is_told() -> None:
     door = Door(await opened("open"))
     door.inbox.fault = InboxFull("full")
     await door.router.take(event())
-    assert door.said == [FULL]
+    assert door.said == [english()("inbound.full")]
 
 
 async def test_an_event_that_cannot_be_kept_now_is_not_acknowledged() -> None:
@@ -202,5 +200,5 @@ async def test_strangers_are_refused_or_welcomed_and_nothing_of_theirs_is_kept()
     await door.router.take(event("hello again"))
     await door.router.take(event(access.code or ""))
     await door.router.take(event("now?"))
-    assert door.said == [REFUSED, PAIRED]
+    assert door.said == [english()("access.refused"), english()("access.paired")]
     assert [kept.text for kept in door.inbox.events] == ["now?"]
