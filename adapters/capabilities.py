@@ -10,10 +10,15 @@ TextUnit = Literal["codepoints", "utf16"]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A token bucket: `rate_per_s` tokens a second, at most `burst` at once. One call costs one token."""
+    """A token bucket: `rate_per_s` tokens a second, at most `burst` at once. One call costs one token.
+
+    `shared` says that conversations which may live on different nodes draw from it (a limit of the whole workspace, a
+    chat whose topics are conversations): then every node has its share only, by `gateway/shares.py`.
+    """
 
     rate_per_s: float
     burst: float
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
