@@ -9,7 +9,8 @@ from adapters.adapter import Adapter
 from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access import AccessRules
-from gateway.settings import PlatformSettings, Settings
+from gateway.settings import Settings
+from gateway.settings_platforms import PlatformSettings
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from gateway.settings_forms import FilePath, Section, Words
+from gateway.settings_platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
+from gateway.settings_routes import Busy, RouteSettings, read_routes
 from gateway.settings_sources import (
     CONFIG_VARIABLE,
     Layer,
@@ -27,95 +32,37 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
+TABLES = frozenset({"access.groups"})
+"""Sections whose keys the user chooses."""
+
 _URL_SETTINGS = frozenset({"redis_url"})  # a password may be part of them
 
 
-def _split(value: object) -> object:
-    """A list as the environment has it (one text, separated by commas), or as TOML has it (ids may be numbers)."""
-    if isinstance(value, str):
-        return tuple(item.strip() for item in value.split(",") if item.strip())
-    return tuple(str(item) for item in value) if isinstance(value, list) else value
+class AccessSettings(Section):
+    """Who may talk, for all platforms. `groups` are lists of people by name, each as `<platform>:<id>`."""
 
-
-def _expanded(value: object) -> object:
-    return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
-
-
-Words = Annotated[tuple[str, ...], BeforeValidator(_split)]
-FilePath = Annotated[Path, BeforeValidator(_expanded)]
-
-
-class Section(BaseModel):
-    """A part of the tree; a component gets its own section and never the whole."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class WebSettings(Section):
-    """The web chat. `port` 0 takes any free one. `public_hosts` are the names under which browsers reach it."""
-
-    host: str = "127.0.0.1"
-    port: int = Field(default=8420, ge=0, le=65535)
-    public_hosts: Words = ()
-    password: SecretStr | None = None
-    password_file: FilePath | None = None
-
-
-class PlatformSettings(Section):
-    """Who may talk on a platform. People, chats and spaces (workspaces, servers) are the platform's own ids.
-
-    `owners` are people too. `allow_groups` names lists of people in `access.groups`. Those whom only the chat or the
-    space lets in are guests there, or what `visitors` says.
-    """
-
-    access: Literal["pairing", "allowlist", "open"] = "pairing"
-    owners: Words = ()
-    allow_people: Words = ()
-    allow_groups: Words = ()
-    allow_chats: Words = ()
-    allow_spaces: Words = ()
-    visitors: Literal["guest", "member"] = "guest"
-
-
-class TelegramSettings(PlatformSettings):
-    """One bot. Without a token Telegram is off."""
-
-    token: SecretStr | None = None
-    token_file: FilePath | None = None
-    base_url: str = "https://api.telegram.org/bot"
-
-    @field_validator("base_url")
-    @classmethod
-    def _ends_in_bot(cls, url: str) -> str:
-        if not url.startswith(("http://", "https://")) or not url.endswith("/bot"):
-            raise ValueError("must be a http(s) URL that ends in /bot, such as https://api.telegram.org/bot")
-        return url
-
-
-class SlackSettings(PlatformSettings):
-    """One app in one workspace. Without both tokens Slack is off. `base_url` unset is Slack's own Web API."""
-
-    bot_token: SecretStr | None = None
-    bot_token_file: FilePath | None = None
-    app_token: SecretStr | None = None
-    app_token_file: FilePath | None = None
-    base_url: str | None = None
-
-
-class DiscordSettings(PlatformSettings):
-    """One bot. Without a token Discord is off. `base_url` unset is Discord's own API."""
-
-    token: SecretStr | None = None
-    token_file: FilePath | None = None
-    base_url: str | None = None
+    groups: dict[str, Words] = Field(default_factory=dict)
+    pairing_minutes: float = Field(default=60, gt=0)
+    open_requests: int = Field(default=20, ge=0)
 
 
 class LimitSettings(Section):
-    """How much of anything. Texts are counted in characters, times in seconds."""
+    """How much of anything. Texts are counted in characters, times in seconds, spending in US dollars and in tokens.
+
+    What a person or a conversation may use in a minute or a day (UTC) has no limit while it is 0.
+    """
 
     message_chars: int = Field(default=32_000, ge=1)
     model_first_text_s: float = Field(default=90, gt=0)
     model_answer_s: float = Field(default=600, gt=0)
+    person_messages_per_minute: int = Field(default=0, ge=0)
+    person_messages_per_day: int = Field(default=0, ge=0)
+    person_usd_per_day: float = Field(default=0, ge=0)
+    person_tokens_per_day: int = Field(default=0, ge=0)
+    conversation_messages_per_minute: int = Field(default=0, ge=0)
+    conversation_messages_per_day: int = Field(default=0, ge=0)
+    conversation_usd_per_day: float = Field(default=0, ge=0)
+    conversation_tokens_per_day: int = Field(default=0, ge=0)
 
 
 class SandboxSettings(Section):
@@ -148,6 +95,9 @@ class Settings(BaseSettings):
     texts_dir: FilePath | None = None
     redis_url: str | None = None
     data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
+    busy: Busy = "queue"
+    route: tuple[RouteSettings, ...] = ()
+    access: AccessSettings = AccessSettings()
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()
     slack: SlackSettings = SlackSettings()
@@ -196,18 +146,20 @@ def load(
     """
     variables = os.environ if environment is None else environment
     here = Path.cwd() if directory is None else directory
+    toml = _config_path(config, variables, here)
     layers = (
         flag_layer(flags or {}),
         environment_layer("environment", variables),
         environment_layer(str(here / ".env"), dotenv_variables(here / ".env")),
-        toml_layer(_config_path(config, variables, here)),
+        toml_layer(toml),
         Layer("defaults", {"data_dir": default_data_dir(variables)}, str),
     )
-    known = list(keys())
     _refuse_secrets(layers[3])
     for layer in layers:
-        layer.check(known)
-    return _built(layers)
+        layer.check(keys(), tables=TABLES)
+    settings = _built([_with_routes(layer, here, toml) for layer in layers])
+    _check_groups(settings)
+    return settings
 
 
 def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
@@ -264,6 +216,31 @@ def _config_path(config: Path | None, variables: Mapping[str, str], here: Path) 
         return here / Path(named).expanduser()
     usual = here / "parley.toml"
     return usual if usual.is_file() else None
+
+
+def _with_routes(layer: Layer, here: Path, toml: Path | None) -> Layer:
+    """The layer with its routes read, their programs relative to its file."""
+    if "route" not in layer.values:
+        return layer
+    directory = toml.absolute().parent if toml is not None and layer.place == str(toml) else here
+    routes = read_routes(layer.values["route"], place=layer.place, directory=directory)
+    return replace(layer, values={**layer.values, "route": routes})
+
+
+def _check_groups(settings: Settings) -> None:
+    """Raise ConfigError for a group that is named and not there, and for people nobody could be."""
+    groups = settings.access.groups
+    for name, people in groups.items():
+        for person in people:
+            if not person.partition(":")[2]:
+                raise ConfigError(f'access.groups.{name}: "{person}" is nobody; write <platform>:<id>.')
+    for key in keys():
+        if key.endswith(".allow_groups"):
+            for name in _value(settings, key):
+                if name not in groups:
+                    near = get_close_matches(name, groups, n=1)
+                    advice = f'did you mean "{near[0]}"?' if near else "write it under [access.groups]."
+                    raise ConfigError(f'{key}: there is no group "{name}"; {advice}')
 
 
 def _refuse_secrets(toml: Layer) -> None:

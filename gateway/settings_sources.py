@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,14 @@ class Layer:
     values: Mapping[str, Any]
     spell: Callable[[str], str]
 
-    def check(self, known: Iterable[str]) -> None:
-        """Raise ConfigError for the first key that is not `known`, with the nearest one that is."""
+    def check(self, known: Iterable[str], *, tables: Collection[str] = ()) -> None:
+        """Raise ConfigError for the first key that is not `known`, with the nearest one that is.
+
+        Below `tables` every key will do.
+        """
         spelled = {self.spell(key): key for key in known}
         for key in self.values:
-            if key in spelled.values():
+            if key in spelled.values() or key.rpartition(".")[0] in tables:
                 continue
             written = self.spell(key)
             near = difflib.get_close_matches(written, spelled, n=1, cutoff=0.6)

@@ -7,7 +7,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from gateway.settings import Settings, keys, load, secret_keys
+from gateway.settings import TABLES, Settings, keys, load, secret_keys
 from gateway.settings_sources import flat, variable_name
 
 CONFIG = Path(__file__).parents[2] / "config" / "parley.toml"
@@ -19,7 +19,11 @@ def _uncommented() -> str:
 
 def test_every_key_stands_in_the_file_and_no_other() -> None:
     in_file = set(flat(tomllib.loads(_uncommented())))
-    assert in_file == set(keys()) - set(secret_keys())
+    assert in_file == set(keys()) - set(secret_keys()) - TABLES
+
+
+def test_every_table_whose_keys_the_user_chooses_is_shown_by_an_example() -> None:
+    assert [table for table in TABLES if f"#   [{table}]" not in CONFIG.read_text()] == []
 
 
 def test_every_default_in_the_file_is_the_default_in_the_code(tmp_path: Path) -> None:

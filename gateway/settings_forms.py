@@ -1,0 +1,37 @@
+"""What sections of the settings are made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+
+def _split(value: object) -> object:
+    """A list as the environment has it (one text, separated by commas), or as TOML has it (ids may be numbers)."""
+    if isinstance(value, str):
+        return tuple(item.strip() for item in value.split(",") if item.strip())
+    return tuple(str(item) for item in value) if isinstance(value, list) else value
+
+
+def _one_or_more(value: object) -> object:
+    """A list, or one of its items alone."""
+    if isinstance(value, list):
+        return tuple(str(item) if isinstance(item, int) else item for item in value)
+    return (str(value),) if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
+def _expanded(value: object) -> object:
+    return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_split)]
+OneOrMore = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
+FilePath = Annotated[Path, BeforeValidator(_expanded)]
+
+
+class Section(BaseModel):
+    """A part of the tree; a component gets its own section and never the whole."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

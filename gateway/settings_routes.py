@@ -1,0 +1,67 @@
+"""The table of routes in the settings: which program serves which place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from gateway.settings_forms import OneOrMore, Section
+from runtime.core.errors import ConfigError
+
+Busy = Literal["queue", "steer", "interrupt"]
+"""What becomes of a message to an agent that is at work: it waits, it is heard between two steps, it stops the work."""
+
+
+class RouteSettings(Section):
+    """One `[[route]]`. Every condition that is given must hold; one that lists several values holds for any of them.
+
+    `program` are the files of one program, absolute once loaded. `workspace` and `guild` are the same condition, for
+    Slack and Discord, as are `chat` and `channel`. A route with `command` serves these commands and nothing else.
+    """
+
+    program: OneOrMore = Field(min_length=1)
+    name: str = Field(default="", pattern=r"^[\w.-]{0,40}$")
+    platform: OneOrMore = ()
+    workspace: OneOrMore = ()
+    guild: OneOrMore = ()
+    channel: OneOrMore = ()
+    chat: OneOrMore = ()
+    thread: OneOrMore = ()
+    command: OneOrMore = ()
+    choose: bool = False
+    busy: Busy | None = None
+
+
+def read_routes(value: object, *, place: str, directory: Path) -> list[RouteSettings]:
+    """The `[[route]]` tables of `place`, their programs relative to `directory`. Raises ConfigError."""
+    if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(row, Mapping) for row in value):
+        raise ConfigError(f"{place}: route must be a list of tables; write each as [[route]]. See config/parley.toml.")
+    return [_read_route(row, f"{place}: [[route]] {number}", directory) for number, row in enumerate(value, 1)]
+
+
+def _read_route(row: Mapping[str, Any], where: str, directory: Path) -> RouteSettings:
+    known = list(RouteSettings.model_fields)
+    for key in row:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            advice = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}."
+            raise ConfigError(f'{where}: there is no key "{key}"; {advice}')
+    if "program" not in row:
+        raise ConfigError(f'{where}: it names no program; write program = "<file>.pb".')
+    try:
+        route = RouteSettings.model_validate(dict(row))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = str(problem["loc"][0])
+        raise ConfigError(
+            f'{where}: {key} is "{problem["input"]}": {problem["msg"]}. See config/parley.toml.'
+        ) from error
+    return route.model_copy(update={"program": tuple(str(_absolute(file, directory)) for file in route.program)})
+
+
+def _absolute(file: str, directory: Path) -> Path:
+    return (directory / Path(file).expanduser()).absolute()
