@@ -40,6 +40,7 @@ ParleyError
     ├── TapeConflict             the tape's head is not where the writer thought
     ├── LeaseLost                another node owns the shard; stop at once
     ├── InboxFull                too much is waiting in this shard; nothing was taken
+    ├── FileTooLarge             the file is longer than what is kept; nothing was
     └── StorageUnavailable
 """
 
@@ -181,6 +182,9 @@ class LeaseLost(StorageError): ...
 
 
 class InboxFull(StorageError): ...
+
+
+class FileTooLarge(StorageError): ...
 
 
 class StorageUnavailable(StorageError): ...

@@ -9,11 +9,14 @@ import pytest
 
 from adapters.web.rooms import RoomStore
 from runtime.core.clock import SystemClock
+from runtime.core.files import FileStore
 from runtime.sessions.inbox import Inbox
 from runtime.sessions.store import LeaseStore, SessionStore
 from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory_files import MemoryFileStore
 from runtime.storage.memory_rooms import MemoryRoomStore
 from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.rooms import RedisRoomStore
@@ -21,6 +24,10 @@ from runtime.storage.redis.session_store import RedisSessionStore
 
 BOUND = 5
 """How much fits in a shard's inbox and in a room."""
+
+
+FILE_BOUND_BYTES = 900_000
+"""How much all files together may take."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,7 @@ class Stores:
     inbox: Inbox
     leases: LeaseStore
     rooms: RoomStore
+    files: FileStore
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -38,7 +46,8 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
     if request.param == "memory":
         leases = MemoryLeaseStore(SystemClock())
         inbox = MemoryInbox(leases, bound=BOUND)
-        yield Stores(MemorySessionStore(leases, inbox), inbox, leases, MemoryRoomStore(bound=BOUND))
+        rooms, files = MemoryRoomStore(bound=BOUND), MemoryFileStore(bound_bytes=FILE_BOUND_BYTES)
+        yield Stores(MemorySessionStore(leases, inbox), inbox, leases, rooms, files)
         return
     async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=5) as connection:
         yield Stores(
@@ -46,4 +55,5 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
             RedisInbox(connection, bound=BOUND),
             RedisLeaseStore(connection),
             RedisRoomStore(connection, bound=BOUND),
+            RedisFileStore(connection, bound_bytes=FILE_BOUND_BYTES),
         )

@@ -16,6 +16,8 @@
 {parley:17}:room-seqs:<room>       zset    message id -> seq
 {parley:17}:room-versions:<room>   zset    message id -> version
 {parley:bot:telegram}:lease        hash    like a shard's: who holds that bot's connection
+{parley:file:<id>}                 hash    a file: type, size, and its pieces by number, Base64 (files.py)
+{parley:files}:order, :sizes, :total       zset, hash, string: which files are kept, how long each is, and all of them
     {parley:access}:people:telegram    set     people who were paired there (people.py)
 """
 

@@ -1,0 +1,69 @@
+"""Files that Parley keeps itself: what people upload in the browser, and what agents send."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Protocol
+
+FILE_URL = "file:"
+"""The url of an attachment that a FileStore keeps is this and the id."""
+
+MAX_FILE_BYTES = 20 * 1024 * 1024
+"""A store takes no longer file."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileHead:
+    """What is known of a file without its content."""
+
+    media_type: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """A file without its name, which belongs to whoever sends it."""
+
+    media_type: str
+    data: bytes
+
+
+class FileStore(Protocol):
+    """Contents by their hash. Keeps the latest ones up to a bound in bytes. Raises StorageUnavailable."""
+
+    async def keep(self, data: bytes, media_type: str, /) -> str:
+        """Keep the content durably and return its id, the same for the same content and type.
+
+        Raises FileTooLarge beyond `MAX_FILE_BYTES`.
+        """
+        ...
+
+    async def head(self, id_: str, /) -> FileHead | None:
+        """What the file is; None when it is not kept, or not any more."""
+        ...
+
+    async def content(self, id_: str, /) -> FileContent | None:
+        """The file; None when it is not kept, or not any more."""
+        ...
+
+
+def file_id(data: bytes, media_type: str) -> str:
+    """The id of a content: 64 hexadecimal digits."""
+    return hashlib.sha256(media_type.encode() + b"\0" + data).hexdigest()
+
+
+_MAX_NAME = 120
+_MAX_ENDING = 12
+
+
+def clean_file_name(name: str) -> str:
+    """A name without folders and without what cannot be seen, at most 120 characters with its ending kept."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    visible = "".join(char for char in last if char.isprintable() and char not in '<>:"|?*').strip(" .")
+    if len(visible) <= _MAX_NAME:
+        return visible or "file"
+    stem, dot, ending = visible.rpartition(".")
+    if not dot or len(ending) > _MAX_ENDING:
+        return visible[:_MAX_NAME]
+    return f"{stem[: _MAX_NAME - len(ending) - 1]}.{ending}"

@@ -1,0 +1,87 @@
+"""Files on Redis, in pieces. Implements the port `runtime.core.files.FileStore`.
+
+A file is one hash: its pieces under their numbers first, and `type` and `size` last, so a file without them is none.
+All files are counted in one place, which says which ones must go when there are too many.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.files import FileContent, FileHead, file_id
+from runtime.storage.memory_files import DEFAULT_BOUND_BYTES, check_size
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.script import load_script
+
+PIECE_BYTES = 192 * 1024
+"""A file is written and read in pieces of this size, so that no call holds the server up; 256 KiB in Base64."""
+
+_REGISTER = load_script("file_register")
+_FORGET = load_script("file_forget")
+_COUNTS = ("{parley:files}:order", "{parley:files}:sizes", "{parley:files}:total")
+
+
+class RedisFileStore:
+    """Keeps the latest files, `bound_bytes` in all."""
+
+    def __init__(self, connection: RedisConnection, *, bound_bytes: int = DEFAULT_BOUND_BYTES) -> None:
+        self._connection = connection
+        self._bound_bytes = bound_bytes
+
+    async def keep(self, data: bytes, media_type: str, /) -> str:
+        check_size(data)
+        id_ = file_id(data, media_type)
+        for gone in await self._connection.run(_REGISTER, _COUNTS, [id_, len(data), self._bound_bytes]):
+            await self._remove(gone)
+        if await self.head(id_) is None:
+            for number, start in enumerate(range(0, len(data), PIECE_BYTES)):
+                piece = base64.b64encode(data[start : start + PIECE_BYTES]).decode("ascii")
+                await self._write(id_, {str(number): piece})
+            await self._write(id_, {"type": media_type, "size": str(len(data))})
+        return id_
+
+    async def head(self, id_: str, /) -> FileHead | None:
+        async def call(client: Redis) -> Any:
+            return await client.hmget(_key(id_), ["type", "size"])
+
+        media_type, size = await self._connection.retrying(call)
+        return None if size is None else FileHead(media_type, int(size))
+
+    async def content(self, id_: str, /) -> FileContent | None:
+        head = await self.head(id_)
+        if head is None:
+            return None
+        data = bytearray()
+        for number in range((head.size_bytes + PIECE_BYTES - 1) // PIECE_BYTES):
+            piece = await self._piece(id_, number)
+            if piece is None:
+                return None
+            data += base64.b64decode(piece)
+        return FileContent(head.media_type, bytes(data))
+
+    async def _piece(self, id_: str, number: int) -> str | None:
+        async def call(client: Redis) -> Any:
+            return await client.hget(_key(id_), str(number))
+
+        piece: str | None = await self._connection.retrying(call)
+        return piece
+
+    async def _write(self, id_: str, fields: dict[str, str]) -> None:
+        async def call(client: Redis) -> Any:
+            return await client.hset(_key(id_), mapping=fields)
+
+        await self._connection.retrying(call)
+
+    async def _remove(self, id_: str) -> None:
+        async def call(client: Redis) -> Any:
+            return await client.unlink(_key(id_))
+
+        await self._connection.retrying(call)
+        await self._connection.run(_FORGET, _COUNTS, [id_])
+
+
+def _key(id_: str) -> str:
+    return f"{{parley:file:{id_}}}"
