@@ -18,7 +18,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter, CanEdit, CanShowTyping
-from adapters.edit_scheduler import EditScheduler, Frame
+from adapters.edit_scheduler import EditScheduler
+from adapters.live_text import Frame
 from adapters.markdown import close_open, measure_codepoints, measure_utf16, plain
 from adapters.pacing import TYPING_EARLY_S
 from adapters.paging import Cut, cut_pages

@@ -21,8 +21,9 @@ import anyio
 
 from adapters.capabilities import Budget
 from adapters.edit_scheduler import EditScheduler
-from adapters.pacing import AreaPolicy, FramePolicy, Progress, Supply
+from adapters.frame_policy import AreaPolicy, FramePolicy, Supply
 from adapters.presenter import Presenter
+from adapters.progress import Progress
 from benchmarks.table import Row, show
 from benchmarks.virtual_time import LoopClock, run_virtually
 from runtime.core.address import Address, Speaker

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.capabilities import Budget
-from adapters.edit_scheduler import EditScheduler, Frame
-from adapters.pacing import AreaPolicy, Progress, Supply
+from adapters.edit_scheduler import EditScheduler
+from adapters.frame_policy import AreaPolicy, Supply
+from adapters.live_text import Frame
+from adapters.progress import Progress
 from runtime.core.errors import OutcomeUncertain
 from tests.fakes.clock import FakeClock
 
