@@ -19,6 +19,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.access import Access
 from gateway.catalog import Ground, Listed, listed
 from gateway.commands import menu
+from gateway.files import Files
 from gateway.inbound import Entrance, InboundRouter
 from gateway.node import Node
 from gateway.observability.logs import LogOptions, Logs
@@ -48,6 +49,7 @@ from runtime.sessions.store import LeaseHolder
 from runtime.storage.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.embedded import EmbeddedValkey
 from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.people import RedisPeopleStore
@@ -97,8 +99,9 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     records = partial(RedisRecords, connection)
     chosen = list(listed(Ground(settings, clock, records, commands=menu(ground.texts), texts=ground.texts), web))
     outbound = _outbound(chosen, clock, bus, tasks, stack)
+    files = Files({one.adapter.name: one.adapter for one in chosen}, RedisFileStore(connection))
     around = Surroundings(
-        ground.program, RedisSessionStore(connection), outbound, ground.sandbox, ground.llm, clock, bus
+        ground.program, RedisSessionStore(connection), outbound, ground.sandbox, ground.llm, clock, bus, files=files
     )
     registry = Registry(around, inbox, tasks)
     node = Node(RedisLeaseStore(connection), inbox, LeaseHolder(node_id(ground.data_dir)), clock)

@@ -39,6 +39,8 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Sleep": (1, ("seconds",)),
     "Now": (0, ()),
     "Random": (0, ()),
+    "ReadFile": (1, ("name", "max_chars")),
+    "SendFile": (2, ("name", "content", "text")),
     "EndProgram": (0, ()),
     "EndMeeting": (0, ("meeting",)),
     "LeaveMeeting": (0, ("meeting",)),

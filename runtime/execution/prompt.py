@@ -6,14 +6,20 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from runtime.core.message import Message
+from runtime.core.message import Attachment, Message
 from runtime.execution.verifier import Rejected
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step
 from runtime.llm.client import ChatMessage
-from runtime.tape.state import FrameState, SessionState
+from runtime.tape.state import CallRecord, FrameState, SessionState
 
 MAX_VALUE_CHARS = 2000
 """A value longer than this is shown to the model by its beginning and its length."""
+
+MAX_LISTED_FILES = 10
+"""The model is told of so many files that people sent."""
+
+MAX_FILE_CHARS = 20_000
+"""Likewise for what was read from a file."""
 
 CONTRACT = """\
 You are the processor that executes a program written in natural language. Its steps are given below in PBAsm, one \
@@ -36,6 +42,8 @@ Rules
 `await Trigger("<code>")` and a call of the playbook that has this trigger.
 - `await Say(target, text)`: target is "user", an agent class, "agent 1001", "meeting" or "meeting 100"; the text is \
 Markdown.
+- `text = await ReadFile("report.csv")` reads a text file that a person sent; `await SendFile("result.csv", content, \
+"a text beside it")` sends one to the user.
 - `await Var("name", value)` sets the program's `$name`; it is read by its plain name. Other assignments make locals.
 - Playbooks are called as `result = await Playbook(args)`; other agents' public ones as `await Agent.Playbook(args)`.
 - End with exactly one of `await Yld("user")`, `await Yld("agent 1001")`, `await Yld("meeting")` (wait for a message), \
@@ -44,7 +52,8 @@ Markdown.
 - A step that says `YLD for user` is carried out with `await Yld("user")` in the same reply; one that says \
 `YLD for exit` with `await Yld("exit")`; `RET x` with `await Return(x)`.
 - CND: decide by the variables. When it holds, execute its sub-steps; otherwise go on behind them. JMP: go to that line.
-- The code runs in a small Python: no classes, no yield, no files, no network; import only json, re, math, datetime.\
+- The code runs in a small Python: no classes, no yield, no other files, no network; import only json, re, math, \
+datetime.\
 """
 
 RESUME = """\
@@ -102,12 +111,12 @@ def _step_lines(step: Step, depth: int) -> list[str]:
     return [own, *(line for child in step.children for line in _step_lines(child, depth + 1))]
 
 
-def shown_value(value: Any) -> str:
+def shown_value(value: Any, max_chars: int = MAX_VALUE_CHARS) -> str:
     """A value as the model sees it: JSON, cut when it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    if len(text) <= MAX_VALUE_CHARS:
+    if len(text) <= max_chars:
         return text
-    return f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters in all)"
+    return f"{text[:max_chars]}… ({len(text)} characters in all)"
 
 
 def heard_text(frame: FrameState) -> str:
@@ -126,7 +135,25 @@ def _message_line(message: Message) -> str:
         who = who if who == "user" else f"{who} (user)"
     else:
         who = f"{message.sender_class} (agent {message.sender_id})"
-    return f"Message from {who}{where}: {message.content}"
+    files = "".join(f"\n[{_file_line(file)}]" for file in message.attachments)
+    return f"Message from {who}{where}: {message.content}{files}"
+
+
+def _outcome(record: CallRecord) -> str:
+    """What a call gave, as the model sees it."""
+    if record.error:
+        return f"raised {record.error[0]}: {record.error[1]}"
+    return shown_value(record.value, MAX_FILE_CHARS if record.name == "ReadFile" else MAX_VALUE_CHARS)
+
+
+def _file_line(file: Attachment) -> str:
+    """A file as the model sees it: `file report.csv (text/csv, 1,234 bytes)`."""
+    kind = _KINDS.get(file.media_type.partition("/")[0], "file")
+    size = "" if file.size_bytes is None else f", {file.size_bytes:,} bytes"
+    return f"{kind} {file.name} ({file.media_type}{size})"
+
+
+_KINDS = {"image": "image", "audio": "voice or sound", "video": "video"}
 
 
 def situation(state: SessionState, frame: FrameState) -> str:
@@ -146,6 +173,8 @@ def situation(state: SessionState, frame: FrameState) -> str:
     people = sorted(set(state.people.values()))
     if len(people) > 1:
         lines.append("People here: " + ", ".join(people))
+    if state.files:
+        lines.append("Files people sent: " + "; ".join(_file_line(file) for file in state.files[-MAX_LISTED_FILES:]))
     lines += [
         f"Meeting {meeting.id} ({meeting.topic}): {', '.join(f'agent {who}' for who in meeting.joined)}"
         for meeting in state.meetings.values()
@@ -175,8 +204,7 @@ def executed_text(frame: FrameState) -> str:
             record = frame.records[pos]
             if not pos.startswith(f"{index}.") or record.name in ("Step", "Say", "Var", "Trigger"):
                 continue
-            outcome = f"raised {record.error[0]}: {record.error[1]}" if record.error else shown_value(record.value)
-            lines.append(f"   {record.name} -> {outcome}")
+            lines.append(f"   {record.name} -> {_outcome(record)}")
         if statement.error:
             lines.append(f"   failed: {statement.error[0]}: {statement.error[1]}")
     return "\n".join(lines)
@@ -232,6 +260,5 @@ def results_text(frame: FrameState) -> str:
         record = frame.records[pos]
         if record.name in ("Step", "Say", "Var", "Trigger", "Artifact"):
             continue
-        outcome = f"raised {record.error[0]}: {record.error[1]}" if record.error else shown_value(record.value)
-        lines.append(f"{record.name} gave {outcome}")
+        lines.append(f"{record.name} gave {_outcome(record)}")
     return "\n".join(lines)

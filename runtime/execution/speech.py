@@ -13,7 +13,7 @@ from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.ids import MessageId, StreamId
-from runtime.core.message import Message
+from runtime.core.message import Attachment, Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
 from runtime.tape.journal import Journal
 from runtime.tape.state import PageState
@@ -77,6 +77,13 @@ class Pages:
         await self._close(lambda other: other.to == to and frame.startswith(other.frame + ":"))
         agent = self._journal.state.frames[frame].agent
         seq = self._journal.note("page", f=frame, agent=agent, to=to)
+        return self._journal.state.pages[str(seq)]
+
+    def with_file(self, frame: str, file: Attachment) -> PageState:
+        """A page of its own for a file; what is finished with it is the text beside it."""
+        agent = self._journal.state.frames[frame].agent
+        data = [file.name, file.media_type, file.url, file.size_bytes]
+        seq = self._journal.note("page", f=frame, agent=agent, to="file", file=data)
         return self._journal.state.pages[str(seq)]
 
     async def close_own(self, frame: str) -> None:
@@ -160,7 +167,9 @@ class Pages:
         if live is None:
             agent = self._journal.state.agents.get(page.agent)
             speaker = Speaker(page.agent, agent.klass if agent else "Parley")
-            spec = PageSpec(f"{self._journal.session}.{page.id}", self._address, speaker, dict(page.parts))
+            spec = PageSpec(
+                f"{self._journal.session}.{page.id}", self._address, speaker, dict(page.parts), file=page.file
+            )
             live = self._live[page.id] = self._outbox.page(spec, _Record(self._journal, page, self._bus))
         return live
 

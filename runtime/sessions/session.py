@@ -19,6 +19,7 @@ from runtime.core.clock import Clock
 from runtime.core.ids import MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Attachment, Message
 from runtime.execution.builtins import Builtins
+from runtime.execution.files import FileCalls, Files
 from runtime.execution.host import Host
 from runtime.execution.interpreter import Machine
 from runtime.execution.speech import Pages
@@ -56,6 +57,7 @@ class Surroundings:
     clock: Clock
     bus: Bus
     idle_s: float = 900.0
+    files: Files | None = None
 
 
 class Session:
@@ -119,7 +121,10 @@ class Session:
         pages = self._pages = Pages(journal, around.outbox, self.record.address, tasks, around.bus)
         supervisor = self._supervisor = Supervisor(around.program, journal, pages, tasks, around.clock, around.bus)
         builtins = self._builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
-        host = Host(journal, pages, supervisor, tasks, {**builtins.table(), **supervisor.calls()})
+        calls = {**builtins.table(), **supervisor.calls()}
+        if around.files is not None:
+            calls |= FileCalls(journal, pages, self.record.address, around.files).table()
+        host = Host(journal, pages, supervisor, tasks, calls)
         journal.busy = host.busy
         machine = Machine(
             around.program, journal, host, builtins, pages, around.sandbox, around.llm, around.clock, around.bus
@@ -218,6 +223,9 @@ class Session:
     def _note_person(self, event: InboxEvent) -> None:
         if self._journal.state.people.get(event.person_id) != event.person_name:
             self._journal.note("person", id=event.person_id, name=event.person_name)
+        for file in event.attachments:
+            size = file.get("size_bytes")
+            self._journal.note("file", name=file["name"], type=file["media_type"], url=file["url"], size=size)
 
     async def _hear(self, event: InboxEvent) -> None:
         agent = self._supervisor.recipient(event.text)

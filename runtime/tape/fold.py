@@ -1,7 +1,7 @@
 """The fold: one pure function from facts to state, used live and in recovery.
 
 Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a call's position in it):
-session   wake · broken[why] · begin[program] · person[id, name] · ended
+session   wake · broken[why] · begin[program] · person[id, name] · file[name, type, url, size] · ended
 agent     agent[id, class] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] · dropped[agent, mids]
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc] · drop[f, pos, …]
           turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
@@ -9,7 +9,7 @@ frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret
 statement stmt[f, src] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val]
 call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] · intent[f, pos]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val]
-page      page[f, agent, to] · opening[page, part, text] · sent[page, part, pid] · fin[page, text, + res] ·
+page      page[f, agent, to, file?] · opening[page, part, text] · sent[page, part, pid] · fin[page, text, + res] ·
           close[page, text] · shown[page]
 meeting   meeting[id, topic, host, f] · invite[id, agent, answer] · joined[id, who] · left[id, who] · meeting_end[id]
 """
@@ -20,8 +20,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.core.errors import Divergence
-from runtime.core.message import message_from_data
+from runtime.core.message import Attachment, message_from_data
 from runtime.tape.state import (
+    MAX_FILES,
     AgentState,
     CallRecord,
     CallSite,
@@ -126,6 +127,11 @@ def _ended(state: SessionState, _: int, __: Data) -> None:
 
 def _person(state: SessionState, _: int, data: Data) -> None:
     state.people[data["id"]] = data["name"]
+
+
+def _file(state: SessionState, _: int, data: Data) -> None:
+    file = Attachment(data["name"], data["type"], data["url"], data.get("size"))
+    state.files = [*(known for known in state.files if known.url != file.url), file][-MAX_FILES:]
 
 
 def _agent(state: SessionState, _: int, data: Data) -> None:
@@ -287,7 +293,8 @@ def _took(state: SessionState, _: int, data: Data) -> None:
 
 
 def _page(state: SessionState, seq: int, data: Data) -> None:
-    state.pages[str(seq)] = PageState(str(seq), data["f"], data["agent"], data["to"])
+    file = Attachment(*data["file"]) if data.get("file") else None
+    state.pages[str(seq)] = PageState(str(seq), data["f"], data["agent"], data["to"], file=file)
 
 
 def _opening(state: SessionState, _: int, data: Data) -> None:
@@ -355,6 +362,7 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "begin": _begin,
     "ended": _ended,
     "person": _person,
+    "file": _file,
     "agent": _agent,
     "anew": _anew,
     "paused": _paused,

@@ -17,7 +17,7 @@ from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
 
-_SESSION_KINDS = frozenset({"wake", "broken", "begin", "person", "ended", "agent"})
+_SESSION_KINDS = frozenset({"wake", "broken", "begin", "person", "file", "ended", "agent"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from runtime.core.message import Message
+from runtime.core.message import Attachment, Message
+
+MAX_FILES = 50
+"""Files of one conversation that its agents can read."""
 
 PageStatus = Literal["open", "final", "closed"]
 
@@ -102,6 +105,7 @@ class PageState:
     opened: dict[int, str] = field(default_factory=dict)
     parts: dict[int, str] = field(default_factory=dict)
     shown: bool = False
+    file: Attachment | None = None
 
 
 @dataclass(slots=True)
@@ -179,6 +183,8 @@ class SessionState:
     fired: dict[str, list[str]] = field(default_factory=dict)
     people: dict[str, str] = field(default_factory=dict)
     meetings: dict[str, MeetingState] = field(default_factory=dict)
+    files: list[Attachment] = field(default_factory=list)
+    """What people sent, the latest last; the oldest are forgotten beyond `MAX_FILES`."""
 
     def roots(self, agent: str) -> list[FrameState]:
         """The frames of `agent` that nobody called."""

@@ -73,6 +73,7 @@ class World:
         self.deaths = 0
         self.chat: list[Shown] = []
         self.facts: list[Fact] = []
+        self.specs: list[PageSpec] = []
         self.clock = TurboClock()
         self.idle = anyio.Event()
         self.tasks: TaskGroup
@@ -206,6 +207,7 @@ class World:
         self.point()
 
     def page(self, spec: PageSpec, record: PageRecord, /) -> _Page:
+        self.specs.append(spec)
         return _Page(self, spec, record)
 
     def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import anyio
 import anyio.lowlevel
@@ -12,6 +12,8 @@ import anyio.lowlevel
 from runtime.bus import Bus
 from runtime.core.errors import LLMError
 from runtime.core.events import Event
+from runtime.core.message import Attachment
+from runtime.execution.files import Files
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
@@ -102,18 +104,23 @@ class Talk:
         """Who said it."""
         return [shown.speaker for shown in self.world.chat]
 
-    def post(self, text: str, *, name: str = "Ada", kind: str = "message") -> None:
+    def post(self, text: str, *, name: str = "Ada", kind: str = "message", files: Sequence[Attachment] = ()) -> None:
         """Somebody does something; nobody waits for what comes of it."""
         self._count += 1
-        event = InboxEvent(str(self._count), ADDRESS, f"test:{name}", name, text, self.world.clock.now(), kind)
+        attached = tuple(asdict(file) for file in files)
+        event = InboxEvent(
+            str(self._count), ADDRESS, f"test:{name}", name, text, self.world.clock.now(), kind, attachments=attached
+        )
         entry = InboxEntry(0, str(self._count), event)
         self.world.take_in(entry)
         self.registry.dispatch(entry, Lease(0, 1))
 
-    async def say(self, text: str, *, name: str = "Ada", kind: str = "message") -> list[str]:
+    async def say(
+        self, text: str, *, name: str = "Ada", kind: str = "message", files: Sequence[Attachment] = ()
+    ) -> list[str]:
         """Somebody does something; what people see when all has become quiet, since then."""
         before = len(self.world.chat)
-        self.post(text, name=name, kind=kind)
+        self.post(text, name=name, kind=kind, files=files)
         await self.world.idle.wait()
         return self.chat[before:]
 
@@ -143,14 +150,20 @@ class Talk:
 
 @asynccontextmanager
 async def talking(
-    program: Program, model: Model, sandbox: Sandbox, *, world: World | None = None, idle_s: float = 900.0
+    program: Program,
+    model: Model,
+    sandbox: Sandbox,
+    *,
+    world: World | None = None,
+    idle_s: float = 900.0,
+    files: Files | None = None,
 ) -> AsyncIterator[Talk]:
     """A process that runs until the block ends. Give `world` again to go on in another one."""
     world = world or World(())
     bus = Bus(world.clock)
     events: list[Event] = []
     bus.subscribe("*", events.append)
-    around = Surroundings(program, world, world, sandbox, model, world.clock, bus, idle_s)
+    around = Surroundings(program, world, world, sandbox, model, world.clock, bus, idle_s, files)
     async with anyio.create_task_group() as tasks:
         world.tasks = tasks
         world.idle = anyio.Event()
