@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from runtime.core.room import RoomInfo, RoomMessage, RoomPost
+from runtime.core.room import RoomChange, RoomInfo, RoomMessage, RoomPost
 
 
 class RoomStore(Protocol):
@@ -23,6 +23,14 @@ class RoomStore(Protocol):
 
         Saying again what is already so changes nothing and takes no new version.
         """
+        ...
+
+    async def amend(self, room: str, message_id: str, change: RoomChange, /) -> RoomMessage | None:
+        """Change a message; None when the room does not have it (any more). What is already so takes no version."""
+        ...
+
+    async def get(self, room: str, message_id: str, /) -> RoomMessage | None:
+        """One message; None when the room does not have it (any more)."""
         ...
 
     async def history(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from runtime.core.message import Attachment, Choice, Quote
 
 AuthorKind = Literal["person", "agent", "notice"]
 
@@ -13,7 +16,8 @@ AuthorKind = Literal["person", "agent", "notice"]
 class RoomPost:
     """A message as its writer gives it. `id` is the writer's own, for recognising a repetition; `sent_at` is UTC.
 
-    `final` is False while the text still grows. `thread` is None for the room's main conversation.
+    `final` is False while the text still grows. `thread` is None for the room's main conversation. `quote` is what
+    the message answers.
     """
 
     id: str
@@ -24,6 +28,16 @@ class RoomPost:
     sent_at: datetime
     final: bool = True
     thread: str | None = None
+    quote: Quote | None = None
+    files: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """A mark on a message, such as 👍, and the name of who put it there."""
+
+    name: str
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +46,7 @@ class RoomMessage:
 
     `seq` is its place in the room, from 1, and never changes. `version` is the number of its latest change: every put
     and every update of the room takes the next one, so whoever has seen all up to a version knows what is new.
+    `reactions` are marks by the id of who put them there. Of a `deleted` message nothing is left but its place.
     """
 
     id: str
@@ -44,6 +59,28 @@ class RoomMessage:
     sent_at: datetime
     final: bool
     thread: str | None = None
+    quote: Quote | None = None
+    files: tuple[Attachment, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    reactions: Mapping[str, Reaction] = field(default_factory=dict)
+    edited: bool = False
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RoomChange:
+    """What becomes different about a message; None leaves a thing as it is.
+
+    `reacted` sets the mark of one person, by id, or takes it away.
+    """
+
+    text: str | None = None
+    final: bool | None = None
+    edited: bool | None = None
+    deleted: bool | None = None
+    files: tuple[Attachment, ...] | None = None
+    choices: tuple[Choice, ...] | None = None
+    reacted: tuple[str, Reaction | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
-from runtime.core.room import RoomInfo, RoomMessage, RoomPost
+from runtime.core.room import Reaction, RoomChange, RoomInfo, RoomMessage, RoomPost
 
 
 @dataclass(slots=True)
@@ -29,21 +30,34 @@ class MemoryRoomStore:
             kept.last_seq += 1
             kept.last_version += 1
             kept.info = RoomInfo(room, post.sent_at)
-            kept.messages[post.id] = RoomMessage(**asdict(post), seq=kept.last_seq, version=kept.last_version)
+            kept.messages[post.id] = RoomMessage(**_fields(post), seq=kept.last_seq, version=kept.last_version)
             if len(kept.messages) > self._bound:
                 del kept.messages[next(iter(kept.messages))]
         return kept.messages[post.id]
 
     async def update(self, room: str, message_id: str, /, *, text: str, final: bool) -> RoomMessage | None:
+        return self._change(room, message_id, RoomChange(text=text, final=final))
+
+    async def amend(self, room: str, message_id: str, change: RoomChange, /) -> RoomMessage | None:
+        return self._change(room, message_id, change)
+
+    async def get(self, room: str, message_id: str, /) -> RoomMessage | None:
+        kept = self._rooms.get(room)
+        return None if kept is None else kept.messages.get(message_id)
+
+    def _change(self, room: str, message_id: str, change: RoomChange) -> RoomMessage | None:
         kept = self._rooms.get(room)
         if kept is None or message_id not in kept.messages:
             return None
         message = kept.messages[message_id]
-        if (message.text, message.final) != (text, final):
+        wanted = {name: value for name, value in _fields(change).items() if value is not None and name != "reacted"}
+        if change.reacted is not None:
+            wanted["reactions"] = _reacted(message, *change.reacted)
+        changed = replace(message, **wanted)
+        if changed != message:
             kept.last_version += 1
-            message = replace(message, text=text, final=final, version=kept.last_version)
-            kept.messages[message_id] = message
-        return message
+            kept.messages[message_id] = replace(changed, version=kept.last_version)
+        return kept.messages[message_id]
 
     async def history(
         self, room: str, /, *, after_seq: int = 0, before_seq: int | None = None, limit: int
@@ -66,3 +80,12 @@ class MemoryRoomStore:
     def _messages(self, room: str) -> list[RoomMessage]:
         kept = self._rooms.get(room)
         return [] if kept is None else list(kept.messages.values())
+
+
+def _fields(data: RoomPost | RoomChange) -> dict[str, Any]:
+    return {each.name: getattr(data, each.name) for each in fields(data)}
+
+
+def _reacted(message: RoomMessage, person: str, reaction: Reaction | None) -> dict[str, Reaction]:
+    others = {who: mark for who, mark in message.reactions.items() if who != person}
+    return others if reaction is None else {**others, person: reaction}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime.core.errors import StorageUnavailable
-from runtime.core.room import RoomInfo, RoomMessage, RoomPost
+from runtime.core.room import RoomChange, RoomInfo, RoomMessage, RoomPost
 from runtime.storage.memory_rooms import MemoryRoomStore
 
 
@@ -21,6 +21,14 @@ class RoomStoreThatFails(MemoryRoomStore):
     async def update(self, room: str, message_id: str, /, *, text: str, final: bool) -> RoomMessage | None:
         self._check()
         return await super().update(room, message_id, text=text, final=final)
+
+    async def amend(self, room: str, message_id: str, change: RoomChange, /) -> RoomMessage | None:
+        self._check()
+        return await super().amend(room, message_id, change)
+
+    async def get(self, room: str, message_id: str, /) -> RoomMessage | None:
+        self._check()
+        return await super().get(room, message_id)
 
     async def history(
         self, room: str, /, *, after_seq: int = 0, before_seq: int | None = None, limit: int

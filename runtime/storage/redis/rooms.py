@@ -9,7 +9,8 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from runtime.core.room import RoomInfo, RoomMessage, RoomPost
+from runtime.core.message import Attachment, Choice, Quote
+from runtime.core.room import Reaction, RoomChange, RoomInfo, RoomMessage, RoomPost
 from runtime.sessions.inbox import shard_of
 from runtime.sessions.store import SHARDS
 from runtime.storage.codec import to_json
@@ -20,6 +21,7 @@ from runtime.storage.redis.script import load_script
 _PUT = load_script("room_put")
 _UPDATE = load_script("room_update")
 _READ = load_script("room_read")
+_AMEND = load_script("room_amend")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -48,6 +50,24 @@ class RedisRoomStore:
             [keys.room(room), keys.room_counters(room), keys.room_versions(room)],
             [message_id, text, int(final)],
         )
+        return None if kept is None else _message(kept)
+
+    async def amend(self, room: str, message_id: str, change: RoomChange, /) -> RoomMessage | None:
+        keys = _keys(room)
+        who, reaction = change.reacted or ("", None)
+        mark = "" if reaction is None else to_json([reaction.name, reaction.mark])
+        kept = await self._connection.run(
+            _AMEND,
+            [keys.room(room), keys.room_counters(room), keys.room_versions(room)],
+            [message_id, to_json(_changed(change)), who, mark],
+        )
+        return None if kept is None else _message(kept)
+
+    async def get(self, room: str, message_id: str, /) -> RoomMessage | None:
+        async def call(client: Redis) -> Any:
+            return await client.hget(_keys(room).room(room), message_id)
+
+        kept: str | None = await self._connection.retrying(call)
         return None if kept is None else _message(kept)
 
     async def history(
@@ -94,10 +114,47 @@ def _post_to_json(post: RoomPost) -> str:
             "sent_at": post.sent_at.isoformat(),
             "final": post.final,
             "thread": post.thread,
+            **_without_none({"quote": _quote(post.quote), "files": _files(post.files) or None}),
         }
     )
 
 
+def _changed(change: RoomChange) -> dict[str, Any]:
+    return _without_none(
+        {
+            "text": change.text,
+            "final": change.final,
+            "edited": change.edited,
+            "deleted": change.deleted,
+            "files": None if change.files is None else _files(change.files),
+            "choices": None if change.choices is None else [[each.id, each.label] for each in change.choices],
+        }
+    )
+
+
+def _without_none(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _quote(quote: Quote | None) -> list[str] | None:
+    return None if quote is None else [quote.message_id, quote.author, quote.text]
+
+
+def _files(files: tuple[Attachment, ...]) -> list[list[Any]]:
+    return [[file.name, file.media_type, file.url, file.size_bytes] for file in files]
+
+
 def _message(kept: str) -> RoomMessage:
+    """A message as any version of ours has written it; Lua writes what is empty as an object."""
     data = json.loads(kept)
-    return RoomMessage(**{**data, "sent_at": datetime.fromisoformat(data["sent_at"])})
+    quote, reactions = data.pop("quote", None), dict(data.pop("reactions", None) or {})
+    return RoomMessage(
+        **{
+            **data,
+            "sent_at": datetime.fromisoformat(data["sent_at"]),
+            "quote": Quote(*quote) if quote else None,
+            "files": tuple(Attachment(*file) for file in data.get("files") or ()),
+            "choices": tuple(Choice(*each) for each in data.get("choices") or ()),
+            "reactions": {who: Reaction(*reaction) for who, reaction in reactions.items()},
+        }
+    )
