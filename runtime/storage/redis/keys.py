@@ -16,9 +16,11 @@
 {parley:17}:room-seqs:<room>       zset    message id -> seq
 {parley:17}:room-versions:<room>   zset    message id -> version
 {parley:bot:telegram}:lease        hash    like a shard's: who holds that bot's connection
+{parley:shares}                    hash    node -> its part of every shared limit, and until when it lives (server ms)
 {parley:file:<id>}                 hash    a file: type, size, and its pieces by number, Base64 (files.py)
 {parley:files}:order, :sizes, :total       zset, hash, string: which files are kept, how long each is, and all of them
-    {parley:access}:people:telegram    set     people who were paired there (people.py)
+{parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
+{parley:count:<name>}              string  a sum that vanishes; :once:<id> is an addition made (counters.py)
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runtime.core.ids import SessionId, TapeId
+
+SHARES = "{parley:shares}"
+"""The key of the nodes' parts of shared limits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,34 @@
+"""The scheduler of each platform, with what outlives the process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anyio.abc import TaskGroup
+
+from adapters.adapter import Adapter
+from adapters.edit_scheduler import EditScheduler
+from adapters.flood_memory import FloodMemory
+from adapters.records import Records
+from gateway.shares import Shares
+from runtime.core.clock import Clock
+
+
+class Schedulers:
+    """Makes them. They run in `tasks`, with this node's share and what floods taught (table `rates:<platform>`)."""
+
+    def __init__(self, records: Callable[[str], Records], shares: Shares, clock: Clock, tasks: TaskGroup) -> None:
+        self._records = records
+        self._shares = shares
+        self._clock = clock
+        self._tasks = tasks
+
+    async def open(self, adapter: Adapter) -> EditScheduler:
+        """The scheduler of a platform. Raises StorageUnavailable."""
+        memory = FloodMemory(self._records(f"rates:{adapter.name}"), self._clock)
+        await memory.open()
+        self._tasks.start_soon(memory.run)
+        total = adapter.capabilities.total_budget
+        scheduler = EditScheduler(total, self._clock, self._tasks, memory=memory, restarted=True)
+        self._shares.tell(scheduler.grant)
+        return scheduler

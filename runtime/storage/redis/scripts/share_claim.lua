@@ -1,0 +1,18 @@
+-- KEYS 1 shares   ARGV 1 node  2 duration in ms  3 part in use   Returns the part that the node may use, as text.
+-- A field is a node's, its value "<part> <expires, server ms>".
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local fields = redis.call('HGETALL', KEYS[1])
+local nodes, taken = 1, 0
+for i = 1, #fields, 2 do
+  local part, expires = string.match(fields[i + 1], '^(%S+) (%S+)$')
+  if tonumber(expires) <= now then
+    redis.call('HDEL', KEYS[1], fields[i])
+  elseif fields[i] ~= ARGV[1] then
+    nodes, taken = nodes + 1, taken + tonumber(part)
+  end
+end
+local may = math.max(0, math.min(1 / nodes, 1 - taken))
+local counted = string.format('%.17g %.0f', math.max(may, tonumber(ARGV[3])), now + ARGV[2])
+redis.call('HSET', KEYS[1], ARGV[1], counted)
+return string.format('%.17g', may)

@@ -1,0 +1,29 @@
+"""Which part of every shared limit each node may use, on Redis; the server's clock decides who lives."""
+
+from __future__ import annotations
+
+from redis.asyncio import Redis
+
+from runtime.sessions.store import LeaseHolder
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.keys import SHARES
+from runtime.storage.redis.script import load_script
+
+_CLAIM = load_script("share_claim")
+
+
+class RedisShareStore:
+    """Implements `runtime.sessions.shares.ShareStore`."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+
+    async def claim(self, holder: LeaseHolder, in_use: float, /) -> float:
+        milliseconds = max(1, round(holder.ttl_s * 1000))
+        return float(await self._connection.run(_CLAIM, [SHARES], [holder.node, milliseconds, repr(in_use)]))
+
+    async def leave(self, holder: LeaseHolder, /) -> None:
+        async def call(client: Redis) -> int:
+            return int(await client.hdel(SHARES, holder.node))
+
+        await self._connection.retrying(call)
