@@ -27,14 +27,20 @@ class Landing:
     message: str
     text: str
     final: bool
+    thread: str | None
 
 
 @dataclass(slots=True)
 class Faults:
-    """What goes wrong: refused calls pause the bucket for `penalty_s`; `lost_answers` is a share of applied calls."""
+    """What goes wrong: refused calls pause the bucket for `penalty_s`; `lost_answers` is a share of applied calls.
+
+    `spikes` is the share of calls that take as long as `spike_s` says.
+    """
 
     penalty_s: float = 3.0
     lost_answers: float = 0.0
+    spikes: float = 0.0
+    spike_s: tuple[float, float] = (2.0, 6.0)
     latency_s: tuple[float, float] = (0.06, 0.3)
     scripted: deque[AdapterError] = field(default_factory=deque)
     """Raised by the next calls instead of applying them."""
@@ -87,7 +93,7 @@ class BucketPlatform:
         message = known or str(len(self.messages) + 1)
         if known is None:
             self._by_nonce[nonce] = message
-            self._show(message, text, final)
+            self._show(to, message, text, final)
         await self._answer(back_s)
         return message
 
@@ -95,7 +101,7 @@ class BucketPlatform:
         back_s = await self._arrive(to)
         if message not in self.messages:
             raise MessageGone(f"message {message} is not there")
-        self._show(message, text, final)
+        self._show(to, message, text, final)
         await self._answer(back_s)
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
@@ -103,13 +109,14 @@ class BucketPlatform:
         self.signs += 1
         await self._answer(back_s)
 
-    def _show(self, message: str, text: str, final: bool) -> None:
+    def _show(self, to: Address, message: str, text: str, final: bool) -> None:
         self.messages[message] = text
-        self.landings.append(Landing(self._clock.monotonic(), message, text, final))
+        self.landings.append(Landing(self._clock.monotonic(), message, text, final, to.thread))
 
     async def _arrive(self, to: Address) -> float:
         self.calls += 1
-        latency_s = self._random.uniform(*self.faults.latency_s)
+        spiked = self.faults.spikes > 0 and self._random.random() < self.faults.spikes
+        latency_s = self._random.uniform(*(self.faults.spike_s if spiked else self.faults.latency_s))
         await self._clock.sleep_until(self._clock.monotonic() + latency_s / 2)
         now = self._clock.monotonic()
         if self.faults.scripted:
@@ -128,7 +135,7 @@ class BucketPlatform:
 
     async def _answer(self, back_s: float) -> None:
         await self._clock.sleep_until(self._clock.monotonic() + back_s)
-        if self._random.random() < self.faults.lost_answers:
+        if self.faults.lost_answers and self._random.random() < self.faults.lost_answers:
             raise OutcomeUncertain("502: the call may have been applied")
 
 

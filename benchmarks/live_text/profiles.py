@@ -1,0 +1,26 @@
+"""The limits that the simulated platforms enforce: continuous buckets, full at the start, and a pause after a flood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adapters.capabilities import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One bucket. A refused call closes it for `penalty_s`. The optimum is planned in ticks of `tick_s`."""
+
+    budget: Budget
+    penalty_s: float
+    tick_s: float
+
+
+PROFILES: Mapping[str, Profile] = {
+    "Telegram private": Profile(Budget(1.0, 3), 3.0, 0.02),
+    "Telegram group": Profile(Budget(20 / 60, 5), 12.0, 0.06),
+    "Slack update": Profile(Budget(50 / 60, 5), 10.0, 0.03),
+    "Slack append": Profile(Budget(100 / 60, 10), 10.0, 0.03),
+    "Discord": Profile(Budget(1.0, 5), 1.0, 0.02),
+}

@@ -1,0 +1,113 @@
+"""The real presenter, scheduler and mirrors in virtual time, on a platform that enforces its bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+
+from adapters.edit_scheduler import EditScheduler
+from adapters.frame_policy import FramePolicy
+from adapters.presenter import Presenter
+from benchmarks.live_text.measures import NEVER_AFTER_S, Freshness, Seen, judge
+from benchmarks.live_text.profiles import Profile
+from benchmarks.live_text.traces import Chunk, Trace, words
+from benchmarks.virtual_time import LoopClock, run_virtually
+from runtime.core.address import Address, Speaker
+from tests.fakes.bucket_platform import BucketPlatform, Faults, make_capabilities
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What became of the texts of one run, and what it cost."""
+
+    texts: Sequence[Freshness]
+    floods: int
+    calls: int
+    landings: Sequence[Chunk] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything was refused, lost, doubled or taken away again."""
+        return bool(self.floods) or any(not text.whole or text.fell for text in self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """A text that begins at `starts_at` in its own thread of the one conversation."""
+
+    starts_at: float
+    chunks: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where texts are shown, and what goes wrong there."""
+
+    profile: Profile
+    policy: Callable[[], FramePolicy]
+    lost_answers: float = 0.0
+    spikes: float = 0.0
+    seed: int = 0
+    max_text: int = field(default=10**6)
+
+
+class _Unrecorded:
+    async def opening(self, part: int, text: str, /) -> None: ...
+    async def sent(self, part: int, platform_id: str, /) -> None: ...
+
+
+def simulate(speeches: Sequence[Speech], setting: Setting) -> Run:
+    """Show some texts in one bucket."""
+    texts = [words(speech.chunks[-1].length) for speech in speeches]
+    platform = run_virtually(lambda: _play(speeches, texts, setting))
+    results: list[Freshness] = []
+    for number, (speech, text) in enumerate(zip(speeches, texts, strict=True)):
+        results.append(judge(text, speech.chunks, _seen(platform, str(number), speech.starts_at)))
+    first = [Chunk(one.at, len(one.text)) for one in platform.landings]
+    return Run(results, platform.floods, platform.calls, first)
+
+
+async def _play(speeches: Sequence[Speech], texts: Sequence[str], setting: Setting) -> BucketPlatform:
+    clock = LoopClock()
+    budget = setting.profile.budget
+    platform = BucketPlatform(
+        clock,
+        budget,
+        capabilities=make_capabilities(budget, max_text=setting.max_text, idempotent_send=True),
+        faults=Faults(
+            penalty_s=setting.profile.penalty_s, lost_answers=setting.lost_answers, spikes=setting.spikes
+        ),
+        seed=setting.seed,
+    )
+    async with anyio.create_task_group() as tasks:
+        scheduler = EditScheduler(platform.capabilities.total_budget, clock, tasks, policy=setting.policy())
+        presenter = Presenter(platform, scheduler, clock)
+
+        async def speak(number: int) -> None:
+            speech, text = speeches[number], texts[number]
+            to = Address("fake", "1", str(number))
+            await clock.sleep_until(speech.starts_at)
+            page = presenter.page(str(number), to, Speaker("1000", "Host"), {}, _Unrecorded())
+            for chunk in speech.chunks:
+                await clock.sleep_until(speech.starts_at + chunk.at)
+                page.update(text[: chunk.length])
+            with anyio.move_on_after(NEVER_AFTER_S):
+                await page.finish(text)
+
+        async with anyio.create_task_group() as speakers:
+            for number in range(len(speeches)):
+                speakers.start_soon(speak, number)
+        tasks.cancel_scope.cancel()
+    return platform
+
+
+def _seen(platform: BucketPlatform, thread: str, starts_at: float) -> list[Seen]:
+    messages: dict[str, str] = {}
+    seen: list[Seen] = []
+    for landing in platform.landings:
+        if landing.thread == thread:
+            messages[landing.message] = landing.text
+            seen.append(Seen(landing.at - starts_at, tuple(messages.values())))
+    return seen
