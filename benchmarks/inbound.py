@@ -26,7 +26,7 @@ from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import InboxEvent, shard_of
 from runtime.sessions.registry import Registry
-from runtime.sessions.session import Surroundings
+from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.store import LeaseHolder
 from runtime.storage.embedded import EmbeddedValkey
 from runtime.storage.redis.connection import open_connection
@@ -89,8 +89,9 @@ class _Nobody:
     def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
         """Not shown."""
 
-    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /) -> None:
+    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /) -> bool:
         """Not shown."""
+        return False
 
     def settle(self, _page: PageSpec, _text: str, /) -> None:
         """Not shown."""
@@ -112,7 +113,7 @@ async def _measure() -> tuple[list[float], list[float]]:
         inbox = RedisInbox(connection)
         store = RedisSessionStore(connection)
         async with anyio.create_task_group() as tasks:
-            around = Surroundings(program, store, _Nobody(), sandbox, model, clock, bus)
+            around = Surroundings({program.name: program}, store, _Nobody(), sandbox, model, clock, bus)
             registry = Registry(around, inbox, tasks)
             node = Node(RedisLeaseStore(connection), inbox, LeaseHolder("bench"), clock)
             await node.run(tasks, registry.dispatch, registry.gained, registry.lost)

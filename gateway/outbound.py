@@ -37,11 +37,15 @@ class Outbound:
         if typing is not None:
             typing.set(address, speaker, active, doing=doing)
 
-    def mark(self, address: Address, message_id: str, mark: Mark | None, /) -> None:
+    def mark(self, address: Address, message_id: str, mark: Mark | None, /) -> bool:
         """See `Outbox`."""
         presenter = self._presenters.get(address.platform)
-        if presenter is not None and isinstance(presenter.adapter, CanReact):
-            self._tasks.start_soon(_marked, presenter.adapter, address, message_id, mark)
+        if presenter is None or not isinstance(presenter.adapter, CanReact):
+            return False
+        if not presenter.adapter.capabilities.reactions:
+            return False
+        self._tasks.start_soon(_marked, presenter.adapter, address, message_id, mark)
+        return True
 
     def settle(self, page: PageSpec, text: str, /) -> None:
         """See `Outbox`."""

@@ -69,8 +69,11 @@ class Outbox(Protocol):
         """An agent works on an answer (typing indicator), or has stopped; `doing` says on what, in a few words."""
         ...
 
-    def mark(self, address: Address, message_id: str, mark: Mark | None, /) -> None:
-        """Put our mark on a person's message, or take it away; never blocks. Not kept: a mark may be lost."""
+    def mark(self, address: Address, message_id: str, mark: Mark | None, /) -> bool:
+        """Put our mark on a person's message, or take it away; never blocks. Not kept: a mark may be lost.
+
+        False when the platform has no marks: then who wants to say something says it in words.
+        """
         ...
 
     def settle(self, page: PageSpec, text: str, /) -> None:

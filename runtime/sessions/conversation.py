@@ -12,8 +12,9 @@ import anyio
 from runtime.core.errors import JournalError, LeaseLost
 from runtime.core.ids import SessionId
 from runtime.sessions.inbox import Inbox, InboxEntry
-from runtime.sessions.session import Outcome, Session, Surroundings
+from runtime.sessions.session import Outcome, Session
 from runtime.sessions.store import Lease, SessionRecord
+from runtime.sessions.surroundings import Surroundings
 
 MAX_ATTEMPTS = 3
 """A session that fails this often in a row, without taking an event in between, is not restored again."""
@@ -65,6 +66,8 @@ class Conversation:
                     return True
                 record = self._new(first)
             session = Session(record, self._lease, self._around)
+            if record.program not in self._around.programs:
+                self._broken = self._around.texts("session.program_gone", program=record.program)
             outcome = await self._live(session, first)
             if outcome is None:
                 return False
@@ -87,7 +90,8 @@ class Conversation:
 
     def _new(self, first: InboxEntry) -> SessionRecord:
         id_ = SessionId(uuid.uuid4().hex)
-        return SessionRecord(id_, first.event.address, self._around.program.name, self._around.clock.now(), seq=0)
+        program = self._around.program_name(first.event.program)
+        return SessionRecord(id_, first.event.address, program, self._around.clock.now(), seq=0)
 
     async def _live(self, session: Session, first: InboxEntry | None) -> Outcome | None:
         """Run a session; None when this conversation is no longer ours."""
@@ -116,9 +120,9 @@ class Conversation:
         )
         self._attempts = self._attempts + 1 if calm else 1
         if isinstance(cause, JournalError):
-            self._broken = f"This conversation cannot go on: {cause}. /new begins another."
+            self._broken = self._around.texts("session.broken", error=cause)
         elif self._attempts >= MAX_ATTEMPTS:
-            self._broken = "Something went wrong inside Parley; the log says what. /new begins another conversation."
+            self._broken = self._around.texts("session.failed")
 
 
 def _leaves(group: BaseException) -> list[BaseException]:

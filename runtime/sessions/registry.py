@@ -6,8 +6,8 @@ from anyio.abc import TaskGroup
 
 from runtime.sessions.conversation import Conversation
 from runtime.sessions.inbox import Inbox, InboxEntry
-from runtime.sessions.session import Surroundings
 from runtime.sessions.store import Lease, SessionRecord
+from runtime.sessions.surroundings import Surroundings
 
 
 class Registry:

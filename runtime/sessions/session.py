@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
@@ -13,22 +13,18 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 
 from runtime.agents.library import Library
 from runtime.agents.supervisor import Supervisor, begins
-from runtime.bus import Bus
-from runtime.channels.outbox import Outbox
-from runtime.core.clock import Clock
 from runtime.core.ids import MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Attachment, Message
 from runtime.execution.builtins import Builtins
-from runtime.execution.files import FileCalls, Files
+from runtime.execution.files import FileCalls
 from runtime.execution.host import Host
 from runtime.execution.interpreter import Machine
 from runtime.execution.speech import Pages
 from runtime.execution.triggers import VariableRules
-from runtime.language.program import AgentKind, Program
-from runtime.llm.client import LLMClient
-from runtime.sandbox.executor import Sandbox
+from runtime.language.program import AgentKind
 from runtime.sessions.inbox import InboxEntry, InboxEvent
-from runtime.sessions.store import Commit, Lease, SessionRecord, SessionStore
+from runtime.sessions.store import Commit, Lease, SessionRecord
+from runtime.sessions.surroundings import Surroundings
 from runtime.tape.journal import Batch, Journal
 
 
@@ -45,21 +41,6 @@ class Outcome(Enum):
     """An error ended it; it can be restored from its tapes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What every session of a node shares."""
-
-    program: Program
-    store: SessionStore
-    outbox: Outbox
-    sandbox: Sandbox
-    llm: LLMClient
-    clock: Clock
-    bus: Bus
-    idle_s: float = 900.0
-    files: Files | None = None
-
-
 class Session:
     """One session in memory. `lease` is asked at every commit, so a lost shard ends it."""
 
@@ -67,6 +48,7 @@ class Session:
         self.record = record
         self._lease = lease
         self._around = around
+        self._program = around.program(record.program)
         self._journal = Journal(record.id, around.clock, self._write)
         self._broken: str | None = None
         self.unfinished_entry: InboxEntry | None = None
@@ -119,7 +101,7 @@ class Session:
     def _build(self, tasks: TaskGroup) -> None:
         around, journal = self._around, self._journal
         pages = self._pages = Pages(journal, around.outbox, self.record.address, tasks, around.bus)
-        supervisor = self._supervisor = Supervisor(around.program, journal, pages, tasks, around.clock, around.bus)
+        supervisor = self._supervisor = Supervisor(self._program, journal, pages, tasks, around.clock, around.bus)
         builtins = self._builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
         calls = {**builtins.table(), **supervisor.calls()}
         if around.files is not None:
@@ -127,10 +109,10 @@ class Session:
         host = Host(journal, pages, supervisor, tasks, calls)
         journal.busy = host.busy
         machine = Machine(
-            around.program, journal, host, builtins, pages, around.sandbox, around.llm, around.clock, around.bus
+            self._program, journal, host, builtins, pages, around.sandbox, around.llm, around.clock, around.bus
         )
-        supervisor.equip(Library(around.program, machine, supervisor), host)
-        agents = {spec.name: spec for spec in around.program.agents}
+        supervisor.equip(Library(self._program, machine, supervisor), host)
+        agents = {spec.name: spec for spec in self._program.agents}
         builtins.on_variable = VariableRules(agents, journal, host, supervisor).updated
 
     async def _restore(self) -> None:
@@ -149,7 +131,7 @@ class Session:
         self._publish("session.restored")
 
     async def _begin(self, entry: InboxEntry) -> None:
-        program = self._around.program
+        program = self._program
         self._consume(entry)
         self._journal.note("begin", program=program.digest)
         self._note_person(entry.event)
@@ -245,7 +227,7 @@ class Session:
 
     def _status(self) -> str:
         state = self._journal.state
-        lines = [f"**{self._around.program.name}** · model: {self._around.llm.model}"]
+        lines = [f"**{self._program.name}** · model: {self._around.llm.model}"]
         for agent in state.agents.values():
             stack = [f.playbook for f in state.frames.values() if f.agent == agent.id]
             lines.append(f"- {agent.klass} (agent {agent.id}): {' → '.join(stack) or 'idle'}")

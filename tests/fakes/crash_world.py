@@ -23,7 +23,7 @@ from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.registry import Registry
-from runtime.sessions.session import Surroundings
+from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.tape.tape import Fact
 
@@ -213,8 +213,9 @@ class World:
     def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
         """Nothing to see."""
 
-    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /) -> None:
+    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /) -> bool:
         """Nothing to see."""
+        return False
 
     def settle(self, _page: PageSpec, _text: str, /) -> None:
         """Nothing to see."""
@@ -333,7 +334,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
     bus = Bus(world.clock)
     failures: list[BaseException] = []
     bus.subscribe("session.failed", lambda event: failures.append(event.data["cause"]))
-    around = Surroundings(program, world, world, sandbox, llm, world.clock, bus)
+    around = Surroundings({program.name: program}, world, world, sandbox, llm, world.clock, bus)
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:
         world.tasks = tasks

@@ -19,7 +19,7 @@ from runtime.llm.client import ChatMessage, CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.registry import Registry
-from runtime.sessions.session import Surroundings
+from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.store import Lease
 from tests.fakes.crash_world import ADDRESS, World
 
@@ -163,7 +163,7 @@ async def talking(
     bus = Bus(world.clock)
     events: list[Event] = []
     bus.subscribe("*", events.append)
-    around = Surroundings(program, world, world, sandbox, model, world.clock, bus, idle_s, files)
+    around = Surroundings({program.name: program}, world, world, sandbox, model, world.clock, bus, idle_s, files)
     async with anyio.create_task_group() as tasks:
         world.tasks = tasks
         world.idle = anyio.Event()

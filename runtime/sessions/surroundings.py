@@ -1,0 +1,62 @@
+"""What every session of a node shares."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from runtime.bus import Bus
+from runtime.channels.outbox import Outbox
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.texts import Texts, english
+from runtime.execution.files import Files
+from runtime.language.program import Program
+from runtime.llm.client import LLMClient
+from runtime.sandbox.executor import Sandbox
+from runtime.sessions.store import SessionStore
+
+Busy = Literal["queue", "steer", "interrupt"]
+"""What becomes of a person's message to an agent at work: handled afterwards, shown to the work, or instead of it."""
+
+Allowance = Callable[[Address, str | None], Awaitable[str | None]]
+"""Asked before every call of a model, for a conversation and the person who caused it: the sentence why not, or None.
+"""
+
+
+async def unlimited(_address: Address, _person: str | None, /) -> str | None:
+    """Models may always be called."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What every session of a node shares.
+
+    `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
+    is by the same name, "queue" where it says nothing.
+    """
+
+    programs: Mapping[str, Program]
+    store: SessionStore
+    outbox: Outbox
+    sandbox: Sandbox
+    llm: LLMClient
+    clock: Clock
+    bus: Bus
+    idle_s: float = 900.0
+    files: Files | None = None
+    texts: Texts = field(default_factory=english)
+    busy: Mapping[str, Busy] = field(default_factory=dict)
+    allowance: Allowance = unlimited
+
+    def program(self, name: str) -> Program:
+        """The program of that name, the first for "". One that is not served here any more has no agents."""
+        if not name:
+            return next(iter(self.programs.values()))
+        return self.programs.get(name) or Program(name, (), "", "")
+
+    def program_name(self, asked: str) -> str:
+        """The name under which a session that begins now keeps its program."""
+        return asked or next(iter(self.programs))
