@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import replace
 
-from adapters.adapter import Inbound
+from adapters.adapter import File, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.web import codec
+from adapters.web.acts import PLATFORM, Ledger, quote_of
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
-from adapters.web.codec import MAX_TEXT, Person
+from adapters.web.codec import MAX_TEXT, Command, Person
 from adapters.web.hub import Hub
 from adapters.web.intake import Intake
 from adapters.web.rooms import RoomStore
-from adapters.web.visit import FRAMES, MESSAGES, PLATFORM, House, Link, Visit
+from adapters.web.visit import FRAMES, MESSAGES, House, Link, Visit
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
-from runtime.core.errors import NotDelivered, OutcomeUncertain, StorageUnavailable
-from runtime.core.room import AuthorKind, RoomPost
+from runtime.core.errors import FileTooLarge, MessageGone, NotDelivered, OutcomeUncertain, StorageUnavailable
+from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileStore, clean_file_name
+from runtime.core.message import Attachment, Choice, Mark
+from runtime.core.room import AuthorKind, Reaction, RoomChange, RoomPost
 
 FIRST_ROOM = "lobby"
 """The room that is always there."""
@@ -36,7 +40,21 @@ _CAPABILITIES = Capabilities(
     group_budget=_ROOM_BUDGET,
     total_budget=Budget(rate_per_s=3_000.0, burst=6_000),
     source="our own platform: 30 edits/s are one for every second frame of a 60 Hz screen",
+    deletes=True,
+    quotes=True,
+    reactions=True,
+    status_text=True,
+    max_choices=12,
+    max_choice_label=80,
 )
+
+_MARKS: dict[Mark, str] = {"seen": "👀", "queued": "⏳", "stopped": "⏹️", "failed": "⚠️"}
+_OURS = "parley"
+"""Under which id the gateway puts its marks on messages."""
+
+
+def _no_commands() -> Sequence[Command]:
+    return ()
 
 
 class WebAdapter:
@@ -48,15 +66,23 @@ class WebAdapter:
     message is taken when the consumer of `connect()` asks for the next one.
     """
 
-    def __init__(self, rooms: RoomStore, clock: Clock) -> None:
+    def __init__(
+        self,
+        rooms: RoomStore,
+        clock: Clock,
+        *,
+        files: FileStore | None = None,
+        commands: Callable[[], Sequence[Command]] = _no_commands,
+    ) -> None:
+        """Without `files` none are taken or sent; `commands` are asked for whenever a page connects."""
         self._rooms = rooms
         self._clock = clock
+        self._files = files
         self._hub = Hub()
         self._intake = Intake()
         self._board = Board(rooms, self._hub, first_room=FIRST_ROOM)
-        self._house = House(
-            self._board, self._hub, self._intake, clock, Allowance(MESSAGES, clock), Allowance(FRAMES, clock)
-        )
+        ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files)
+        self._house = House(ledger, self._hub, Allowance(FRAMES, clock), commands)
 
     @property
     def name(self) -> str:
@@ -64,7 +90,7 @@ class WebAdapter:
 
     @property
     def capabilities(self) -> Capabilities:
-        return _CAPABILITIES
+        return _CAPABILITIES if self._files is None else replace(_CAPABILITIES, max_file_bytes=MAX_FILE_BYTES)
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Inbound]]:
@@ -88,27 +114,91 @@ class WebAdapter:
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
         """Show a message. Raises OutcomeUncertain when the store does not answer."""
-        kind: AuthorKind = "agent" if speaker.id else "notice"
-        now = self._clock.now()
-        post = RoomPost(nonce, speaker.id, speaker.name, kind, text, now, final=final, thread=to.thread)
-        try:
-            kept = await self._board.post(to.conversation, post)
-            if final and not kept.final:
-                await self._board.change(to.conversation, nonce, text, final=True)
-        except StorageUnavailable as error:
-            raise OutcomeUncertain(f"web: message {nonce} may not be kept: {error}") from error
+        post = self._post(to, text, speaker, nonce)
+        with _kept(nonce):
+            await self._show(to, replace(post, final=final), reply_to)
         return nonce
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """Change a message. Raises MessageGone, and OutcomeUncertain when the store does not answer."""
-        try:
+        with _kept(message):
             await self._board.change(to.conversation, message, text, final=final)
-        except StorageUnavailable as error:
-            raise OutcomeUncertain(f"web: the change of message {message} may not be kept: {error}") from error
+
+    async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
+        """Take a message away. Raises OutcomeUncertain when the store does not answer."""
+        with _kept(message):
+            try:
+                gone = RoomChange(text="", deleted=True, final=True, files=(), choices=())
+                await self._board.amend(to.conversation, message, gone)
+            except MessageGone:
+                return
+
+    async def offer(
+        self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
+    ) -> None:
+        """Show exactly these choices under a message. Raises as `edit`."""
+        with _kept(message):
+            change = RoomChange(text=text, final=True, choices=tuple(choices))
+            await self._board.amend(to.conversation, message, change)
+
+    async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
+        """Put our mark on a message; where that is gone there is nothing to mark."""
+        reaction = None if mark is None else Reaction("Parley", _MARKS[mark])
+        with _kept(message):
+            try:
+                await self._board.amend(to.conversation, message, RoomChange(reacted=(_OURS, reaction)))
+            except MessageGone:
+                return
+
+    async def upload(
+        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+    ) -> str:
+        """Show a message with a file. Raises NotDelivered for one that is too long, and as `send`."""
+        if self._files is None:
+            raise NotDelivered("web: this chat takes no files")
+        with _kept(nonce):
+            try:
+                id_ = await self._files.keep(file.data, file.media_type)
+            except FileTooLarge as error:
+                raise NotDelivered(f"web: {error}") from error
+            attached = Attachment(clean_file_name(file.name), file.media_type, FILE_URL + id_, len(file.data))
+            await self._show(to, replace(self._post(to, text, speaker, nonce), files=(attached,)), reply_to)
+        return nonce
+
+    async def download(self, url: str, /, *, max_bytes: int) -> bytes:
+        """The content of a file that was uploaded here. Raises NotDelivered."""
+        found = None
+        if self._files is not None and url.startswith(FILE_URL):
+            with _kept(url):
+                found = await self._files.content(url.removeprefix(FILE_URL))
+        if found is None or len(found.data) > max_bytes:
+            raise NotDelivered(f"web: the file {url} is not kept any more, or is longer than {max_bytes:,} bytes")
+        return found.data
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
-        self._hub.to_room(to.conversation, codec.typing(to.conversation, to.thread, speaker.id, speaker.name, "agent"))
+        who = Person(speaker.id, speaker.name)
+        self._hub.to_room(to.conversation, codec.typing(to.conversation, to.thread, who, "agent", doing=doing))
 
-    async def attend(self, link: Link, person: Person) -> None:
-        """Serve one page over its WebSocket until either side ends it."""
-        await Visit(self._house, link, person).run()
+    async def attend(self, link: Link, person: Person, *, language: str | None = None) -> None:
+        """Serve one page over its WebSocket until either side ends it. `language` is the person's, such as `de`."""
+        await Visit(self._house, link, person, language).run()
+
+    def _post(self, to: Address, text: str, speaker: Speaker, nonce: str) -> RoomPost:
+        kind: AuthorKind = "agent" if speaker.id else "notice"
+        return RoomPost(nonce, speaker.id, speaker.name, kind, text, self._clock.now(), thread=to.thread)
+
+    async def _show(self, to: Address, post: RoomPost, reply_to: str | None) -> None:
+        if reply_to is not None:
+            post = replace(post, quote=await quote_of(self._board, to.conversation, reply_to))
+        kept = await self._board.post(to.conversation, post)
+        if post.final and not kept.final:
+            await self._board.change(to.conversation, post.id, post.text, final=True)
+
+
+@contextmanager
+def _kept(what: str) -> Iterator[None]:
+    """A store that does not answer may have kept it, or not."""
+    try:
+        yield
+    except StorageUnavailable as error:
+        raise OutcomeUncertain(f"web: what was to become of {what} may not be kept: {error}") from error

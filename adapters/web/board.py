@@ -17,7 +17,7 @@ from adapters.web.codec import Cut, RoomHead, Shown
 from adapters.web.hub import Browser, Hub
 from adapters.web.rooms import RoomStore
 from runtime.core.errors import MessageGone
-from runtime.core.room import RoomMessage, RoomPost
+from runtime.core.room import RoomChange, RoomMessage, RoomPost
 
 PAGE_LENGTH = 60
 """Messages that a page gets at once."""
@@ -85,6 +85,26 @@ class Board:
                 self._hub.to_room(room, codec.grow(room, message_id, before, text, done_version=kept.version))
                 return
             self._hub.to_room(room, codec.message(room, self._now(kept)))
+
+    async def amend(self, room: str, message_id: str, change: RoomChange, /) -> RoomMessage:
+        """Change more than a message's text. Raises MessageGone when the room does not have it, or it was deleted."""
+        async with self._lock(room):
+            known = await self._store.get(room, message_id)
+            if known is None or (known.deleted and not change.deleted):
+                raise MessageGone(f"web: message {message_id} is no longer in room {room!r}")
+            kept = await self._store.amend(room, message_id, change)
+            if kept is None:
+                raise MessageGone(f"web: message {message_id} is no longer in room {room!r}")
+            if change.text is not None:
+                self._growing.pop(message_id, None)
+            if kept.version != known.version or change.text is not None:
+                self._hub.to_room(room, codec.message(room, self._now(kept)))
+        return kept
+
+    async def message(self, room: str, message_id: str, /) -> RoomMessage | None:
+        """One message as it is kept, None when it is gone."""
+        kept = await self._store.get(room, message_id)
+        return None if kept is None or kept.deleted else kept
 
     async def join(self, browser: Browser, room: str, version: int | None) -> None:
         """Send the page a cut through the room, and from then on what happens in it."""

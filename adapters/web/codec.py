@@ -3,7 +3,13 @@
 The page says:
 
     join    room, version?          show me this room; I have seen everything up to `version` (absent: nothing)
-    say     id, room, text, thread? a message; `id` is a UUID that the page made, and the same when it is sent again
+    say     id, room, text, thread?, reply_to?, files? [{id, name}…]
+            a message; `id` is a UUID that the page made, and the same when it is sent again; files were posted before
+    change  id, room, text          my message says this now
+    take_back id, room              my message is withdrawn
+    react   id, room, mark          I put this mark on a message, one of `marks`, or take mine away ("")
+    press   id, room, choice        I choose one of the choices under a message, by its id
+    stop    room, thread?           the agents are to stop what they are doing
     older   room, before            the messages before `seq` `before`
     typing  room, thread?           I am writing; repeated every 3 s at most
     open    name                    make a room of this name, or find the one there is
@@ -11,7 +17,8 @@ The page says:
 
 The gateway says:
 
-    welcome you {id, name}, rooms [room…], max_text    first of all
+    welcome you {id, name}, rooms [room…], max_text, max_file_bytes, max_files, marks [mark…], commands [{name, about}…]
+            first of all; without `max_file_bytes` no files are taken
     joined  room, reset, messages [message…], more, people [person…]
             With `reset` the page forgets what it has of the room. Else `messages` is exactly what changed since
             `version`, and every message that grows right now. `more`: there are older messages.
@@ -23,44 +30,48 @@ The gateway says:
     refused id, code, text          the message was not taken. `too_long`, `invalid`, `conflict`: never will be;
                                     `busy`, `slow_down`: the same message again in a few seconds
     people  room, people            who looks at the room
-    typing  room, thread, by, name, kind               for about 5 s, or until `by` says something
+    typing  room, thread, by, name, kind, doing?       for about 5 s, or until `by` says something
     rooms   rooms                   the list has changed
     room    room                    something happened in a room that this page does not show
     opened  room                    the answer to `open`
     error   text                    what was asked for cannot be done, and what to do
     pong
 
-A message is {id, seq, version, by, name, kind (person | agent | notice), text, at, live, thread}; `live`: its text
-still grows. A room is {id, seq}; `seq` is its newest message's. Frames of one connection are in order, and `joined` is
-one cut through a room: what comes behind it applies to it. So nothing is lost and nothing shown twice. The connection
-is closed with 1013 when the page reads too slowly or the store is away (come back in a moment), and with 1008 when
-it sends too much.
+A message is {id, seq, version, by, name, kind (person | agent | notice), text, at, live, thread, quote? {id, name,
+text}, files? [{id, name, type, size}…], choices? [{id, label}…], reactions? [{mark, by [person…]}…], edited?,
+deleted?}; `live`: its text still grows; `deleted`: nothing is left of it. `[@Name](person:<id>)` in a text mentions
+somebody. A room is {id, seq}; `seq` is its newest message's. Frames of one connection are in order, and `joined` is one
+cut through a room: what comes behind it applies to it. So nothing is lost and nothing shown twice. The connection is
+closed with 1013 when the page reads too slowly or the store is away (come back in a moment), and with 1008 when it
+sends too much.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adapters.web.requests import MAX_FILES
+from runtime.core.files import FILE_URL
 from runtime.core.room import RoomMessage
 
 MAX_TEXT = 100_000
 """The longest text of a message, in code points."""
 
-MAX_ROOM_NAME = 40
-"""The longest name of a room, in code points."""
+MARKS = ("👍", "❤️", "😂", "🎉", "🤔", "👎")
+"""What people can put on a message."""
 
 RefusalCode = Literal["too_long", "invalid", "conflict", "busy", "slow_down"]
 
-_MESSAGE_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_THREAD_ID = re.compile(r"[\w.:~/@-]{1,200}")
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the chat as its menu shows it, without a slash."""
 
-class BadFrame(ValueError):
-    """The page sent what it must not; the text says what."""
+    name: str
+    about: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,149 +90,19 @@ class RoomHead:
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
-    room: str
-    version: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    id: str
-    room: str
-    thread: str | None
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Older:
-    room: str
-    before: int
-
-
-@dataclass(frozen=True, slots=True)
-class Typing:
-    room: str
-    thread: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ping:
-    pass
-
-
-Request = Join | Say | Older | Typing | Open | Ping
-
-
-def room_id(name: str) -> str:
-    """A room's id: its name in small letters, digits and hyphens. Empty when nothing of the name is left."""
-    kept = "".join(char if char.isalnum() else "-" for char in name.lower()[:MAX_ROOM_NAME])
-    return re.sub("-+", "-", kept).strip("-")
-
-
-def read_request(raw: str) -> Request:
-    """A frame from the page. Raises BadFrame; text is not measured here, so that its sender can be told by id."""
-    try:
-        data = json.loads(raw)
-    except ValueError as error:
-        raise BadFrame(f"a frame is not JSON: {error}") from error
-    except RecursionError as error:
-        raise BadFrame("a frame is nested too deeply") from error
-    if not isinstance(data, dict):
-        raise BadFrame("a frame must be a JSON object")
-    reader = _READERS.get(str(data.get("t")))
-    if reader is None:
-        raise BadFrame(f"unknown frame type {str(data.get('t'))[:40]!r}")
-    return reader(data)
-
-
-def _text(data: Mapping[str, Any], key: str) -> str:
-    value = data.get(key)
-    if not isinstance(value, str):
-        raise BadFrame(f"{key!r} must be a string")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise BadFrame(f"{key!r} holds half a character") from error
-    return value
-
-
-def _number(data: Mapping[str, Any], key: str) -> int:
-    value = data.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
-        raise BadFrame(f"{key!r} must be a whole number from 0")
-    return value
-
-
-def _room(data: Mapping[str, Any]) -> str:
-    room = _text(data, "room")
-    if not room or room_id(room) != room:
-        raise BadFrame("'room' is not the id of a room")
-    return room
-
-
-def _thread(data: Mapping[str, Any]) -> str | None:
-    if data.get("thread") is None:
-        return None
-    thread = _text(data, "thread")
-    if not _THREAD_ID.fullmatch(thread):
-        raise BadFrame("'thread' is not the id of a message")
-    return thread
-
-
-def _read_join(data: Mapping[str, Any]) -> Join:
-    return Join(_room(data), None if data.get("version") is None else _number(data, "version"))
-
-
-def _read_say(data: Mapping[str, Any]) -> Say:
-    message = _text(data, "id")
-    if not _MESSAGE_ID.fullmatch(message):
-        raise BadFrame("'id' must be a UUID in small letters")
-    return Say(message, _room(data), _thread(data), _text(data, "text"))
-
-
-def _read_older(data: Mapping[str, Any]) -> Older:
-    return Older(_room(data), _number(data, "before"))
-
-
-def _read_typing(data: Mapping[str, Any]) -> Typing:
-    return Typing(_room(data), _thread(data))
-
-
-def _read_open(data: Mapping[str, Any]) -> Open:
-    return Open(_text(data, "name"))
-
-
-def _read_ping(_: Mapping[str, Any]) -> Ping:
-    return Ping()
-
-
-_READERS: dict[str, Callable[[Mapping[str, Any]], Request]] = {
-    "join": _read_join,
-    "say": _read_say,
-    "older": _read_older,
-    "typing": _read_typing,
-    "open": _read_open,
-    "ping": _read_ping,
-}
-
-
-def command_of(text: str) -> tuple[str | None, str]:
-    """A message as command and argument: `/new now` is ("new", "now"); (None, text) when it is not a command."""
-    match = re.fullmatch(r"/([a-zA-Z][\w-]{0,31})(?:\s+(.*))?", text.strip(), re.DOTALL)
-    return (match[1].lower(), match[2] or "") if match else (None, text)
-
-
 def _frame(t: str, **fields: Any) -> str:
     return json.dumps({"t": t, **fields}, ensure_ascii=False, separators=(",", ":"))
 
 
 def _message(message: RoomMessage, live: bool) -> dict[str, Any]:
+    extras = {
+        "quote": _quote(message),
+        "files": _files(message),
+        "choices": [{"id": choice.id, "label": choice.label} for choice in message.choices],
+        "reactions": _reactions(message),
+        "edited": message.edited,
+        "deleted": message.deleted,
+    }
     return {
         "id": message.id,
         "seq": message.seq,
@@ -233,7 +114,32 @@ def _message(message: RoomMessage, live: bool) -> dict[str, Any]:
         "at": message.sent_at.isoformat(),
         "live": live,
         "thread": message.thread,
+        **{name: value for name, value in extras.items() if value},
     }
+
+
+def _quote(message: RoomMessage) -> dict[str, str] | None:
+    quote = message.quote
+    return None if quote is None else {"id": quote.message_id, "name": quote.author, "text": quote.text}
+
+
+def _files(message: RoomMessage) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": file.url.removeprefix(FILE_URL),
+            "name": file.name,
+            "type": file.media_type,
+            "size": file.size_bytes,
+        }
+        for file in message.files
+    ]
+
+
+def _reactions(message: RoomMessage) -> list[dict[str, Any]]:
+    by_mark: dict[str, list[dict[str, str]]] = {}
+    for who, reaction in message.reactions.items():
+        by_mark.setdefault(reaction.mark, []).append({"id": who, "name": reaction.name})
+    return [{"mark": mark, "by": by} for mark, by in sorted(by_mark.items())]
 
 
 def _people(people: Iterable[Person]) -> list[dict[str, str]]:
@@ -261,8 +167,19 @@ class Cut:
     more: bool
 
 
-def welcome(person: Person, rooms: Iterable[RoomHead]) -> str:
-    return _frame("welcome", you={"id": person.id, "name": person.name}, rooms=_rooms(rooms), max_text=MAX_TEXT)
+def welcome(
+    person: Person, rooms: Iterable[RoomHead], *, max_file_bytes: int = 0, commands: Sequence[Command] = ()
+) -> str:
+    return _frame(
+        "welcome",
+        you={"id": person.id, "name": person.name},
+        rooms=_rooms(rooms),
+        max_text=MAX_TEXT,
+        max_file_bytes=max_file_bytes,
+        max_files=MAX_FILES,
+        marks=MARKS,
+        commands=[{"name": command.name, "about": command.about} for command in commands],
+    )
 
 
 def joined(room: str, cut: Cut, people: Iterable[Person]) -> str:
@@ -314,8 +231,11 @@ def people(room: str, present: Iterable[Person]) -> str:
     return _frame("people", room=room, people=_people(present))
 
 
-def typing(room: str, thread: str | None, by: str, name: str, kind: Literal["person", "agent"]) -> str:
-    return _frame("typing", room=room, thread=thread, by=by, name=name, kind=kind)
+def typing(
+    room: str, thread: str | None, who: Person, kind: Literal["person", "agent"], *, doing: str | None = None
+) -> str:
+    more = {} if doing is None else {"doing": doing}
+    return _frame("typing", room=room, thread=thread, by=who.id, name=who.name, kind=kind, **more)
 
 
 def rooms(heads: Iterable[RoomHead]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +21,12 @@ from adapters.adapter import AnswersHttp
 from adapters.capabilities import Budget
 from adapters.web.adapter import WebAdapter
 from adapters.web.allowance import Allowance
+from gateway.web.files import FileRoutes
 from gateway.web.guard import Guard, allowed_hosts
 from gateway.web.hooks import METHODS, Hooks
 from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, clean_name
 from runtime.core.clock import Clock
+from runtime.core.files import FileStore
 
 PAGE = Path(__file__).parent / "page"
 MAX_FORM_BYTES = 4_096
@@ -32,6 +35,8 @@ CLOSE_WHO_ARE_YOU = 4401
 
 LOGINS = Budget(rate_per_s=0.2, burst=10)
 """Attempts to log in from one address."""
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 
 NotReady = Callable[[], Sequence[str]]
 """Why the service is not ready, one line each; empty when it is."""
@@ -88,7 +93,7 @@ class _Door:
     def __init__(self, adapter: WebAdapter, not_ready: NotReady, options: WebOptions, clock: Clock) -> None:
         self._adapter = adapter
         self._not_ready = not_ready
-        self._identities = Identities(options.secret, options.password)
+        self.identities = Identities(options.secret, options.password)
         self._logins = Allowance(LOGINS, clock)
 
     async def page(self, _: Request) -> Response:
@@ -104,31 +109,31 @@ class _Door:
 
     async def session(self, request: Request) -> Response:
         """Who the page's person is, and whether a password will be asked."""
-        person = self._identities.person(request.cookies.get(COOKIE))
+        person = self.identities.person(request.cookies.get(COOKIE))
         known = None if person is None else {"id": person.id, "name": person.name}
-        data = {"person": known, "need_password": self._identities.need_password}
+        data = {"person": known, "need_password": self.identities.need_password}
         return JSONResponse(data, headers={"cache-control": "no-store"})
 
     async def login(self, request: Request) -> Response:
         """Choose a name, {name, password?}; who has a cookie already stays the same person."""
         address = request.client.host if request.client else ""
         form = await _small_json(request)
-        known = self._identities.person(request.cookies.get(COOKIE))
+        known = self.identities.person(request.cookies.get(COOKIE))
         if form is None:
             return JSONResponse({"error": "The form could not be read."}, status_code=400)
         if known is None:
             if not self._logins.take(address):
                 return JSONResponse({"error": "Too many attempts. Wait a minute."}, status_code=429)
-            if not self._identities.admits(form.get("password", "")):
+            if not self.identities.admits(form.get("password", "")):
                 return JSONResponse({"error": "That is not the password."}, status_code=403)
         name = clean_name(form.get("name", ""))
         if not name:
             return JSONResponse({"error": "A name needs at least one visible character."}, status_code=422)
-        person = self._identities.newcomer(name) if known is None else type(known)(known.id, name)
+        person = self.identities.newcomer(name) if known is None else type(known)(known.id, name)
         response = JSONResponse({"person": {"id": person.id, "name": person.name}})
         response.set_cookie(
             COOKIE,
-            self._identities.cookie(person),
+            self.identities.cookie(person),
             max_age=COOKIE_LASTS_S,
             httponly=True,
             samesite="lax",
@@ -138,12 +143,18 @@ class _Door:
 
     async def chat(self, socket: WebSocket) -> None:
         """The page's WebSocket; see adapters/web/codec.py for what is said over it."""
-        person = self._identities.person(socket.cookies.get(COOKIE))
+        person = self.identities.person(socket.cookies.get(COOKIE))
         await socket.accept()
         if person is None:
             await socket.close(CLOSE_WHO_ARE_YOU, "choose a name first")
             return
-        await self._adapter.attend(_SocketLink(socket), person)
+        await self._adapter.attend(_SocketLink(socket), person, language=_language(socket.headers))
+
+
+def _language(headers: Mapping[str, str]) -> str | None:
+    """The language that the browser prefers, such as `de` or `pt-BR`."""
+    first = headers.get("accept-language", "").partition(",")[0].partition(";")[0].strip()
+    return first if _LANGUAGE.fullmatch(first) else None
 
 
 async def _small_json(request: Request) -> dict[str, str] | None:
@@ -162,6 +173,10 @@ async def _small_json(request: Request) -> dict[str, str] | None:
     return {key: value for key, value in data.items() if isinstance(value, str)}
 
 
+def _file_routes(routes: FileRoutes) -> list[Route]:
+    return [Route("/files", routes.post, methods=["POST"]), Route("/files/{id}", routes.get)]
+
+
 def build_web(
     adapter: WebAdapter,
     not_ready: NotReady,
@@ -169,12 +184,18 @@ def build_web(
     clock: Clock,
     *,
     receivers: Mapping[str, AnswersHttp] | None = None,
+    files: FileStore | None = None,
 ) -> Starlette:
-    """The application; serve it with gateway.web.server.serve. `receivers` get the requests of their platforms."""
+    """The application; serve it with gateway.web.server.serve.
+
+    `receivers` get the requests of their platforms; without `files` none can be posted.
+    """
     door = _Door(adapter, not_ready, options, clock)
     hooks = Hooks(receivers or {})
+    kept = [] if files is None else _file_routes(FileRoutes(door.identities, files, clock))
     return Starlette(
         routes=[
+            *kept,
             Route("/", door.page),
             Route("/healthz", door.healthz),
             Route("/readyz", door.readyz),

@@ -29,10 +29,12 @@ class PageSocket:
     async def send(self, kind: str, **fields: Any) -> None:
         await self.socket.send(json.dumps({"t": kind, **fields}))
 
-    async def say(self, text: str, *, room: str = "lobby", thread: str | None = None, message_id: str = "") -> str:
+    async def say(
+        self, text: str, *, room: str = "lobby", thread: str | None = None, message_id: str = "", **more: Any
+    ) -> str:
         """Say something and return the message's id."""
         message_id = message_id or str(uuid4())
-        await self.send("say", id=message_id, room=room, thread=thread, text=text)
+        await self.send("say", id=message_id, room=room, thread=thread, text=text, **more)
         return message_id
 
     async def next(self) -> Frame:

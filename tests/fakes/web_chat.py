@@ -10,14 +10,16 @@ import anyio
 
 from adapters.adapter import AnswersHttp
 from adapters.web.adapter import WebAdapter
-from adapters.web.codec import Person
+from adapters.web.codec import Command, Person
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import COOKIE, Identities
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
+from runtime.storage.memory_files import MemoryFileStore
 from tests.fakes.room_store import RoomStoreThatFails
 
 SECRET = "a secret of the tests"
+COMMANDS = (Command("help", "what can be done here"), Command("stop", "interrupt what is going on"))
 
 
 @dataclass
@@ -29,6 +31,7 @@ class WebChat:
     port: int
     options: WebOptions
     reasons: list[str] = field(default_factory=list)
+    files: MemoryFileStore = field(default_factory=MemoryFileStore)
 
     @property
     def url(self) -> str:
@@ -52,9 +55,10 @@ async def web_chat(
     clock = SystemClock()
     rooms = store or RoomStoreThatFails()
     reasons: list[str] = []
-    adapter = WebAdapter(rooms, clock)
-    app = build_web(adapter, lambda: reasons, options, clock, receivers=receivers)
+    files = MemoryFileStore()
+    adapter = WebAdapter(rooms, clock, files=files, commands=lambda: COMMANDS)
+    app = build_web(adapter, lambda: reasons, options, clock, receivers=receivers, files=files)
     async with anyio.create_task_group() as tasks:
         real_port = await tasks.start(serve, app, "127.0.0.1", port)
-        yield WebChat(rooms, adapter, real_port, options, reasons)
+        yield WebChat(rooms, adapter, real_port, options, reasons, files)
         tasks.cancel_scope.cancel()

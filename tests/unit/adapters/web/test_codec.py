@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.web import codec
+from adapters.web.requests import BadFrame, command_of, read_request, room_id
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -38,13 +39,13 @@ def test_a_text_that_only_grew_is_sent_as_its_end(before: str, end: str) -> None
 
 @given(st.text())
 def test_a_rooms_id_is_its_own_id(name: str) -> None:
-    assert codec.room_id(codec.room_id(name)) == codec.room_id(name)
+    assert room_id(room_id(name)) == room_id(name)
 
 
 @given(st.text())
 def test_no_frame_breaks_the_reader(raw: str) -> None:
-    with pytest.raises(codec.BadFrame):
-        codec.read_request(raw)
+    with pytest.raises(BadFrame):
+        read_request(raw)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +60,8 @@ def test_no_frame_breaks_the_reader(raw: str) -> None:
     ],
 )
 def test_a_command_begins_with_its_name(text: str, command: tuple[str | None, str]) -> None:
-    assert codec.command_of(text) == command
+    assert command_of(text) == command
 
 
 def test_a_room_may_be_named_in_any_script() -> None:
-    assert codec.room_id("  Zoë's Küche / 台所 ") == "zoë-s-küche-台所"
+    assert room_id("  Zoë's Küche / 台所 ") == "zoë-s-küche-台所"

@@ -1,0 +1,251 @@
+"""What people do besides looking: checked, kept in the room, and passed on to whoever listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from adapters.adapter import Act as Happening
+from adapters.adapter import Inbound
+from adapters.web import codec
+from adapters.web.allowance import Allowance
+from adapters.web.board import Board
+from adapters.web.codec import MARKS, MAX_TEXT, Person, RefusalCode
+from adapters.web.hub import Browser
+from adapters.web.intake import Intake, Offer
+from adapters.web.requests import Act, Change, Press, React, Say, Stop, TakeBack, command_of
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.errors import MessageGone, StorageUnavailable
+from runtime.core.files import FILE_URL, FileStore, clean_file_name
+from runtime.core.message import Attachment, Quote
+from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
+
+PLATFORM = "web"
+MAX_QUOTE = 200
+"""A quote is shortened to so many characters."""
+
+Refusal = tuple[RefusalCode, str]
+
+
+class NotPossible(Exception):
+    """What was asked for cannot be done; the text says why, for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What acts are checked against and where they go. Without `files` no message can carry any."""
+
+    board: Board
+    intake: Intake
+    messages: Allowance
+    clock: Clock
+    files: FileStore | None = None
+
+
+class Acts:
+    """What one person does on one page. `language` is the page's, such as `de`."""
+
+    def __init__(self, ledger: Ledger, browser: Browser, language: str | None) -> None:
+        self._ledger = ledger
+        self._browser = browser
+        self._language = language
+
+    @property
+    def _person(self) -> Person:
+        return self._browser.person
+
+    async def take(self, act: Act) -> None:
+        """Do it, or tell the page why not. Raises StorageUnavailable, but for something said: that is refused."""
+        if isinstance(act, Say):
+            await self._say(act)
+            return
+        try:
+            await self._do(act)
+        except (NotPossible, MessageGone) as error:
+            text = str(error) if isinstance(error, NotPossible) else "This message is not there any more."
+            self._browser.push(codec.error(text))
+
+    async def _do(self, act: Change | TakeBack | React | Press | Stop) -> None:
+        if not self._ledger.messages.take(self._person.id):
+            raise NotPossible("That is a lot at once. Try again in a moment.")
+        if self._ledger.intake.full:
+            raise NotPossible("Too much is waiting to be answered. Try again in a moment.")
+        match act:
+            case Change():
+                await self._change(act)
+            case TakeBack():
+                await self._take_back(act)
+            case React():
+                await self._react(act)
+            case Press():
+                await self._press(act)
+            case Stop(room, thread):
+                if not await self._ledger.board.has(room):
+                    raise NotPossible(f"There is no room {room!r}.")
+                stop = self._inbound(Address(PLATFORM, room, thread), f"stop.{uuid4()}", "")
+                self._pass_on(replace(stop, command="stop"))
+
+    # Something said
+
+    async def _say(self, say: Say) -> None:
+        try:
+            files = await self._attached(say)
+            quote = await self._quoted(say)
+            refusal = files if isinstance(files, tuple) else await self._refusal(say)
+            if refusal is None and not isinstance(files, tuple):
+                await self._post(say, tuple(files), quote)
+                return
+        except StorageUnavailable:
+            refusal = "busy", "The chat's store does not answer. Trying again."
+        if refusal is not None:
+            self._browser.push(codec.refused(say.id, *refusal))
+
+    async def _post(self, say: Say, files: tuple[Attachment, ...], quote: Quote | None) -> None:
+        person = self._person
+        now = self._ledger.clock.now()
+        post = RoomPost(
+            say.id, person.id, person.name, "person", say.text, now, thread=say.thread, quote=quote, files=files
+        )
+        kept = await self._ledger.board.post(say.room, post)
+        if not _is_repetition(kept, post):
+            self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it anew."))
+            return
+        command, text = command_of(say.text)
+        inbound = replace(
+            self._inbound(_address(say.room, kept), say.id, text),
+            sent_at=kept.sent_at,
+            command=command,
+            attachments=kept.files,
+            message_id=kept.id,
+            quote=kept.quote,
+        )
+        self._pass_on(inbound, lambda: self._browser.push(codec.taken(say.id)))
+
+    async def _attached(self, say: Say) -> list[Attachment] | Refusal:
+        attached: list[Attachment] = []
+        for id_, name in say.files:
+            head = None if self._ledger.files is None else await self._ledger.files.head(id_)
+            if head is None:
+                return "invalid", f"The file {clean_file_name(name)} is not here any more. Attach it again."
+            attached.append(Attachment(clean_file_name(name), head.media_type, FILE_URL + id_, head.size_bytes))
+        return attached
+
+    async def _quoted(self, say: Say) -> Quote | None:
+        return None if say.reply_to is None else await quote_of(self._ledger.board, say.room, say.reply_to)
+
+    async def _refusal(self, say: Say) -> Refusal | None:
+        if len(say.text) > MAX_TEXT:
+            return "too_long", _too_long(say.text)
+        if not say.text.strip() and not say.files:
+            return "invalid", "An empty message cannot be sent."
+        if not self._ledger.messages.take(self._person.id):
+            return "slow_down", "That is a lot at once. The message will be sent in a moment."
+        if self._ledger.intake.full:
+            return "busy", "Too much is waiting to be answered. The message will be sent in a moment."
+        known = await self._ledger.board.has(say.room)
+        return None if known else ("invalid", f"There is no room {say.room!r}. Open it first.")
+
+    # What is done to a message
+
+    async def _change(self, change: Change) -> None:
+        if len(change.text) > MAX_TEXT:
+            raise NotPossible(_too_long(change.text))
+        before = await self._own(change.room, change.id)
+        if not change.text.strip() and not before.files:
+            raise NotPossible("An empty message cannot be kept. Delete it instead.")
+        if change.text == before.text:
+            return
+        kept = await self._ledger.board.amend(change.room, change.id, RoomChange(text=change.text, edited=True))
+        self._pass_on(self._inbound_of(change.room, kept, "edit", change.text))
+
+    async def _take_back(self, asked: TakeBack) -> None:
+        await self._own(asked.room, asked.id)
+        gone = RoomChange(text="", deleted=True, files=(), choices=())
+        kept = await self._ledger.board.amend(asked.room, asked.id, gone)
+        self._pass_on(self._inbound_of(asked.room, kept, "deletion", ""))
+
+    async def _react(self, asked: React) -> None:
+        if asked.mark and asked.mark not in MARKS:
+            raise NotPossible("This reaction is not one of those that can be given.")
+        before = await self._known(asked.room, asked.id)
+        reaction = Reaction(self._person.name, asked.mark) if asked.mark else None
+        change = RoomChange(reacted=(self._person.id, reaction))
+        kept = await self._ledger.board.amend(asked.room, asked.id, change)
+        if kept.version != before.version:
+            self._pass_on(self._inbound_of(asked.room, kept, "reaction", asked.mark))
+
+    async def _press(self, asked: Press) -> None:
+        message = await self._known(asked.room, asked.id)
+        choice = next((each for each in message.choices if each.id == asked.choice), None)
+        if choice is None:
+            raise NotPossible("This question has been answered already.")
+        event = f"{message.id}.press.{choice.id}.{self._person.id}"
+        inbound = self._inbound(_address(asked.room, message), event, choice.label)
+        self._pass_on(replace(inbound, act="choice", message_id=message.id, choice=choice.id))
+
+    async def _own(self, room: str, message_id: str) -> RoomMessage:
+        message = await self._known(room, message_id)
+        if (message.author_kind, message.author_id) != ("person", self._person.id):
+            raise NotPossible("Only who said something can change it.")
+        return message
+
+    async def _known(self, room: str, message_id: str) -> RoomMessage:
+        message = await self._ledger.board.message(room, message_id)
+        if message is None:
+            raise NotPossible("This message is not there any more.")
+        return message
+
+    # On its way
+
+    def _inbound_of(self, room: str, kept: RoomMessage, act: Happening, text: str) -> Inbound:
+        """What was done to a message; its version makes each change an event of its own."""
+        event = f"{kept.id}.{act}.{kept.version}"
+        return replace(self._inbound(_address(room, kept), event, text), act=act, message_id=kept.id)
+
+    def _inbound(self, address: Address, event_id: str, text: str) -> Inbound:
+        return Inbound(
+            address=address,
+            event_id=event_id,
+            person_id=self._person.id,
+            person_name=self._person.name,
+            text=text,
+            sent_at=self._ledger.clock.now(),
+            private=False,
+            addressed=True,
+            language=self._language,
+        )
+
+    def _pass_on(self, inbound: Inbound, taken: Callable[[], None] | None = None) -> None:
+        self._ledger.intake.put(Offer(inbound, taken or _nothing))
+
+
+async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
+    """A quote of a message of the room; None when it is not there any more."""
+    quoted = await board.message(room, message_id)
+    if quoted is None:
+        return None
+    names = ", ".join(file.name for file in quoted.files)
+    text = " ".join((quoted.text or names).split())
+    short = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1].rstrip() + "…"
+    return Quote(quoted.id, quoted.author_name, short)
+
+
+def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:
+    """Whether what the room has under this id is what its author sends again, perhaps changed since."""
+    if (kept.author_id, kept.thread) != (post.author_id, post.thread):
+        return False
+    return kept.edited or kept.deleted or (kept.text, kept.files) == (post.text, post.files)
+
+
+def _address(room: str, message: RoomMessage) -> Address:
+    return Address(PLATFORM, room, message.thread)
+
+
+def _too_long(text: str) -> str:
+    return f"This message has {len(text):,} characters; {MAX_TEXT:,} is the most. Shorten or split it."
+
+
+def _nothing() -> None:
+    """Nobody waits to hear that it was taken."""

@@ -1,0 +1,238 @@
+"""What a page says, read: frames as data, and nothing that is not as it must be. See codec.py for the language."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MAX_ROOM_NAME = 40
+"""The longest name of a room, in code points."""
+
+MAX_FILES = 10
+"""Files that may come with one message."""
+
+_MESSAGE_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_ANY_ID = re.compile(r"[\w.:~/@+-]{1,200}")
+_FILE_ID = re.compile(r"[0-9a-f]{64}")
+
+
+class BadFrame(ValueError):
+    """The page sent what it must not; the text says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    room: str
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    id: str
+    room: str
+    thread: str | None
+    text: str
+    reply_to: str | None = None
+    files: tuple[tuple[str, str], ...] = ()
+    """Ids of files that were posted before, and their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    id: str
+    room: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBack:
+    id: str
+    room: str
+
+
+@dataclass(frozen=True, slots=True)
+class React:
+    id: str
+    room: str
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    id: str
+    room: str
+    choice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    room: str
+    thread: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Older:
+    room: str
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    room: str
+    thread: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    pass
+
+
+Act = Say | Change | TakeBack | React | Press | Stop
+"""What becomes an Inbound."""
+
+Request = Join | Older | Typing | Open | Ping | Act
+
+
+def room_id(name: str) -> str:
+    """A room's id: its name in small letters, digits and hyphens. Empty when nothing of the name is left."""
+    kept = "".join(char if char.isalnum() else "-" for char in name.lower()[:MAX_ROOM_NAME])
+    return re.sub("-+", "-", kept).strip("-")
+
+
+def read_request(raw: str) -> Request:
+    """A frame from the page. Raises BadFrame; text is not measured here, so that its sender can be told by id."""
+    try:
+        data = json.loads(raw)
+    except ValueError as error:
+        raise BadFrame(f"a frame is not JSON: {error}") from error
+    except RecursionError as error:
+        raise BadFrame("a frame is nested too deeply") from error
+    if not isinstance(data, dict):
+        raise BadFrame("a frame must be a JSON object")
+    reader = _READERS.get(str(data.get("t")))
+    if reader is None:
+        raise BadFrame(f"unknown frame type {str(data.get('t'))[:40]!r}")
+    return reader(data)
+
+
+def _text(data: Mapping[str, Any], key: str) -> str:
+    value = data.get(key)
+    if not isinstance(value, str):
+        raise BadFrame(f"{key!r} must be a string")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise BadFrame(f"{key!r} holds half a character") from error
+    return value
+
+
+def _number(data: Mapping[str, Any], key: str) -> int:
+    value = data.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
+        raise BadFrame(f"{key!r} must be a whole number from 0")
+    return value
+
+
+def _room(data: Mapping[str, Any]) -> str:
+    room = _text(data, "room")
+    if not room or room_id(room) != room:
+        raise BadFrame("'room' is not the id of a room")
+    return room
+
+
+def _thread(data: Mapping[str, Any]) -> str | None:
+    return None if data.get("thread") is None else _id(data, "thread")
+
+
+def _id(data: Mapping[str, Any], key: str = "id") -> str:
+    value = _text(data, key)
+    if not _ANY_ID.fullmatch(value):
+        raise BadFrame(f"{key!r} is not the id of a message")
+    return value
+
+
+def _read_join(data: Mapping[str, Any]) -> Join:
+    return Join(_room(data), None if data.get("version") is None else _number(data, "version"))
+
+
+def _read_say(data: Mapping[str, Any]) -> Say:
+    message = _text(data, "id")
+    if not _MESSAGE_ID.fullmatch(message):
+        raise BadFrame("'id' must be a UUID in small letters")
+    reply_to = None if data.get("reply_to") is None else _id(data, "reply_to")
+    return Say(message, _room(data), _thread(data), _text(data, "text"), reply_to, _files(data))
+
+
+def _files(data: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    files = data.get("files") or []
+    if not isinstance(files, list) or len(files) > MAX_FILES or not all(isinstance(file, dict) for file in files):
+        raise BadFrame(f"'files' must be at most {MAX_FILES} objects")
+    read = tuple((_text(file, "id"), _text(file, "name")) for file in files)
+    if not all(_FILE_ID.fullmatch(id_) for id_, _ in read):
+        raise BadFrame("the 'id' of a file is what posting it answered")
+    return read
+
+
+def _read_change(data: Mapping[str, Any]) -> Change:
+    return Change(_id(data), _room(data), _text(data, "text"))
+
+
+def _read_take_back(data: Mapping[str, Any]) -> TakeBack:
+    return TakeBack(_id(data), _room(data))
+
+
+def _read_react(data: Mapping[str, Any]) -> React:
+    return React(_id(data), _room(data), _text(data, "mark"))
+
+
+def _read_press(data: Mapping[str, Any]) -> Press:
+    return Press(_id(data), _room(data), _text(data, "choice"))
+
+
+def _read_stop(data: Mapping[str, Any]) -> Stop:
+    return Stop(_room(data), _thread(data))
+
+
+def _read_older(data: Mapping[str, Any]) -> Older:
+    return Older(_room(data), _number(data, "before"))
+
+
+def _read_typing(data: Mapping[str, Any]) -> Typing:
+    return Typing(_room(data), _thread(data))
+
+
+def _read_open(data: Mapping[str, Any]) -> Open:
+    return Open(_text(data, "name"))
+
+
+def _read_ping(_: Mapping[str, Any]) -> Ping:
+    return Ping()
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any]], Request]] = {
+    "join": _read_join,
+    "say": _read_say,
+    "change": _read_change,
+    "take_back": _read_take_back,
+    "react": _read_react,
+    "press": _read_press,
+    "stop": _read_stop,
+    "older": _read_older,
+    "typing": _read_typing,
+    "open": _read_open,
+    "ping": _read_ping,
+}
+
+
+def command_of(text: str) -> tuple[str | None, str]:
+    """A message as command and argument: `/new now` is ("new", "now"); (None, text) when it is not a command."""
+    match = re.fullmatch(r"/([a-zA-Z][\w-]{0,31})(?:\s+(.*))?", text.strip(), re.DOTALL)
+    return (match[1].lower(), match[2] or "") if match else (None, text)

@@ -1,0 +1,92 @@
+"""Files over HTTP: posted by people before they send them with a message, and fetched by whoever is let in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+import anyio
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from adapters.capabilities import Budget
+from adapters.web.allowance import Allowance
+from gateway.web.hooks import body_within
+from gateway.web.identity import COOKIE, Identities
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageError
+from runtime.core.files import MAX_FILE_BYTES, FileStore, clean_file_name
+
+UPLOADS = Budget(rate_per_s=0.5, burst=30)
+"""Files that one person may post."""
+
+AT_ONCE = 4
+"""Files that are taken in at the same time; the others wait."""
+
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Types that are answered as what they are, so that the page can show them; none of them can hold a script."""
+
+UNKNOWN_TYPE = "application/octet-stream"
+_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,90}")
+_FILE_ID = re.compile(r"[0-9a-f]{64}")
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "default-src 'none'; sandbox",
+    "cache-control": "private, max-age=31536000, immutable",
+}
+
+
+class FileRoutes:
+    """`POST /files` and `GET /files/<id>?name=…`; both need the cookie."""
+
+    def __init__(self, identities: Identities, store: FileStore, clock: Clock) -> None:
+        self._identities = identities
+        self._store = store
+        self._uploads = Allowance(UPLOADS, clock)
+        self._at_once = anyio.CapacityLimiter(AT_ONCE)
+
+    async def post(self, request: Request) -> Response:
+        """Keep the body as a file; answers {id, type, size}, or {error}: 401, 413, 429, 503."""
+        person = self._identities.person(request.cookies.get(COOKIE))
+        if person is None:
+            return _refusal("Choose a name first.", 401)
+        if not self._uploads.take(person.id):
+            return _refusal("That is a lot of files. Wait a minute.", 429)
+        media_type = _media_type(request.headers)
+        try:
+            async with self._at_once:
+                body = await body_within(request, MAX_FILE_BYTES)
+                if body is None:
+                    return _refusal(f"This file is larger than {MAX_FILE_BYTES // 2**20} MiB.", 413)
+                id_ = await self._store.keep(body, media_type)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except StorageError:
+            return _refusal("The chat's store does not answer. Try again in a moment.", 503)
+        return JSONResponse({"id": id_, "type": media_type, "size": len(body)})
+
+    async def get(self, request: Request) -> Response:
+        """A file to be saved: never shown as a page of ours, whatever it holds."""
+        if self._identities.person(request.cookies.get(COOKIE)) is None:
+            return _refusal("Choose a name first.", 401)
+        id_ = request.path_params["id"]
+        try:
+            found = await self._store.content(id_) if _FILE_ID.fullmatch(id_) else None
+        except StorageError:
+            return _refusal("The chat's store does not answer. Try again in a moment.", 503)
+        if found is None:
+            return _refusal("This file is not kept any more.", 404)
+        name = clean_file_name(request.query_params.get("name", "file"))
+        shown_type = found.media_type if found.media_type in PICTURES else UNKNOWN_TYPE
+        headers = {**_HEADERS, "content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+        return Response(found.data, media_type=shown_type, headers=headers)
+
+
+def _media_type(headers: Mapping[str, str]) -> str:
+    given = headers.get("content-type", "").partition(";")[0].strip().lower()
+    return given if _TYPE.fullmatch(given) else UNKNOWN_TYPE
+
+
+def _refusal(text: str, status: int) -> Response:
+    return JSONResponse({"error": text}, status_code=status, headers={"cache-control": "no-store"})
