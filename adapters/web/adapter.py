@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from adapters.web import codec
 from adapters.web.acts import PLATFORM, Ledger, quote_of
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
-from adapters.web.codec import MAX_TEXT, Command, Person
+from adapters.web.codec import MAX_TEXT, Person
 from adapters.web.hub import Hub
 from adapters.web.intake import Intake
 from adapters.web.rooms import RoomStore
@@ -53,10 +53,6 @@ _OURS = "parley"
 """Under which id the gateway puts its marks on messages."""
 
 
-def _no_commands() -> Sequence[Command]:
-    return ()
-
-
 class WebAdapter:
     """Rooms and threads in browsers.
 
@@ -72,9 +68,9 @@ class WebAdapter:
         clock: Clock,
         *,
         files: FileStore | None = None,
-        commands: Callable[[], Sequence[Command]] = _no_commands,
+        commands: Mapping[str, str] | None = None,
     ) -> None:
-        """Without `files` none are taken or sent; `commands` are asked for whenever a page connects."""
+        """Without `files` none are taken or sent; `commands` are those of its menu, with what they do."""
         self._rooms = rooms
         self._clock = clock
         self._files = files
@@ -82,7 +78,7 @@ class WebAdapter:
         self._intake = Intake()
         self._board = Board(rooms, self._hub, first_room=FIRST_ROOM)
         ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files)
-        self._house = House(ledger, self._hub, Allowance(FRAMES, clock), commands)
+        self._house = House(ledger, self._hub, Allowance(FRAMES, clock), commands or {})
 
     @property
     def name(self) -> str:

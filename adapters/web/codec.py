@@ -49,7 +49,7 @@ sends too much.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -64,14 +64,6 @@ MARKS = ("👍", "❤️", "😂", "🎉", "🤔", "👎")
 """What people can put on a message."""
 
 RefusalCode = Literal["too_long", "invalid", "conflict", "busy", "slow_down"]
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command of the chat as its menu shows it, without a slash."""
-
-    name: str
-    about: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +159,7 @@ class Cut:
     more: bool
 
 
-def welcome(
-    person: Person, rooms: Iterable[RoomHead], *, max_file_bytes: int = 0, commands: Sequence[Command] = ()
-) -> str:
+def welcome(person: Person, rooms: Iterable[RoomHead], *, max_file_bytes: int, commands: Mapping[str, str]) -> str:
     return _frame(
         "welcome",
         you={"id": person.id, "name": person.name},
@@ -178,7 +168,7 @@ def welcome(
         max_file_bytes=max_file_bytes,
         max_files=MAX_FILES,
         marks=MARKS,
-        commands=[{"name": command.name, "about": command.about} for command in commands],
+        commands=[{"name": name, "about": about} for name, about in commands.items()],
     )
 
 

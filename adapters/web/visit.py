@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import uuid4
@@ -13,7 +13,7 @@ from adapters.capabilities import Budget
 from adapters.web import codec
 from adapters.web.acts import Acts, Ledger
 from adapters.web.allowance import Allowance
-from adapters.web.codec import Command, Person
+from adapters.web.codec import Person
 from adapters.web.hub import Browser, Hub
 from adapters.web.requests import (
     MAX_ROOM_NAME,
@@ -64,12 +64,12 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What all visits share. `commands` are those of the menu, in order."""
+    """What all visits share. `commands` are those of the menu, with what they do."""
 
     ledger: Ledger
     hub: Hub
     frames: Allowance
-    commands: Callable[[], Sequence[Command]]
+    commands: Mapping[str, str]
 
 
 class Visit:
@@ -138,8 +138,7 @@ class Visit:
     async def _welcome(self) -> str:
         largest = 0 if self._house.ledger.files is None else MAX_FILE_BYTES
         rooms = await self._board.rooms()
-        commands = self._house.commands()
-        return codec.welcome(self._browser.person, rooms, max_file_bytes=largest, commands=commands)
+        return codec.welcome(self._browser.person, rooms, max_file_bytes=largest, commands=self._house.commands)
 
     async def _look(self, request: Request) -> None:
         match request:

@@ -10,7 +10,7 @@ import anyio
 
 from adapters.adapter import AnswersHttp
 from adapters.web.adapter import WebAdapter
-from adapters.web.codec import Command, Person
+from adapters.web.codec import Person
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import COOKIE, Identities
 from gateway.web.server import serve
@@ -19,7 +19,7 @@ from runtime.storage.memory_files import MemoryFileStore
 from tests.fakes.room_store import RoomStoreThatFails
 
 SECRET = "a secret of the tests"
-COMMANDS = (Command("help", "what can be done here"), Command("stop", "interrupt what is going on"))
+COMMANDS = {"help": "what can be done here", "stop": "interrupt what is going on"}
 
 
 @dataclass
@@ -56,7 +56,7 @@ async def web_chat(
     rooms = store or RoomStoreThatFails()
     reasons: list[str] = []
     files = MemoryFileStore()
-    adapter = WebAdapter(rooms, clock, files=files, commands=lambda: COMMANDS)
+    adapter = WebAdapter(rooms, clock, files=files, commands=COMMANDS)
     app = build_web(adapter, lambda: reasons, options, clock, receivers=receivers, files=files)
     async with anyio.create_task_group() as tasks:
         real_port = await tasks.start(serve, app, "127.0.0.1", port)
