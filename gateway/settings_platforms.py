@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
 from gateway.settings_forms import FilePath, Section, Words
+from runtime.core.errors import ConfigError
+
+_HOOK = re.compile(r".*/hooks/telegram(/[\w-]+)*/?")
+_TOKEN = re.compile(r"\d+:[\w-]+")
 
 
 class WebSettings(Section):
@@ -36,11 +42,17 @@ class PlatformSettings(Section):
 
 
 class TelegramSettings(PlatformSettings):
-    """One bot. Without a token Telegram is off."""
+    """One bot, and one more for each of `agents` (a file with its token, by the agent's name). Without a token Telegram
+    is off."""
 
     token: SecretStr | None = None
     token_file: FilePath | None = None
     base_url: str = "https://api.telegram.org/bot"
+    webhook_url: str | None = None
+    listen: Literal["sessions", "mentions"] = "sessions"
+    drafts: bool = False
+    rich: Literal["auto", "always", "never"] = "auto"
+    agents: dict[str, FilePath] = Field(default_factory=dict)
 
     @field_validator("base_url")
     @classmethod
@@ -48,6 +60,27 @@ class TelegramSettings(PlatformSettings):
         if not url.startswith(("http://", "https://")) or not url.endswith("/bot"):
             raise ValueError("must be a http(s) URL that ends in /bot, such as https://api.telegram.org/bot")
         return url
+
+    @field_validator("webhook_url")
+    @classmethod
+    def _is_our_hook(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "")
+        if url is not None and (parts.scheme not in ("http", "https") or not _HOOK.fullmatch(parts.path)):
+            raise ValueError("must be a URL such as https://chat.example.org/hooks/telegram")
+        return url
+
+    def agent_tokens(self) -> dict[str, str]:
+        """The tokens of the agents' bots by the agents' names. Raises ConfigError for a file that cannot be read."""
+        tokens = {}
+        for name, path in self.agents.items():
+            try:
+                tokens[name] = path.read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                text = f"telegram.agents.{name}: {path} cannot be read ({error}); check the path and its rights."
+                raise ConfigError(text) from error
+            if not _TOKEN.fullmatch(tokens[name]):
+                raise ConfigError(f"telegram.agents.{name}: {path} holds no bot's token; @BotFather has it.")
+        return tokens
 
 
 class SlackSettings(PlatformSettings):
@@ -61,8 +94,23 @@ class SlackSettings(PlatformSettings):
 
 
 class DiscordSettings(PlatformSettings):
-    """One bot. Without a token Discord is off. `base_url` unset is Discord's own API."""
+    """One bot. Without a token Discord is off. `base_url` unset is Discord's own API.
+
+    `shards` is how many connections are opened, "auto" as many as Discord recommends. `mention` says where an answer
+    stands to a message in a channel. `{name}` in `avatar_url` stands for an agent's name.
+    """
 
     token: SecretStr | None = None
     token_file: FilePath | None = None
     base_url: str | None = None
+    shards: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
+    mention: Literal["thread", "reply"] = "thread"
+    names: Literal["webhooks", "headings", "never"] = "webhooks"
+    avatar_url: str | None = None
+
+    @field_validator("avatar_url")
+    @classmethod
+    def _is_https(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith("https://"):
+            raise ValueError("must begin with https://, such as https://example.org/{name}.png")
+        return url

@@ -1,38 +1,42 @@
-"""Discord: the gateway in, messages and edits out."""
+"""Discord: the gateway in; messages, edits, files, choices and marks out."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import anyio
 
-from adapters.adapter import Inbound
+from adapters.adapter import Call, File, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.discord.bot_api import BotApi
-from adapters.discord.codec import (
-    COMMANDS,
-    PLATFORM,
-    BotIdentity,
-    channel_id_of,
-    hook_name_of,
-    invite_link,
-    is_private,
-    nonce_of,
-    page_of,
-)
-from adapters.discord.intake import Intake
-from adapters.discord.limits import CAPABILITIES, WEBHOOK_BUDGET
-from adapters.discord.listener import INTENT_HELP, Session
+from adapters.discord.calls import Calls
+from adapters.discord.check import health
+from adapters.discord.codec import PLATFORM, BotIdentity, channel_id_of, number_of
+from adapters.discord.doubts import Doubts
+from adapters.discord.draws import Draws
+from adapters.discord.hook_api import HookApi
+from adapters.discord.intake import Intake, Ours
+from adapters.discord.interaction_api import InteractionApi
+from adapters.discord.interactions import offered
+from adapters.discord.limits import CAPABILITIES
+from adapters.discord.marking import Marking
+from adapters.discord.menu import Menu
 from adapters.discord.patience import until_answered
-from adapters.discord.webhooks import Spot, Webhooks, is_hooked
+from adapters.discord.permissions import Invitation, invitation
+from adapters.discord.shard import Session
+from adapters.discord.threads import Threads
+from adapters.discord.voice import Utterance, Voice
+from adapters.discord.webhooks import Webhooks
 from adapters.records import Records
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.errors import AdapterError, AuthFailed, NotDelivered
+from runtime.core.message import Choice, Mark
+from runtime.core.texts import Texts, english
 
 _log = logging.getLogger(__name__)
 
@@ -43,11 +47,21 @@ class DiscordOptions:
 
     `base_url` is a server's address up to and including `/api/v10`; None is Discord's own. `show_names` says how an
     agent's name is shown in servers: webhooks speak under it, and where they may not, or with `headings`, it stands
-    above the text. At most `buffer_size` events wait for the consumer; what is more is read from history later.
+    above the text; `avatar_url` is where their pictures are, `{name}` in it stands for the agent's name. `mention` says
+    where an answer stands to what is addressed to us in a channel: in a thread that begins with it, or below it.
+    `commands` stand in Discord's menu with their descriptions, `programs` are what a person may choose from for a
+    session, and `texts` is how we say things. `shards` None opens as many connections as Discord
+    recommends. At most `buffer_size` events wait for the consumer; what is more is read from history later.
     """
 
     base_url: str | None = None
     show_names: Literal["webhooks", "headings", "never"] = "webhooks"
+    avatar_url: str | None = None
+    mention: Literal["thread", "reply"] = "thread"
+    commands: Mapping[str, str] = field(default_factory=dict)
+    programs: Sequence[str] = ()
+    texts: Texts = field(default_factory=english)
+    shards: int | None = None
     call_timeout_s: float = 10.0
     buffer_size: int = 1000
 
@@ -56,20 +70,27 @@ class DiscordAdapter:
     """One bot. Sending needs no connection of `connect`; `aclose` ends both, once nothing is on its way any more.
 
     The gateway knows no acknowledgement: what it has delivered it forgets. So the last message taken of each
-    conversation is marked durably, and whenever a session begins anew the messages after the marks are read from
-    history before anything else (`catch_up.py` says what cannot be read). A resumed session is replayed by Discord.
-    Commands from the menu are not in any history: their receipt says that they are safe, and without one a person
-    sees that they failed.
+    conversation is marked durably (`marks`), and whenever a session begins anew the messages after the marks are read
+    from history before anything else (`catch_up.py` says what cannot be read). A resumed session is replayed by
+    Discord. Commands from the menu are not in any history: their receipt says that they are safe, and without one a
+    person sees that they failed. `posts` keeps what webhooks were about to say, so that nothing is said twice.
     """
 
-    def __init__(self, token: str, *, clock: Clock, marks: Records, options: DiscordOptions | None = None) -> None:
+    def __init__(
+        self, token: str, *, clock: Clock, marks: Records, posts: Records, options: DiscordOptions | None = None
+    ) -> None:
         self._options = options or DiscordOptions()
         self._token = token
         self._clock = clock
         self._marks = marks
-        self._api = self._new_api()
-        self._hooks = Webhooks(self._api, clock)
-        self._joined: set[str] = set()
+        self._calls = self._new_calls()
+        self._api = BotApi(self._calls)
+        self._hooks = Webhooks(HookApi(self._calls), self._api, clock, Doubts(posts))
+        self._threads = Threads(self._api)
+        self._marking = Marking(self._api)
+        own = self._options
+        self._voice = Voice(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
+        self._draws = Draws(self._calls.rest.size, self._voice.through_hooks)
 
     @property
     def name(self) -> str:
@@ -86,8 +107,9 @@ class DiscordAdapter:
         The iterator raises AuthFailed when the gateway refuses the bot, also for a privileged intent.
         """
         us, _ = await until_answered(self._clock, self._api.identity, but=AuthFailed)
+        us = replace(us, commands=frozenset(self._options.commands))
         await self._offer_commands(us)
-        intake = Intake(self._api, self._session(), self._clock, self._marks, self._joined.__contains__)
+        intake = self._intake()
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(intake.run)
@@ -104,80 +126,90 @@ class DiscordAdapter:
             raise failure
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
-        """A channel and its threads share their webhook's; where none is used each has its own."""
-        if is_private(to):
-            return f"{PLATFORM}:{channel_id_of(to)}", CAPABILITIES.private_budget
-        if self._through_hooks(to):
-            return f"{PLATFORM}:{to.conversation}:webhook", WEBHOOK_BUDGET
-        return f"{PLATFORM}:{channel_id_of(to)}", CAPABILITIES.group_budget
+        """Each channel, thread and private conversation by itself; `draws` says it more exactly."""
+        return self._draws.conversation(to)
+
+    def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
+        """Posting and editing are counted apart, and each webhook by itself, by the limits that answers have told."""
+        return self._draws.of(to, call, speaker)
 
     async def check(self) -> str:
-        api = self._new_api()
+        """As the port says; also names the rights that are missing in a server."""
+        calls = self._new_calls()
         try:
-            us, reads = await api.identity()
-        except (OutcomeUncertain, RateLimited) as error:
-            raise NotDelivered(f"{error}. Whether the token is good cannot be told") from error
+            return await health(BotApi(calls))
         finally:
-            await api.close()
-        if not reads:
-            raise AuthFailed(INTENT_HELP)
-        return f"Discord knows this bot as {us.name}. To let it into a server: {invite_link(us.application_id)}"
+            await calls.close()
+
+    async def invitation(self) -> Invitation:
+        """The link that lets the bot into a server. Raises as `check`."""
+        us, _ = await self._api.identity()
+        return invitation(us.application_id)
 
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
-        """As the port says. A repeated nonce posts once for some minutes, through a webhook while the process lives."""
-        if speaker.id and self._through_hooks(to):
-            page = page_of(text, speaker, named=False)
-            message = await self._hooks.send(_spot(to), hook_name_of(speaker), page, nonce)
-            if message is not None:
-                await self._join(to)
-                return message
-        return await self._api.send(channel_id_of(to), self._page(to, text, speaker), nonce_of(nonce))
+        """As the port says. Webhooks know no nonce: there a post whose outcome is unknown is looked for, not repeated.
+
+        A webhook cannot reply: what it answers is a small line with a link above its text.
+        """
+        return await self._voice.post(Utterance(to, text, speaker, nonce, reply_to), final=final)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
+        """As the port says. A growing message that is too old for more edits is taken away: then it is MessageGone."""
+        await self._voice.change(to, message, text, speaker, final=final)
+
+    async def offer(
+        self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
+    ) -> None:
+        """As the port says: buttons, or menus where there are more than 25 choices."""
+        await self._voice.change(to, message, text, speaker, final=True, choices=choices)
+
+    async def upload(
+        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+    ) -> str:
         """As the port says."""
-        if is_hooked(message):
-            await self._hooks.edit(_spot(to), message, page_of(text, speaker, named=False))
-        else:
-            await self._api.edit(channel_id_of(to), message, self._page(to, text, speaker))
+        if len(file.data) > CAPABILITIES.max_file_bytes:
+            size = f"{len(file.data)} bytes, Discord takes {CAPABILITIES.max_file_bytes}"
+            raise NotDelivered(f"The file {file.name} is too large: {size}")
+        return await self._voice.post(Utterance(to, text, speaker, nonce, reply_to, file), final=True)
+
+    async def download(self, url: str, /, *, max_bytes: int) -> bytes:
+        """As the port says. Only Discord's own addresses are asked."""
+        return await self._calls.download(url, max_bytes=max_bytes)
+
+    async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
+        """As the port says."""
+        await self._voice.take_away(to, message)
+
+    async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
+        """As the port says. The message that a thread begins with stands in the thread's channel."""
+        number = number_of(message)
+        channel_id = to.conversation if number == to.thread else channel_id_of(to)
+        await self._marking.put(channel_id, number, mark)
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show "typing" for ten seconds, under the bot's own name. Raises as `send`."""
-        await self._api.typing(channel_id_of(to))
+        await self._threads.within(to, lambda: self._api.typing(channel_id_of(to)))
 
     async def aclose(self) -> None:
         """Close the connections. Nothing can be sent after that."""
-        await self._api.close()
+        await self._calls.close()
 
-    def _new_api(self) -> BotApi:
-        options = self._options
-        return BotApi(self._token, base_url=options.base_url, clock=self._clock, call_timeout_s=options.call_timeout_s)
+    def _new_calls(self) -> Calls:
+        own = self._options
+        return Calls(self._token, base_url=own.base_url, clock=self._clock, call_timeout_s=own.call_timeout_s)
 
-    def _session(self) -> Session:
-        options = self._options
-        return Session(self._token, options.base_url, options.call_timeout_s, options.buffer_size)
-
-    def _page(self, to: Address, text: str, speaker: Speaker) -> str:
-        return page_of(text, speaker, named=self._options.show_names != "never" and not is_private(to))
-
-    def _through_hooks(self, to: Address) -> bool:
-        wanted = self._options.show_names == "webhooks" and not is_private(to)
-        return wanted and self._hooks.available(to.conversation)
+    def _intake(self) -> Intake:
+        own = self._options
+        session = Session(self._token, own.base_url, own.call_timeout_s, own.buffer_size, own.shards)
+        menu = Menu(self._api, InteractionApi(self._calls), own.programs, own.texts)
+        ours = Ours(self._api, menu, self._threads, self._hooks.known_as, opens_threads=own.mention == "thread")
+        return Intake(ours, session, self._clock, self._marks)
 
     async def _offer_commands(self, us: BotIdentity) -> None:
         try:
-            await self._api.offer_commands(us.application_id, COMMANDS)
+            own = self._options
+            await self._api.offer_commands(us.application_id, offered(own.commands, own.programs, own.texts))
         except AdapterError as error:
             _log.warning("Discord does not show the commands", extra={"error": str(error)})
-
-    async def _join(self, to: Address) -> None:
-        """A webhook's words do not make the bot a member of a thread, by which we know it after a restart."""
-        if to.thread is not None and to.thread not in self._joined:
-            self._joined.add(to.thread)
-            with suppress(AdapterError):  # what was said stands; until a restart we know the thread without it
-                await self._api.join(to.thread)
-
-
-def _spot(to: Address) -> Spot:
-    return Spot(to.conversation, to.thread)

@@ -1,14 +1,18 @@
 """Discord's rate limits as its headers tell them: a call that is sure to be refused is not made.
 
-Headers: Discord's documentation, Rate Limits. A route has a bucket, whose name comes with the first answer; calls on
-different channels, servers or webhooks never share one.
+Headers: Discord's documentation, Rate Limits. Each method of a route is counted by itself, for each channel, server or
+webhook. The bucket's name in the headers is of no use: posting and editing share one and are counted apart
+(discord-api-docs issue 8073).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
+from adapters.capabilities import Budget
+from adapters.discord.limits import within
 from runtime.core.clock import Clock
 
 MAX_KEPT: Final = 1000
@@ -20,33 +24,39 @@ class Buckets:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._names: dict[str, str] = {}
         self._closed_until_s: dict[tuple[str, str], float] = {}
         self._all_closed_until_s = 0.0
+        self._sizes: dict[str, tuple[int, float]] = {}
 
     def wait_s(self, route: str, major: str) -> float:
         """Seconds until the call may be made; 0 when it may be made now."""
-        closed = max(self._closed_until_s.get(self._key(route, major), 0.0), self._all_closed_until_s)
+        closed = max(self._closed_until_s.get((route, major), 0.0), self._all_closed_until_s)
         return max(0.0, closed - self._clock.monotonic())
+
+    def size(self, route: str) -> Budget | None:
+        """A bucket that keeps within the route's limit; None before Discord has told it."""
+        known = self._sizes.get(route)
+        return None if known is None else within(*known)
 
     def learn(self, route: str, major: str, headers: Mapping[str, str]) -> None:
         """Take note of what the headers of an answer say."""
-        name = headers.get("X-RateLimit-Bucket")
-        if name is not None:
-            self._names[route] = name
-        if headers.get("X-RateLimit-Remaining") == "0":
-            self.close(route, major, float(headers.get("X-RateLimit-Reset-After", 0.0)))
+        try:
+            limit, left = int(headers["X-RateLimit-Limit"]), int(headers["X-RateLimit-Remaining"])
+            resets_in_s = float(headers["X-RateLimit-Reset-After"])
+        except (KeyError, ValueError):
+            return
+        if left == limit - 1:  # the first call of a window: it has its whole length before it
+            self._sizes[route] = (limit, max(1.0, math.ceil(resets_in_s)))
+        if left == 0:
+            self.close(route, major, resets_in_s)
 
     def close(self, route: str, major: str, seconds: float) -> None:
         """Such calls must wait for so long."""
         if len(self._closed_until_s) >= MAX_KEPT:
             now_s = self._clock.monotonic()
             self._closed_until_s = {key: at_s for key, at_s in self._closed_until_s.items() if at_s > now_s}
-        self._closed_until_s[self._key(route, major)] = self._clock.monotonic() + seconds
+        self._closed_until_s[route, major] = self._clock.monotonic() + seconds
 
     def close_all(self, seconds: float) -> None:
         """Every call must wait for so long."""
         self._all_closed_until_s = self._clock.monotonic() + seconds
-
-    def _key(self, route: str, major: str) -> tuple[str, str]:
-        return self._names.get(route, route), major

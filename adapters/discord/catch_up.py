@@ -38,26 +38,30 @@ class CatchUp:
         self._marks = marks
         self._read = read
         self._known: dict[str, str] = {}
-        self._floor: str | None = None
-        self._awaited: set[str] = set()
+        self._loaded: str | None = None
+        self._newest: dict[str, str] = {}
+        self._floors: dict[str, str | None] = {}
 
     async def load(self) -> None:
         self._known = dict(await self._marks.all())
+        self._loaded = max(self._known.values(), key=int, default=None)
 
-    async def taken(self, conversation: str, message: str) -> None:
+    async def taken(self, conversation: str, message: str, guild: str | None = None) -> None:
         """Mark a message; marks never go back."""
+        if guild is not None and int(message) > int(self._newest.get(guild, "0")):
+            self._newest[guild] = message
         if int(message) > int(self._known.get(conversation, "0")):
             self._known[conversation] = message
             await self._marks.put(conversation, message)
 
-    def begin(self, guilds: Iterable[str] = ()) -> None:
-        """From here on things were missed, in private conversations and in these servers, which are told of one by one.
+    def begin(self, guilds: Iterable[str]) -> None:
+        """Things were missed in these servers, which are told of one by one.
 
-        Marks move on while one server is caught up with, so what holds for the others is fixed now.
+        Marks move on while one server is caught up with, and other connections live on while one is broken, so what
+        holds for each server is fixed now: all before the newest message taken there, or before we began, was taken.
         """
-        if guilds or not self._awaited:
-            self._floor = self._newest_mark()
-        self._awaited |= set(guilds)
+        for guild in guilds:
+            self._floors[guild] = _early(self._newest.get(guild, self._loaded) or self._newest_mark())
 
     async def private(self) -> AsyncIterator[dict[str, Any]]:
         """What was missed in private conversations, oldest first in each."""
@@ -68,24 +72,26 @@ class CatchUp:
 
     async def public(self, talked_in: Iterable[LastSaid], guild: str | None = None) -> AsyncIterator[dict[str, Any]]:
         """What was missed in channels and threads of a server, or of all, oldest first in each."""
-        floor = self._floor if guild is None or guild in self._awaited else self._newest_mark()
-        self._awaited.discard(guild or "")
-        if floor is None:
-            return
         last_said = {said.channel: said for said in talked_in}
+        marks = {said.channel: self._mark(said) for said in last_said.values()}
         behind = [
             (said.channel, said.message)
             for said in last_said.values()
-            if int(said.message) > int(self._known.get(said.channel, floor))
+            if (mark := marks[said.channel]) is not None and int(said.message) > int(mark)
         ]
+        if guild is not None:
+            self._floors.pop(guild, None)
         for channel, _ in _newest(behind):
-            for message in await self._missed(channel, self._known.get(channel, floor)):
+            for message in await self._missed(channel, marks[channel] or "0"):
                 yield message | {"guild_id": last_said[channel].guild}
 
+    def _mark(self, said: LastSaid) -> str | None:
+        """Up to where a channel was taken; None when nothing of it is to be read."""
+        floor = self._floors[said.guild] if said.guild in self._floors else _early(self._newest_mark())
+        return None if floor is None else self._known.get(said.channel, floor)
+
     def _newest_mark(self) -> str | None:
-        """Before it, everything was taken everywhere; None when there are no marks."""
-        newest = max((int(mark) for mark in self._known.values()), default=None)
-        return None if newest is None else str(max(0, newest - (OVERLAP_MS << 22)))
+        return max(self._known.values(), key=int, default=None)
 
     async def _missed(self, channel: str, mark: str) -> list[dict[str, Any]]:
         missed: list[dict[str, Any]] = []
@@ -101,6 +107,10 @@ class CatchUp:
                 return missed
         _log.warning("More was written than is caught up with", extra={"channel": channel, "messages": len(missed)})
         return missed
+
+
+def _early(mark: str | None) -> str | None:
+    return None if mark is None else str(max(0, int(mark) - (OVERLAP_MS << 22)))
 
 
 def _newest(conversations: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -1,55 +1,42 @@
-"""The gateway: discord.py's connection, supervised, and what it hears in a bounded buffer.
-
-discord.py keeps the session alive and resumes it; what Discord replays then comes through the same way. Whatever else
-ends it - a time-out at the start, an error in discord.py's reading of an event - is followed by a new session.
-"""
+"""The gateway: all of a bot's connections, and what they hear in one bounded buffer."""
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import anyio
 import discord
 
-from adapters.discord.codec import Place
-from adapters.discord.rest import Rest
+from adapters.discord.bot_api import BotApi, Sharding
+from adapters.discord.patience import until_answered
+from adapters.discord.permissions import THREAD_BITS
+from adapters.discord.reading import Place
+from adapters.discord.shard import BETWEEN_SESSIONS_S, Heard, Session, Shard, Starts
 from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
-
-BETWEEN_SESSIONS_S: Final = 5.0
-"""Discord takes one new session in five seconds from most bots (Gateway, Rate Limiting, max_concurrency)."""
-LONGEST_PAUSE_S: Final = 120.0
-"""Discord takes 1000 new sessions a day, then it takes the token away (Gateway, Session Start Limit)."""
-HEALTHY_AFTER_S: Final = 600.0
-"""A session that lasted so long did not break by something that breaks the next one as well."""
-RESUME_FOR_S: Final = 60.0
-"""So long it is tried to resume a session; discord.py would go on with pauses of many minutes."""
-
-CLOSE_WITHIN_S: Final = 5.0
-"""So long we wait for Discord to agree that a connection ends."""
 
 INTENT_HELP: Final = (
     "Discord does not let this bot read messages. In the Developer Portal open the application, Bot, Privileged "
     "Gateway Intents, and switch on Message Content Intent"
 )
-_WANTED: Final = frozenset({"READY", "GUILD_CREATE", "MESSAGE_CREATE", "INTERACTION_CREATE"})
+LOST: Final = Heard("LOST", {})
+"""Events were dropped because the buffer was full."""
+
+_TOO_FEW: Final = 4011
 _REFUSED: Final = {
     4004: "Discord refuses the bot's token; take a new one from the Developer Portal: Bot, Reset Token",
-    4011: "The bot is in so many servers that Discord wants several connections, which this version does not open",
+    _TOO_FEW: 'The bot is in too many servers for so few connections: set discord.shards to "auto" or a larger number',
     4013: "Discord does not know an intent that is asked for",
     4014: INTENT_HELP,
 }
-"""Close codes after which trying again is of no use (Gateway Close Event Codes)."""
+_OPENING: Final = (discord.ChannelType.text, discord.ChannelType.news)
+"""Kinds of channels in which a thread can begin with a message."""
 
 _log = logging.getLogger(__name__)
-
-Heard: TypeAlias = tuple[str, Mapping[str, Any]]
-"""An event's name and its data, as Discord wrote them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,49 +48,27 @@ class LastSaid:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """What a connection is made with."""
-
-    token: str
-    base_url: str | None
-    call_timeout_s: float
-    buffer_size: int
-
-
 class Listener:
     """Events in the order of their arrival. `heard` is called at once with each, and may not wait."""
 
-    def __init__(self, session: Session, clock: Clock, heard: Callable[[Heard], None]) -> None:
+    def __init__(self, session: Session, api: BotApi, clock: Clock, heard: Callable[[Heard], None]) -> None:
         self._session = session
+        self._api = api
         self._clock = clock
         self._heard = heard
         self._buffer: deque[Heard] = deque()
         self._failure: AuthFailed | None = None
         self._filled = anyio.Event()
         self._lost = False
-        self._client: _Client | None = None
-        self._pause_s = BETWEEN_SESSIONS_S
-        self._ready_at_s: float | None = None
+        self._shards: list[Shard] = []
 
     async def run(self) -> None:
         """Listen until cancelled, or until Discord refuses the bot: then `next` raises that."""
         while self._failure is None:
             try:
-                await self._listen()
-            except discord.LoginFailure:
-                self._fail(AuthFailed(_REFUSED[4004]))
-            except discord.PrivilegedIntentsRequired:
-                self._fail(AuthFailed(INTENT_HELP))
-            except discord.ConnectionClosed as error:
-                if error.code in _REFUSED:
-                    self._fail(AuthFailed(_REFUSED[error.code]))
-                else:
-                    self._broken(error)
-            except Exception as error:  # noqa: BLE001 - an event that discord.py cannot read raises anything; go on anew
-                self._broken(error)
-            await self._clock.sleep_until(self._clock.monotonic() + self._pause_s)
-            self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
+                await self._listen(await until_answered(self._clock, self._api.sharding, but=AuthFailed))
+            except AuthFailed as error:
+                self._fail(error)
 
     async def next(self) -> Heard:
         """The next event. Raises AuthFailed. LOST stands where events had to be dropped, all up to this moment."""
@@ -118,19 +83,19 @@ class Listener:
 
     def talked_in(self, guild_id: str | None) -> list[LastSaid]:
         """The channels and threads of a server, or of all, in which something was said."""
-        known = self._client.guilds if self._client is not None else ()
         return [
             LastSaid(str(guild.id), str(channel.id), str(channel.last_message_id))
-            for guild in known
+            for shard in self._shards
+            for guild in shard.guilds
             if guild_id is None or guild.id == int(guild_id)
             for channel in _talked_in(guild)
             if channel.last_message_id is not None
         ]
 
-    def place(self, message: Mapping[str, Any]) -> Place | None:
+    def place(self, event: Mapping[str, Any], message_id: str) -> Place | None:
         """Where a message of a server is, as far as discord.py knows; None when the channel is not known."""
-        guild = self._client.get_guild(int(message["guild_id"])) if self._client is not None else None
-        channel = guild.get_channel_or_thread(int(message["channel_id"])) if guild is not None else None
+        guild = self._guild(int(event["guild_id"]))
+        channel = guild.get_channel_or_thread(int(event["channel_id"])) if guild is not None else None
         if guild is None or channel is None:
             return None
 
@@ -140,22 +105,34 @@ class Listener:
 
         role = str(guild.self_role.id) if guild.self_role is not None else None
         if not isinstance(channel, discord.Thread):
-            return Place(role=role, name_of=name_of)
+            begun = guild.get_thread(int(message_id)) is not None
+            return Place(role=role, name_of=name_of, opens=_may_open_threads(channel, guild), begun=begun)
         ours = channel.me is not None or channel.owner_id == guild.me.id
         return Place(parent=str(channel.parent_id), ours=ours, role=role, name_of=name_of)
 
-    async def _listen(self) -> None:
-        rest = Rest(base_url=self._session.base_url, clock=self._clock, call_timeout_s=self._session.call_timeout_s)
-        self._client = client = _Client(rest, self._clock, self._take)
-        try:
-            await client.start(self._session.token)
-        finally:
-            with anyio.move_on_after(CLOSE_WITHIN_S, shield=True):
-                await client.close()
+    async def _listen(self, wanted: Sharding) -> None:
+        """Return when Discord wants more connections than there are. Raises AuthFailed when it refuses the bot."""
+        count = self._session.shards or wanted.shards
+        starts = Starts(self._clock, wanted.at_once)
+        self._shards = [Shard(self._session, self._clock, starts, self._take, number, count) for number in range(count)]
+        refusals: list[int] = []
+        async with anyio.create_task_group() as tasks:
+
+            async def run(shard: Shard) -> None:
+                refusals.append(await _refusal(shard))
+                tasks.cancel_scope.cancel()
+
+            for shard in self._shards:
+                tasks.start_soon(run, shard)
+        if refusals and not (refusals[0] == _TOO_FEW and self._session.shards is None):
+            raise AuthFailed(_REFUSED.get(refusals[0], f"Discord refuses the connection with code {refusals[0]}"))
+        _log.warning("Discord wants more connections for this bot")
+        await self._clock.sleep_until(self._clock.monotonic() + BETWEEN_SESSIONS_S)
+
+    def _guild(self, guild_id: int) -> discord.Guild | None:
+        return next((guild for shard in self._shards for guild in shard.guilds if guild.id == guild_id), None)
 
     def _take(self, heard: Heard) -> None:
-        if heard[0] == "READY":
-            self._ready_at_s = self._clock.monotonic()
         if self._lost:
             return
         if len(self._buffer) >= self._session.buffer_size:
@@ -170,12 +147,6 @@ class Listener:
         self._failure = failure
         self._wake()
 
-    def _broken(self, error: Exception) -> None:
-        if self._ready_at_s is not None and self._clock.monotonic() - self._ready_at_s >= HEALTHY_AFTER_S:
-            self._pause_s = BETWEEN_SESSIONS_S
-        self._ready_at_s = None
-        _log.warning("The connection to Discord broke", extra={"error": repr(error), "retry_in_s": self._pause_s})
-
     def _wake(self) -> None:
         self._filled.set()
         self._filled = anyio.Event()
@@ -185,54 +156,20 @@ def _talked_in(guild: discord.Guild) -> list[discord.TextChannel | discord.Voice
     return [*guild.text_channels, *guild.voice_channels, *guild.threads]
 
 
-LOST: Final[Heard] = ("LOST", {})
-"""Events were dropped because the buffer was full."""
+async def _refusal(shard: Shard) -> int:
+    """Listen; the code with which Discord ends it for good."""
+    try:
+        await shard.run()
+    except discord.LoginFailure:
+        return 4004
+    except discord.PrivilegedIntentsRequired:
+        return 4014
+    except discord.ConnectionClosed as error:
+        return int(error.code)
 
 
-class _Client(discord.Client):
-    """discord.py's client over our calls, telling events as they came, before it reads them itself."""
-
-    def __init__(self, rest: Rest, clock: Clock, take: Callable[[Heard], None]) -> None:
-        self._rest = rest
-        self._clock = clock
-        self._take = take
-        self._raw = "{}"
-        self._down_since_s: float | None = None
-        intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
-        super().__init__(
-            intents=intents,
-            enable_debug_events=True,
-            max_messages=None,
-            member_cache_flags=discord.MemberCacheFlags.none(),
-            chunk_guilds_at_startup=False,
-            guild_ready_timeout=0.0,
-            allowed_mentions=discord.AllowedMentions.none(),
-        )
-
-    def _get_state(self, **options: Any) -> Any:
-        """The first thing that is made with the HTTP client: the place where another can take its seat."""
-        self.http = self._rest
-        return super()._get_state(**options)
-
-    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
-        if not initial:
-            await self._clock.sleep_until(self._clock.monotonic() + BETWEEN_SESSIONS_S)
-
-    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        if event == "socket_raw_receive":
-            self._raw = args[0]
-        elif event == "socket_event_type" and args[0] in _WANTED:
-            self._take((args[0], json.loads(self._raw)["d"]))
-        elif event == "disconnect":
-            self._give_up_in_time()
-        elif event in ("connect", "resumed"):
-            self._down_since_s = None
-        super().dispatch(event, *args, **kwargs)
-
-    def _give_up_in_time(self) -> None:
-        """Called at each failed attempt. Raising ends discord.py's loop of attempts, and ours begins a new session."""
-        now_s = self._clock.monotonic()
-        if self._down_since_s is None:
-            self._down_since_s = now_s
-        elif now_s - self._down_since_s > RESUME_FOR_S:
-            raise ConnectionError(f"The session could not be resumed for {RESUME_FOR_S:g} s")
+def _may_open_threads(channel: Any, guild: discord.Guild) -> bool:
+    if channel.type not in _OPENING:
+        return False
+    granted = channel.permissions_for(guild.me)
+    return bool(granted.administrator or granted.value & THREAD_BITS == THREAD_BITS)

@@ -19,6 +19,8 @@ _BREAK = "\u200b"
 
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _LINK_TARGET = re.compile(r"<?(?:https?|mailto):[^\s>]*>?")
+_PERSON = re.compile(r"\[@((?:\\.|[^\]\\])*)\]\(<?person:discord:(\d+)>?\)")
+_KEPT = re.compile(rf"{_PERSON.pattern}|{_LINK_TARGET.pattern}")
 _STRONG = re.compile(r"(?<![\w_\\])__(?=\S)(?!_)(.+?)(?<=\S)(?<!_)__(?![\w_])", re.DOTALL)
 _UNDERLINE = re.compile(r"(?<!\\)__")
 _SPOILER = re.compile(r"(?<!\\)\|\|")
@@ -39,12 +41,25 @@ def utf16_length(text: str) -> int:
 
 
 def render(markdown: str) -> str:
-    """The text as Discord takes it. Never fails: what cannot be rewritten stays as it is written, without pings."""
+    """The text as Discord takes it. Never fails: what cannot be rewritten stays as it is written, without pings.
+
+    Only a link to a person, outside code, becomes a mention that can ping.
+    """
     source = re.sub(r"\r\n?", "\n", markdown.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
     try:
-        return _rewritten(source) or quiet(source)
+        return _rewritten(source) or as_written(source)
     except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
-        return quiet(source)
+        return as_written(source)
+
+
+def as_written(markdown: str) -> str:
+    """The text unchanged, but for people, who are mentioned, and pings of anybody else, which are broken up."""
+    return _PERSON.sub(r"<@\2>", quiet(markdown))
+
+
+def people_in(markdown: str) -> frozenset[str]:
+    """The ids of those whom the text links to."""
+    return frozenset(number for _, number in _PERSON.findall(markdown))
 
 
 def quiet(text: str) -> str:
@@ -158,12 +173,17 @@ def _marks(text: str) -> str:
 
 def _prose(text: str) -> str:
     """Rewrite everything but the targets of links, in which underscores are themselves."""
-    targets = iter(_LINK_TARGET.findall(text))
-    words = _LINK_TARGET.sub("\0", text)
+    kept = iter(_mention_or_target(found) for found in _KEPT.finditer(text))
+    words = _KEPT.sub("\0", text)
     words = _IMAGE.sub(r"[\1](", words)
     words = _STRONG.sub(r"**\1**", words)
     words = _UNDERLINE.sub(r"\\_\\_", words)
     words = _SPOILER.sub(r"\\|\\|", words)
     words = _LONG_QUOTE.sub(r"\1> ", words)
     words = _SMALL.sub(r"\1\\-#", words)
-    return re.sub("\0", lambda _: next(targets), quiet(words))
+    return re.sub("\0", lambda _: next(kept), quiet(words))
+
+
+def _mention_or_target(found: re.Match[str]) -> str:
+    person = _PERSON.fullmatch(found[0])
+    return found[0] if person is None else f"<@{person[2]}>"

@@ -7,6 +7,7 @@ repeated webhook call posts twice. Here a call fails at once and says why; whoev
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import aiohttp
@@ -16,6 +17,8 @@ from discord.gateway import DiscordWebSocket
 from discord.http import HTTPClient, Route, json_or_text
 from discord.utils import MISSING
 
+from adapters.adapter import File
+from adapters.capabilities import Budget
 from adapters.discord.buckets import Buckets
 from runtime.core.clock import Clock
 
@@ -23,6 +26,7 @@ UNTOLD_PAUSE_S: Final = 60.0
 """The pause after a 429 that does not say how long: it comes from the guard before Discord, not from Discord."""
 OLD_EDITS: Final = 30046
 """JSON error code: too many edits of messages older than an hour. It comes as a 429 but waiting is not the way out."""
+_PIECE_BYTES: Final = 64 * 1024
 
 
 class Rest(HTTPClient):
@@ -39,8 +43,10 @@ class Rest(HTTPClient):
         self._waits = Buckets(clock)
         self._calls: aiohttp.ClientSession | None = None
 
-    async def request(self, route: Route, *, files: Any = None, form: Any = None, **kwargs: Any) -> Any:
-        """The JSON or text of the answer. Files are not sent."""
+    async def request(
+        self, route: Route, *, files: Any = None, form: Any = None, file: File | None = None, **kwargs: Any
+    ) -> Any:
+        """The JSON or text of the answer. `json`, `params` and our `file` are sent, discord.py's `files` are not."""
         wait_s = self._waits.wait_s(route.key, route.major_parameters)
         if wait_s > 0:
             raise RateLimited(wait_s)
@@ -48,7 +54,9 @@ class Rest(HTTPClient):
         headers = {"User-Agent": self.user_agent}
         if self.token is not None and route.webhook_token is None:
             headers["Authorization"] = f"Bot {self.token}"
-        arguments = {name: kwargs[name] for name in ("json", "params") if name in kwargs}
+        arguments = {name: kwargs[name] for name in ("json", "params") if kwargs.get(name) is not None}
+        if file is not None:
+            arguments["data"] = _multipart(arguments.pop("json"), file)
         async with self._session().request(route.method, url, headers=headers, **arguments) as response:
             data = await json_or_text(response)
         self._waits.learn(route.key, route.major_parameters, response.headers)
@@ -62,6 +70,22 @@ class Rest(HTTPClient):
             answer = await self.request(Route("GET", "/gateway"))
             url = f"{answer['url']}/{url.removeprefix(official)}"
         return await super().ws_connect(url, compress=compress)
+
+    async def download(self, url: str, max_bytes: int) -> bytes | None:
+        """What is at an address of Discord's own; None when it is longer. Raises discord.py's errors as `request`."""
+        async with self._session().get(url) as response:
+            if response.status >= 300:
+                raise self._error(Route("GET", "/attachments"), response, await json_or_text(response))
+            data = bytearray()
+            async for piece in response.content.iter_chunked(_PIECE_BYTES):
+                data += piece
+                if len(data) > max_bytes:
+                    return None
+            return bytes(data)
+
+    def size(self, route: str) -> Budget | None:
+        """The bucket of a route, "METHOD /path", as Discord's answers have told it."""
+        return self._waits.size(route)
 
     async def close(self) -> None:
         await super().close()
@@ -94,3 +118,10 @@ class Rest(HTTPClient):
         else:
             self._waits.close(route.key, route.major_parameters, pause_s)
         return RateLimited(pause_s)
+
+
+def _multipart(body: Any, file: File) -> aiohttp.FormData:
+    form = aiohttp.FormData()
+    form.add_field("payload_json", json.dumps(body), content_type="application/json")
+    form.add_field("files[0]", file.data, filename=file.name, content_type=file.media_type)
+    return form

@@ -17,10 +17,17 @@ from aiohttp import WSMsgType, web
 from simcord import intents as gates
 from simcord.backend import serializers
 
+from runtime.core.clock import Clock
 from tests.fakes.discord_world import DiscordWorld
 
 _DISPATCH, _HEARTBEAT, _IDENTIFY, _RESUME, _INVALID, _HELLO, _BEAT = 0, 1, 2, 6, 9, 10, 11
 HEARTBEAT_MS = 41_250
+BETWEEN_SESSIONS_S = 5.0
+
+
+def shard_of(payload: Mapping[str, Any], count: int) -> int:
+    """Which of a bot's connections is told: private matters belong to the first."""
+    return (int(payload["guild_id"]) >> 22) % count if payload.get("guild_id") else 0
 
 
 @dataclass(slots=True)
@@ -29,6 +36,7 @@ class BotSession:
 
     id: str
     intents: discord.Intents
+    shard: tuple[int, int] = (0, 1)
     frames: list[dict[str, Any]] = field(default_factory=list)
     grown: anyio.Event = field(default_factory=anyio.Event)
 
@@ -41,7 +49,8 @@ class BotSession:
 class DiscordGateway:
     """The sessions of one bot. `allowed` are the privileged intents that its portal has switched on."""
 
-    def __init__(self, world: DiscordWorld, token: str, noticed: Callable[[], None]) -> None:
+    def __init__(self, world: DiscordWorld, token: str, noticed: Callable[[], None], clock: Clock) -> None:
+        self._clock = clock
         self.sessions: dict[str, BotSession] = {}
         self.identified = 0
         self.resumed = 0
@@ -49,6 +58,12 @@ class DiscordGateway:
         self.closed = False
         self.refused = 0
         self.address = ""
+        self.recommends = 1
+        self.least_shards = 1
+        self.at_once = 1
+        self.too_early = 0
+        self.strict = False
+        self._begun_at_s: dict[int, float] = {}
         self._world = world
         self._token = token
         self._noticed = noticed
@@ -60,15 +75,27 @@ class DiscordGateway:
         """Whether a session hears us."""
         return any(session is not None for session in self._sockets.values())
 
+    @property
+    def shards(self) -> set[tuple[int, int]]:
+        """Those that hear us now: number and count."""
+        return {session.shard for session in self._sockets.values() if session is not None}
+
+    def told(self) -> dict[str, Any]:
+        """Where the gateway is, and how it is to be used."""
+        limit = {"total": 1000, "remaining": 1000, "reset_after": 0, "max_concurrency": self.at_once}
+        return {"url": self.address, "shards": self.recommends, "session_start_limit": limit}
+
     def emit(self, event: str, payload: Mapping[str, Any]) -> None:
         """Tell every session that may know."""
         for session in self.sessions.values():
-            self._push(session, event, payload)
+            if session.shard[0] == shard_of(payload, session.shard[1]):
+                self._push(session, event, payload)
 
-    async def drop(self, code: int = 4000) -> None:
-        """Close the connections; with 4000 the sessions can be resumed."""
-        for socket in list(self._sockets):
-            await socket.close(code=code)
+    async def drop(self, code: int = 4000, *, shard: int | None = None) -> None:
+        """Close the connections, or one shard's; with 4000 the sessions can be resumed."""
+        for socket, session in list(self._sockets.items()):
+            if shard is None or (session is not None and session.shard[0] == shard):
+                await socket.close(code=code)
 
     def forget(self) -> None:
         """End all sessions: whoever wants to resume one must begin anew."""
@@ -128,22 +155,42 @@ class DiscordGateway:
         if intents.message_content and not self.allows_message_content:
             await socket.close(code=4014)
             return None
+        number, count = data.get("shard", (0, 1))
+        if count < self.least_shards:
+            await socket.close(code=4011)
+            return None
+        if self._starts_too_early(number):
+            await socket.send_json({"op": _INVALID, "d": False, "s": None, "t": None})
+            return None
         backend = self._world.backend
-        session = BotSession(secrets.token_hex(16), intents)
+        session = BotSession(secrets.token_hex(16), intents, (number, count))
         self.sessions[session.id] = session
+        guilds = [guild for guild in backend.guilds if (guild >> 22) % count == number]
         ready = {
             "v": 10,
             "user": serializers.user_payload(backend.bot_user),
-            "guilds": [{"id": str(guild), "unavailable": True} for guild in backend.guilds],
+            "guilds": [{"id": str(guild), "unavailable": True} for guild in guilds],
+            "shard": [number, count],
             "session_id": session.id,
             "resume_gateway_url": f"{self.address}/resume",
             "application": {"id": str(backend.application_id), "flags": 0},
         }
         session.push("READY", ready)
-        for guild in backend.guilds.values():
-            self._push(session, "GUILD_CREATE", serializers.guild_create_payload(backend, guild))
+        for guild in guilds:
+            payload = serializers.guild_create_payload(backend, backend.guilds[guild])
+            self._push(session, "GUILD_CREATE", payload)
         self._sockets[socket] = session
         return session, 0
+
+    def _starts_too_early(self, number: int) -> bool:
+        """Sessions of a lane begin five seconds apart."""
+        now_s, lane = self._clock.monotonic(), number % self.at_once
+        early = now_s < self._begun_at_s.get(lane, now_s)
+        if early:
+            self.too_early += 1
+        else:
+            self._begun_at_s[lane] = now_s + BETWEEN_SESSIONS_S
+        return early and self.strict
 
     async def _resume(self, socket: web.WebSocketResponse, data: Mapping[str, Any]) -> tuple[BotSession, int] | None:
         session = self.sessions.get(data["session_id"])

@@ -56,11 +56,12 @@ class DiscordLimits:
         waits = [whole_bot, own.take(now_s)]
         if operation == "hook_send" and channel is not None:
             waits.append(self._window("hooks", channel, _HOOKS_OF_CHANNEL).take(now_s))
+        bucket = "messages" if operation in ("send", "edit") else operation  # one name, two counts: issue 8073
         headers = {
             "X-RateLimit-Limit": str(own.limit),
             "X-RateLimit-Remaining": str(own.limit - own.used),
             "X-RateLimit-Reset-After": f"{max(0.0, own.ends_s - now_s):.3f}",
-            "X-RateLimit-Bucket": hashlib.blake2b(operation.encode(), digest_size=16).hexdigest(),
+            "X-RateLimit-Bucket": hashlib.blake2b(bucket.encode(), digest_size=16).hexdigest(),
         }
         refused = [wait for wait in waits if wait is not None]
         return Verdict(headers, max(refused, default=None), whole_bot is not None)

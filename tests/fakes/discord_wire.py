@@ -9,19 +9,20 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import anyio
 from aiohttp import web
+from simcord.backend.cdn import CDN_BASE
 from simcord.backend.errors import BackendError
 
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.discord_gateway import DiscordGateway
 from tests.fakes.discord_limits import DiscordLimits, Verdict
-from tests.fakes.discord_world import DiscordWorld, handing_to
+from tests.fakes.discord_world import DiscordWorld, Upload, handing_to
 
 TOKEN = "MTIz.TEST.token-of-the-fake-server"
 
@@ -29,6 +30,8 @@ OPERATIONS = tuple(
     (name, method, re.compile(path))
     for name, method, path in (
         ("gateway", "GET", r"/gateway"),
+        ("sharding", "GET", r"/gateway/bot"),
+        ("servers", "GET", r"/users/@me/guilds"),
         ("me", "GET", r"/users/@me"),
         ("application", "GET", r"/oauth2/applications/@me"),
         ("commands", "PUT", r"/applications/(\d+)/commands"),
@@ -37,17 +40,24 @@ OPERATIONS = tuple(
         ("edit", "PATCH", r"/channels/(\d+)/messages/\d+"),
         ("history", "GET", r"/channels/(\d+)/messages"),
         ("typing", "POST", r"/channels/(\d+)/typing"),
+        ("delete", "DELETE", r"/channels/(\d+)/messages/\d+"),
+        ("react", "PUT", r"/channels/(\d+)/messages/\d+/reactions/[^/]+/@me"),
+        ("unreact", "DELETE", r"/channels/(\d+)/messages/\d+/reactions/[^/]+/@me"),
+        ("open_thread", "POST", r"/channels/(\d+)(?:/messages/\d+)?/threads"),
         ("join", "PUT", r"/channels/(\d+)/thread-members/@me"),
+        ("add", "PUT", r"/channels/(\d+)/thread-members/\d+"),
         ("hooks", "GET", r"/channels/(\d+)/webhooks"),
         ("make_hook", "POST", r"/channels/(\d+)/webhooks"),
         ("hook_send", "POST", r"/webhooks/(\d+)/[^/]+"),
         ("complete", "PATCH", r"/webhooks/(\d+)/[^/]+/messages/@original"),
         ("hook_edit", "PATCH", r"/webhooks/(\d+)/[^/]+/messages/\d+"),
+        ("hook_delete", "DELETE", r"/webhooks/(\d+)/[^/]+/messages/\d+"),
         ("respond", "POST", r"/interactions/(\d+)/[^/]+/callback"),
     )
 )
 
-_WITHOUT_TOKEN = frozenset({"gateway", "hook_send", "hook_edit", "complete", "respond"})
+_WITHOUT_TOKEN = frozenset({"gateway", "hook_send", "hook_edit", "hook_delete", "complete", "respond"})
+MAX_UPLOAD_BYTES = 10 * 1024 * 1024
 
 FaultKind = Literal["bad_gateway", "banned", "drop", "flood", "garbage", "hang", "refuse"]
 
@@ -81,6 +91,7 @@ class Call:
     at_s: float
     authorized: bool
     status: int = 0
+    files: tuple[str, ...] = ()
 
 
 class DiscordPlatform:
@@ -91,7 +102,7 @@ class DiscordPlatform:
         self.limits = limits
         self.calls: list[Call] = []
         self.world = DiscordWorld(self.clock)
-        self.gateway = DiscordGateway(self.world, TOKEN, self.noticed)
+        self.gateway = DiscordGateway(self.world, TOKEN, self.noticed, self.clock)
         self.closing = anyio.Event()
         self._faults: list[Fault] = []
         self._changed = anyio.Event()
@@ -122,17 +133,19 @@ class DiscordPlatform:
         """One HTTP call."""
         path = "/" + request.match_info["path"]
         operation, major = _operation(request.method, path)
-        text = await request.text()
-        body = json.loads(text) if text else None
+        body, files = await _body(request)
         authorized = request.headers.get("Authorization") == f"Bot {TOKEN}"
         call = Call(operation, path, body, self.clock.monotonic(), authorized)
         self.calls.append(call)
-        response = await self._response(call, major, request)
+        call.files = tuple(file.name for file in files)
+        response = await self._response(call, major, request, files)
         call.status = 0 if isinstance(response, _Broken) else response.status
         self.noticed()
         return response
 
-    async def _response(self, call: Call, major: str, request: web.Request) -> web.StreamResponse:
+    async def _response(
+        self, call: Call, major: str, request: web.Request, files: Sequence[Upload]
+    ) -> web.StreamResponse:
         if not call.authorized and call.operation not in _WITHOUT_TOKEN:
             return _json({"message": "401: Unauthorized", "code": 0}, 401, {})
         verdict = self._verdict(call.operation, major)
@@ -141,7 +154,7 @@ class DiscordPlatform:
         fault = self._take_fault(call.operation)
         if fault is not None and not fault.applied:
             return await self._faulty(fault, verdict.headers)
-        response = self._result(call, request, verdict.headers)
+        response = self._result(call, request, verdict.headers, files)
         return response if fault is None else await self._faulty(fault, verdict.headers)
 
     def _verdict(self, operation: str, major: str) -> Verdict:
@@ -151,10 +164,19 @@ class DiscordPlatform:
         channel = str(hook.channel_id) if hook is not None else None
         return self.limits.ask(operation, major, channel, self.clock.monotonic())
 
-    def _result(self, call: Call, request: web.Request, headers: Mapping[str, str]) -> web.StreamResponse:
-        if call.operation == "gateway":
-            return _json({"url": self.gateway.address}, 200, headers)
-        hand = handing_to(self.world.backend, request.method, call.path)
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        """A file that somebody sent, at the address that messages tell."""
+        data = self.world.backend.cdn.get(f"{CDN_BASE}/{request.match_info['path']}")
+        return web.Response(status=404) if data is None else web.Response(body=data)
+
+    def _result(
+        self, call: Call, request: web.Request, headers: Mapping[str, str], files: Sequence[Upload]
+    ) -> web.StreamResponse:
+        if call.operation in ("gateway", "sharding"):
+            return _json(self.gateway.told(), 200, headers)
+        if any(len(file.data) > MAX_UPLOAD_BYTES for file in files):
+            return _json({"message": "Request entity too large", "code": 40005}, 413, headers)
+        hand = handing_to(self.world.backend, request.method, call.path, files)
         try:
             result = self.world.answer(call.operation, hand, call.body, request.query, call.path)
         except BackendError as error:
@@ -213,9 +235,11 @@ async def serving(platform: DiscordPlatform) -> AsyncIterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
     address = f"127.0.0.1:{listener.getsockname()[1]}"
     platform.gateway.address = f"ws://{address}"
-    application = web.Application()
+    application = web.Application(client_max_size=4 * MAX_UPLOAD_BYTES)
     application.router.add_get("/", platform.gateway.serve)
     application.router.add_get("/resume", platform.gateway.serve)
+    application.router.add_get("/files/{path:.*}", platform.file)
+    platform.world.files_at = f"http://{address}"
     application.router.add_route("*", "/api/v10/{path:.*}", platform.answer)
     runner = web.AppRunner(application, handle_signals=False, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
@@ -226,6 +250,16 @@ async def serving(platform: DiscordPlatform) -> AsyncIterator[str]:
         platform.closing.set()
         await platform.gateway.drop()
         await runner.cleanup()
+
+
+async def _body(request: web.Request) -> tuple[Any, list[Upload]]:
+    """The JSON of a call, and its files."""
+    if not request.content_type.startswith("multipart/"):
+        text = await request.text()
+        return (json.loads(text) if text else None), []
+    form = await request.post()
+    files = [Upload(part.filename, part.file.read()) for part in form.values() if isinstance(part, web.FileField)]
+    return json.loads(str(form["payload_json"])), files
 
 
 def _operation(method: str, path: str) -> tuple[str, str]:

@@ -7,7 +7,8 @@ put right in `as_told` and `answer`: nonces, threads of webhooks, the order of h
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+import io
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +17,15 @@ import simcord.http.routes  # noqa: F401 - importing it registers the routes
 from simcord import interactions
 from simcord._clock import Clock as SimcordClock
 from simcord.backend import Backend
+from simcord.backend.cdn import CDN_BASE
 from simcord.backend.errors import BackendError
-from simcord.backend.models import Channel, User
+from simcord.backend.models import Channel, User, Webhook
 from simcord.http import router
 
 from runtime.core.clock import Clock
+from tests.fakes.discord_people import People
 
+MAX_HOOKS = 15
 NONCE_LASTS_S = 300.0
 """How long a nonce is known: Discord says "a few minutes"."""
 _NAMES_REFUSED = ("discord", "clyde")
@@ -38,6 +42,14 @@ class _Time(SimcordClock):
 
 
 @dataclass(frozen=True, slots=True)
+class Upload:
+    """A file within a call."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Posted:
     """A message that people see; `hook` where a webhook said it, `history` all the texts it had."""
 
@@ -47,6 +59,10 @@ class Posted:
     hook: str | None
     history: list[str]
     pings: bool
+    answers: str | None = None
+    choices: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    picture: str | None = None
 
 
 class DiscordWorld:
@@ -59,8 +75,10 @@ class DiscordWorld:
         self.general = str(self.backend.create_channel(self.guild.id, "general").id)
         self.ada = self.person("Ada Lovelace")
         self.bob = self.person("Bob")
+        self.people = People(self.backend)
         self.reads_messages = True
         self.typing: list[str] = []
+        self.files_at = CDN_BASE.removesuffix("/files")
         self._nonces: dict[str, tuple[float, dict[str, Any]]] = {}
         self._texts: dict[str, list[str]] = {}
         self.backend.subscribers.append(self._remember)
@@ -139,6 +157,10 @@ class DiscordWorld:
                 str(each.webhook_id) if each.webhook_id is not None else None,
                 self._texts[str(each.id)],
                 bool(each.ping_user_ids or each.ping_role_ids or each.mention_everyone),
+                (each.reference or {}).get("message_id"),
+                _choices(each.components),
+                tuple(file["filename"] for file in each.attachments),
+                each.author_avatar,
             )
             for each in said
             if (each.author_id == self.backend.bot_user.id or each.webhook_id is not None) and not each.is_ephemeral
@@ -158,8 +180,12 @@ class DiscordWorld:
         match operation:
             case "send":
                 return self._once(body, lambda: self._sent(call(body, query)))
-            case "hook_send" | "hook_edit" if path.split("/")[2] != str(self.backend.application_id):
+            case "hook_send" | "hook_edit" | "hook_delete" if path.split("/")[2] != str(self.backend.application_id):
                 return self._by_hook(path, body, query, call)
+            case "open_thread":
+                return self._opened(path, body, lambda: call(body, query))
+            case "make_hook" if len(self.hooks(path.split("/")[2])) >= MAX_HOOKS:
+                raise BackendError(400, 30007, "Maximum number of webhooks reached (15)")
             case "history" if "after" in query:
                 return call(body, {**query, "limit": "1000000"})[-int(query["limit"]) :]
             case "typing":
@@ -178,6 +204,10 @@ class DiscordWorld:
         elif event in ("hooks", "make_hook"):
             for hook in data if isinstance(data, list) else [data]:
                 hook["application_id"] = str(self.backend.application_id) if hook["user"]["id"] == self.bot else None
+        elif event == "servers":
+            for guild in data:
+                granted = self.backend.compute_permissions(int(guild["id"]), self.backend.bot_user.id)
+                guild["permissions"] = str(granted)
         elif event == "application":
             data["flags"] = _READS_MESSAGES if self.reads_messages else 0
         else:
@@ -190,6 +220,8 @@ class DiscordWorld:
                 continue
             if not live:
                 message.pop("guild_id", None)
+            for file in message.get("attachments", ()):
+                file["url"] = file["url"].replace(CDN_BASE, f"{self.files_at}/files")
             for each in (message, message.get("referenced_message") or {}):
                 hook = self.backend.webhooks.get(int(each.get("webhook_id", 0)))
                 if hook is not None and str(hook.creator_id) == self.bot:
@@ -220,29 +252,85 @@ class DiscordWorld:
             self.backend.add_thread_member(channel.id, self.backend.bot_user.id)
         return message
 
-    def _by_hook(self, path: str, body: dict[str, Any], query: Mapping[str, str], call: Callable[..., Any]) -> Any:
+    def _by_hook(
+        self, path: str, body: dict[str, Any] | None, query: Mapping[str, str], call: Callable[..., Any]
+    ) -> Any:
         """A webhook speaks in its own channel, or in a thread of it that the call names."""
-        name = str(body.get("username", "")).lower()
+        name = str((body or {}).get("username", "")).lower()
         if any(refused in name for refused in _NAMES_REFUSED):
             raise BackendError(400, 50035, "Invalid Form Body: username")
         hook = self.backend.webhooks.get(int(path.split("/")[2]))
-        thread = self.backend.channels.get(int(query.get("thread_id", 0)))
-        if hook is None or thread is None:
-            return call(body, query)
+        if hook is None or "thread_id" not in query:
+            return self._with_choices(hook, path, body, query, call)
+        thread = self.backend.channels.get(int(query["thread_id"]))
         own = hook.channel_id
-        if thread.parent_id != own:
-            raise BackendError(400, 10003, "Unknown Channel")
+        if thread is None or thread.parent_id != own:
+            raise BackendError(404, 10003, "Unknown Channel")
         hook.channel_id = thread.id
         try:
-            return call(body, query)
+            return self._with_choices(hook, path, body, query, call)
         finally:
             hook.channel_id = own
+
+    def _with_choices(
+        self,
+        hook: Webhook | None,
+        path: str,
+        body: dict[str, Any] | None,
+        query: Mapping[str, str],
+        call: Callable[..., Any],
+    ) -> Any:
+        """simcord knows no webhooks of applications; theirs may offer choices, where the call says so."""
+        if hook is None or body is None or "components" not in body:
+            return call(body, query)
+        rest = {name: value for name, value in body.items() if name != "components"}
+        answer = call(rest, query)
+        if query.get("with_components") == "true" and str(hook.creator_id) == self.bot:
+            changed = {"components": body["components"]}
+            self.backend.edit_message(hook.channel_id, int(path.split("/")[5]), changed)
+        return answer
+
+    def hooks(self, channel: str) -> list[Webhook]:
+        """The webhooks of a channel."""
+        return [hook for hook in self.backend.webhooks.values() if hook.channel_id == int(channel)]
+
+    def _opened(self, path: str, body: Mapping[str, Any], open_it: Callable[[], Any]) -> Any:
+        """A message has one thread at most, and a thread a name that is not too long."""
+        parts = path.split("/")
+        if parts[3] == "messages" and int(parts[4]) in self.backend.channels:
+            raise BackendError(400, 160004, "A thread has already been created for this message")
+        if not 1 <= len(body["name"]) <= 100:
+            raise BackendError(400, 50035, "Invalid Form Body: name: Must be between 1 and 100 in length.")
+        return open_it()
 
     def _remember(self, event: str, payload: Mapping[str, Any]) -> None:
         if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
             self._texts.setdefault(str(payload["id"]), []).append(str(payload["content"]))
 
 
-def handing_to(backend: Backend, method: str, path: str) -> Callable[[Any, Mapping[str, str]], Any]:
+def handing_to(
+    backend: Backend, method: str, path: str, files: Sequence[Upload] = ()
+) -> Callable[[Any, Mapping[str, str]], Any]:
     """How a call is handed to simcord."""
-    return lambda body, query: router.dispatch(backend, method, path, json=body, params=dict(query))
+    return lambda body, query: router.dispatch(
+        backend, method, path, json=body, params=dict(query), files=[_Opened(file) for file in files]
+    )
+
+
+class _Opened:
+    """An upload as simcord reads it."""
+
+    description = None
+
+    def __init__(self, file: Upload) -> None:
+        self.filename = file.name
+        self.fp = io.BytesIO(file.data)
+
+
+def _choices(components: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The labels of buttons and options, in order."""
+    found: list[str] = []
+    for row in components:
+        for each in row["components"]:
+            found += [option["label"] for option in each["options"]] if "options" in each else [each["label"]]
+    return tuple(found)

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
-from tests.contract.discord.speaking import new_adapter
+from tests.contract.discord.speaking import COMMANDS, new_adapter
 from tests.fakes.discord_wire import DiscordPlatform, serving
 from tests.fakes.records import MemoryRecords
 
@@ -26,7 +26,7 @@ def marks() -> MemoryRecords:
 @pytest.fixture
 async def options(platform: DiscordPlatform) -> AsyncIterator[DiscordOptions]:
     async with serving(platform) as address:
-        yield DiscordOptions(base_url=f"{address}/api/v10")
+        yield DiscordOptions(base_url=f"{address}/api/v10", commands=COMMANDS)
 
 
 @pytest.fixture

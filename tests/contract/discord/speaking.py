@@ -15,6 +15,7 @@ from runtime.core.clock import Clock, SystemClock
 from tests.fakes.discord_wire import TOKEN, DiscordPlatform
 from tests.fakes.records import MemoryRecords
 
+COMMANDS = {"help": "what can be done", "new": "begin anew", "stop": "interrupt", "status": "what is going on"}
 HOST = Speaker("1000", "Host")
 GUEST = Speaker("1001", "Guest")
 
@@ -39,9 +40,17 @@ class HastyClock:
 
 
 def new_adapter(
-    options: DiscordOptions, marks: MemoryRecords | None = None, *, token: str = TOKEN, clock: Clock | None = None
+    options: DiscordOptions,
+    marks: MemoryRecords | None = None,
+    *,
+    posts: MemoryRecords | None = None,
+    token: str = TOKEN,
+    clock: Clock | None = None,
 ) -> DiscordAdapter:
-    return DiscordAdapter(token, clock=clock or SystemClock(), marks=marks or MemoryRecords(), options=options)
+    kept = posts or MemoryRecords()
+    return DiscordAdapter(
+        token, clock=clock or SystemClock(), marks=marks or MemoryRecords(), posts=kept, options=options
+    )
 
 
 @asynccontextmanager

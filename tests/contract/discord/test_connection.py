@@ -15,7 +15,7 @@ from discord.http import Route
 
 from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
-from adapters.discord.listener import HEALTHY_AFTER_S
+from adapters.discord.shard import HEALTHY_AFTER_S
 from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.discord.speaking import HastyClock, general, listening, new_adapter, send
 from tests.fakes.clock import FakeClock
@@ -67,7 +67,7 @@ async def test_what_was_written_while_we_were_away_is_caught_up_in_order(
         await _asked_for(inbound, marks, 3)
     for n in range(150):
         world.say(str(n), world.private())
-    world.say(f"<@{world.bot}> missed")
+    called = world.say(f"<@{world.bot}> missed")
     world.say("missed there", spoken)
     world.say("missed elsewhere", unseen)
     async with aclosing(new_adapter(options, marks)) as adapter, listening(adapter, platform) as inbound:
@@ -76,7 +76,7 @@ async def test_what_was_written_while_we_were_away_is_caught_up_in_order(
     texts = [item.text for item in items if item.private]
     assert texts == [str(n) for n in range(150)] + ["live"]
     others = {(item.text, item.address.thread, item.addressed) for item in items if not item.private}
-    assert others == {("missed", None, True), ("missed there", spoken, True), ("missed elsewhere", None, False)}
+    assert others == {("missed", called, True), ("missed there", spoken, True), ("missed elsewhere", None, False)}
 
 
 async def _asked_for(inbound: AsyncIterator[Inbound], marks: MemoryRecords, count: int) -> None:

@@ -12,7 +12,7 @@ from aiohttp import ClientSession, ClientWebSocketResponse
 from discord.http import HTTPClient, Route
 
 from adapters.discord.adapter import DiscordOptions
-from adapters.discord.codec import PERMISSIONS
+from adapters.discord.permissions import PERMISSIONS
 from tests.contract.discord.speaking import HastyClock
 from tests.fakes.discord_limits import DiscordLimits
 from tests.fakes.discord_wire import TOKEN, DiscordPlatform, serving
@@ -153,5 +153,8 @@ async def test_permissions_that_are_asked_for_are_those_the_library_knows(anyio_
         read_message_history=True,
         manage_webhooks=True,
         send_messages_in_threads=True,
+        create_public_threads=True,
+        add_reactions=True,
+        attach_files=True,
     )
-    assert sum(PERMISSIONS.values()) == known.value
+    assert sum(permission.bit for permission in PERMISSIONS) == known.value

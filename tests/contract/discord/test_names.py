@@ -2,31 +2,64 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
-from adapters.discord.limits import CAPABILITIES
+from adapters.discord.limits import CAPABILITIES, HOOKS_PER_CHANNEL
 from runtime.core.address import GATEWAY, Speaker
 from runtime.core.errors import MessageGone, OutcomeUncertain, RateLimited
 from tests.contract.discord.speaking import GUEST, HOST, edit, general, new_adapter, private, send
 from tests.fakes.discord_limits import DiscordLimits
 from tests.fakes.discord_wire import DiscordPlatform, FaultKind
+from tests.fakes.discord_world import MAX_HOOKS
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_agents_in_a_channel_share_one_webhook(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+async def test_agents_speak_under_their_names_and_are_spread_over_a_few_webhooks(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
     us = general(platform)
-    await send(adapter, "hi", to=us, nonce="a.0")
-    await send(adapter, "ho", to=us, speaker=GUEST, nonce="b.0")
-    await send(adapter, "a notice", to=us, speaker=GATEWAY, nonce="c.0")
-    said = platform.world.messages(platform.world.general)
-    assert [(each.author, each.text) for each in said] == [("Host", "hi"), ("Guest", "ho"), ("TestBot", "a notice")]
-    assert len({each.hook for each in said[:2]}) == 1
+    for number in range(12):
+        speaker = Speaker(str(1000 + number % 6), f"Agent {number % 6}")
+        await send(adapter, "hi", to=us, speaker=speaker, nonce=f"{number}.0")
+    await send(adapter, "a notice", to=us, speaker=GATEWAY, nonce="notice.0")
+    *said, notice = platform.world.messages(platform.world.general)
+    assert [each.author for each in said] == [f"Agent {number % 6}" for number in range(12)]
+    assert (notice.author, notice.hook) == ("TestBot", None)
+    assert Counter(each.hook for each in said) == dict.fromkeys({each.hook for each in said}, 4)
+    assert len({each.hook for each in said}) == HOOKS_PER_CHANNEL == len(platform.calls_of("make_hook"))
+
+
+async def test_one_agent_needs_one_webhook(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    for number in range(3):
+        await send(adapter, "hi", to=general(platform), nonce=f"{number}.0")
     assert len(platform.calls_of("make_hook")) == 1
+
+
+async def test_agents_share_what_webhooks_there_are_where_a_channel_is_full_of_them(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    world = platform.world
+    for number in range(MAX_HOOKS - 1):
+        world.backend.create_webhook(int(world.general), f"News {number}", world.ada.id)
+    for speaker in (HOST, GUEST):
+        await send(adapter, "hi", to=general(platform), speaker=speaker, nonce=f"{speaker.id}.0")
+    said = world.messages(world.general)
+    assert [each.author for each in said] == ["Host", "Guest"]
+    assert len({each.hook for each in said}) == 1
+
+
+async def test_agents_have_their_pictures(options: DiscordOptions, platform: DiscordPlatform) -> None:
+    wanted = replace(options, avatar_url="https://example.org/{name}.png")
+    async with aclosing(new_adapter(wanted)) as adapter:
+        await send(adapter, "hi", to=general(platform), speaker=Speaker("1000", "The Host"))
+    [posted] = platform.world.messages(platform.world.general)
+    assert posted.picture == "https://example.org/The%20Host.png"
 
 
 async def test_private_answer_is_the_bots_own(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
-from adapters.discord.limits import CAPABILITIES, WEBHOOK_BUDGET
 from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 from tests.contract.discord.speaking import HastyClock, edit, general, new_adapter, private, send
@@ -101,7 +100,7 @@ async def test_refusals_are_told_in_our_words(
     platform.fail("edit", "refuse", status=status, code=code)
     with pytest.raises(AdapterError) as caught:
         await edit(adapter, message, "two", to=private(platform))
-    assert type(caught.value) is expected
+    assert isinstance(caught.value, expected)
     assert len(platform.calls_of("edit")) == 1
 
 
@@ -189,22 +188,6 @@ async def test_typing_is_shown_in_the_thread(adapter: DiscordAdapter, platform: 
     thread = platform.world.thread("Plans")
     await adapter.typing(replace(general(platform), thread=thread), GATEWAY)
     assert platform.world.typing == [thread]
-
-
-async def test_channel_and_its_threads_draw_on_their_webhook(
-    adapter: DiscordAdapter, platform: DiscordPlatform
-) -> None:
-    key, size = adapter.budget(general(platform))
-    assert adapter.budget(replace(general(platform), thread="9")) == (key, size)
-    assert size == WEBHOOK_BUDGET
-    assert adapter.budget(private(platform)) == (f"discord:{platform.world.private()}", CAPABILITIES.private_budget)
-
-
-async def test_without_webhooks_a_thread_has_a_bucket_of_its_own(
-    options: DiscordOptions, platform: DiscordPlatform
-) -> None:
-    async with aclosing(new_adapter(replace(options, show_names="headings"))) as adapter:
-        assert adapter.budget(replace(general(platform), thread="9")) == ("discord:9", CAPABILITIES.group_budget)
 
 
 async def test_check_says_who_the_bot_is_and_how_to_invite_it(

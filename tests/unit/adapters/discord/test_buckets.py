@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from adapters.discord.buckets import MAX_KEPT, Buckets
+from adapters.discord.limits import within
 from tests.fakes.clock import FakeClock
 
-USED_UP = {"X-RateLimit-Bucket": "b", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "2.5"}
+USED_UP = {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "2.5"}
 
 
 def test_used_up_bucket_is_closed_until_it_is_reset() -> None:
@@ -24,11 +25,28 @@ def test_bucket_with_something_left_is_open() -> None:
     assert buckets.wait_s("POST /x", "1") == 0
 
 
-def test_routes_of_one_bucket_wait_together() -> None:
+def test_methods_that_name_the_same_bucket_are_counted_apart() -> None:
     buckets = Buckets(FakeClock())
-    buckets.learn("PUT /x", "1", USED_UP | {"X-RateLimit-Remaining": "3"})
-    buckets.learn("POST /x", "1", USED_UP)
-    assert buckets.wait_s("PUT /x", "1") == 2.5
+    buckets.learn("POST /x", "1", USED_UP | {"X-RateLimit-Bucket": "b"})
+    buckets.learn("PATCH /x", "1", USED_UP | {"X-RateLimit-Bucket": "b", "X-RateLimit-Remaining": "3"})
+    assert buckets.wait_s("POST /x", "1") == 2.5
+    assert buckets.wait_s("PATCH /x", "1") == 0
+
+
+def test_size_of_a_route_is_learned_from_the_first_call_of_a_window() -> None:
+    buckets = Buckets(FakeClock())
+    buckets.learn("POST /x", "1", USED_UP | {"X-RateLimit-Remaining": "3", "X-RateLimit-Reset-After": "1.2"})
+    assert buckets.size("POST /x") is None
+    told = {"X-RateLimit-Limit": "10", "X-RateLimit-Remaining": "9", "X-RateLimit-Reset-After": "4.998"}
+    buckets.learn("POST /x", "1", told)
+    assert buckets.size("POST /x") == within(10, 5.0)
+
+
+@pytest.mark.parametrize("headers", [{}, {"X-RateLimit-Limit": "many"}])
+def test_headers_that_tell_nothing_change_nothing(headers: dict[str, str]) -> None:
+    buckets = Buckets(FakeClock())
+    buckets.learn("POST /x", "1", headers)
+    assert (buckets.wait_s("POST /x", "1"), buckets.size("POST /x")) == (0, None)
 
 
 def test_whole_bot_waits() -> None:

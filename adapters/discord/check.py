@@ -1,0 +1,38 @@
+"""What `check` finds out: the token, the intent, and the rights in each server."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adapters.discord.bot_api import BotApi, Server
+from adapters.discord.listener import INTENT_HELP
+from adapters.discord.permissions import invitation, missing
+from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
+
+MAX_TOLD: Final = 5
+"""Servers whose missing rights are told."""
+
+
+async def health(api: BotApi) -> str:
+    """One line for a person. Raises AuthFailed where something is missing without which nothing works."""
+    try:
+        us, reads = await api.identity()
+        servers = await api.servers()
+    except (OutcomeUncertain, RateLimited) as error:
+        raise NotDelivered(f"{error}. Whether the token is good cannot be told") from error
+    if not reads:
+        raise AuthFailed(INTENT_HELP)
+    lacking = [text for server in servers if (text := _lacking(server, essential=False))]
+    crippled = [text for server in servers if (text := _lacking(server, essential=True))]
+    link = invitation(us.application_id).link
+    if crippled:
+        told = "; ".join(crippled[:MAX_TOLD])
+        raise AuthFailed(f"{told}. In the server's settings, Roles, give them to {us.name}, or open {link} once more")
+    where = f"in {len(servers)} server{'s' * (len(servers) != 1)}"
+    notes = f". {'; '.join(lacking[:MAX_TOLD])}; docs/discord.md says what each is for" if lacking else ""
+    return f"Discord knows this bot as {us.name}, {where}{notes}. To let it into a server: {link}"
+
+
+def _lacking(server: Server, *, essential: bool) -> str:
+    names = [right.name for right in missing(server.permissions) if right.essential or not essential]
+    return f"In {server.name} the bot lacks {', '.join(names)}" if names else ""

@@ -1,0 +1,128 @@
+"""What people choose from the menu: commands, sessions in threads of their own, choices, suggestions."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from anyio.abc import TaskGroup
+
+from adapters.adapter import Inbound
+from adapters.discord.bot_api import BotApi
+from adapters.discord.codec import BotIdentity, address_of, channel_id_of
+from adapters.discord.interaction_api import InteractionApi
+from adapters.discord.interactions import (
+    choice_of,
+    command_of,
+    in_thread,
+    kind_of,
+    options_of,
+    suggestions,
+    thread_name,
+)
+from adapters.discord.payload import Words
+from adapters.discord.receipts import Receipts
+from runtime.core.errors import AdapterError
+from runtime.core.texts import Texts
+
+MAX_BEGUN: Final = 1000
+"""Sessions that are remembered, so that an event that comes twice opens one thread."""
+
+_NOT_UNDERSTOOD: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+_log = logging.getLogger(__name__)
+
+
+class Menu:
+    """Interactions from Discord: each is answered in time, and those that sessions must know become items."""
+
+    def __init__(self, api: BotApi, answers: InteractionApi, programs: Sequence[str], texts: Texts) -> None:
+        self._api = api
+        self._answers = answers
+        self._programs = programs
+        self._texts = texts
+        self._receipts = Receipts(answers, texts)
+        self._begun: OrderedDict[str, str] = OrderedDict()
+
+    def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:
+        """It has just come; never waits."""
+        match kind_of(interaction):
+            case "command" | "start" | "choice":
+                self._receipts.heard(interaction, tasks)
+            case "invite":
+                tasks.start_soon(self._answered, self._invite, interaction)
+            case "suggestion":
+                tasks.start_soon(self._answered, self._suggest, interaction)
+            case None:
+                pass
+
+    async def item(self, interaction: Mapping[str, Any], us: BotIdentity) -> Inbound | None:
+        """What a person did; None for what is answered here. `safe` is to be called for each item."""
+        try:
+            match kind_of(interaction):
+                case "command":
+                    return command_of(interaction, us)
+                case "choice":
+                    return choice_of(interaction, us)
+                case "start":
+                    return await self._start(interaction, command_of(interaction, us))
+        except _NOT_UNDERSTOOD as error:
+            _log.warning("An interaction is not understood and is passed over", extra={"error": repr(error)})
+        return None
+
+    def safe(self, interaction: Mapping[str, Any]) -> None:
+        """Its item is safe."""
+        text = None
+        if kind_of(interaction) == "start":
+            thread = self._begun.get(str(interaction["id"]))
+            text = (
+                self._texts("sessions.here") if thread is None else self._texts("sessions.there", place=f"<#{thread}>")
+            )
+        self._receipts.safe(interaction, text)
+
+    async def _start(self, interaction: Mapping[str, Any], item: Inbound) -> Inbound | None:
+        """The beginning of a session, in a thread that is opened for it; None when that cannot be."""
+        if item.private or in_thread(interaction):
+            return item
+        number, channel = str(interaction["id"]), channel_id_of(item.address)
+        if number not in self._begun:
+            try:
+                self._begun[number] = await self._opened(interaction, channel, item)
+            except AdapterError as error:
+                self._receipts.safe(interaction, self._texts("sessions.no_thread", reason=error))
+                return None
+            while len(self._begun) > MAX_BEGUN:
+                self._begun.popitem(last=False)
+        return replace(item, address=address_of(self._begun[number], private=False, parent=channel))
+
+    async def _opened(self, interaction: Mapping[str, Any], channel: str, item: Inbound) -> str:
+        thread = await self._api.open_thread(channel, thread_name(interaction))
+        try:
+            await self._api.join(thread, item.person_id.rpartition(":")[2])
+        except AdapterError as error:
+            _log.info("Somebody is not in the thread of their session", extra={"error": str(error)})
+        return thread
+
+    async def _invite(self, interaction: Mapping[str, Any]) -> None:
+        person = str(options_of(interaction)["person"])
+        if not in_thread(interaction):
+            await self._answers.say(interaction, Words(self._texts("sessions.not_here")))
+            return
+        try:
+            await self._api.join(str(interaction["channel_id"]), person)
+        except AdapterError as error:
+            await self._answers.say(interaction, Words(self._texts("sessions.not_invited", reason=error)))
+            return
+        said = self._texts("sessions.invited", person=f"<@{person}>")
+        await self._answers.say(interaction, Words(said, frozenset({person})), openly=True)
+
+    async def _suggest(self, interaction: Mapping[str, Any]) -> None:
+        await self._answers.suggest(interaction, suggestions(interaction, self._programs))
+
+    async def _answered(self, answer: Any, interaction: Mapping[str, Any]) -> None:
+        try:
+            await answer(interaction)
+        except (AdapterError, *_NOT_UNDERSTOOD) as error:
+            _log.warning("A command has no answer", extra={"error": repr(error)})

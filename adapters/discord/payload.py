@@ -1,0 +1,124 @@
+"""A message as Discord takes it: text, who may be pinged, choices, what it answers, a file. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adapters.adapter import File
+from adapters.discord.limits import MAX_BUTTON_LABEL, MAX_BUTTONS, MAX_OPTIONS
+from runtime.core.message import Choice
+
+SUPPRESS_EMBEDS = 1 << 2
+MENU = "parley.menu."
+"""How the id of a menu begins; what was chosen in it is its value."""
+
+_ROW, _BUTTON, _MENU = 1, 2, 3
+_SECONDARY = 2
+_BUTTONS_A_ROW = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A text as Discord shows it, and the ids of those whom it may ping."""
+
+    text: str
+    pings: frozenset[str] = frozenset()
+
+    def under(self, heading: str) -> Words:
+        """The same below a line of its own."""
+        return replace(self, text=f"{heading}\n{self.text}")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """Under which name and picture a webhook speaks."""
+
+    name: str
+    avatar_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A new message. `reply_to` and `nonce` are for the bot's own, `name` is for a webhook's."""
+
+    words: Words
+    nonce: str = ""
+    reply_to: str | None = None
+    name: Name | None = None
+    file: File | None = None
+
+    @property
+    def trace(self) -> str:
+        """By what it is recognised among messages, besides who said it."""
+        return _trace(self.words.text, self.file.name if self.file is not None else "")
+
+
+def trace_of(message: dict[str, Any]) -> str:
+    """The same of a message as Discord tells it."""
+    files = message.get("attachments") or [{}]
+    return _trace(message["content"], files[0].get("filename", ""))
+
+
+def post_data(post: Post) -> dict[str, Any]:
+    """The body of a call that posts."""
+    data = text_data(post.words) | {"flags": SUPPRESS_EMBEDS}
+    if post.name is not None:
+        data["username"] = post.name.name
+        if post.name.avatar_url is not None:
+            data["avatar_url"] = post.name.avatar_url
+    if post.nonce:
+        data |= {"nonce": post.nonce, "enforce_nonce": True}
+    if post.reply_to is not None:
+        data["message_reference"] = {"message_id": post.reply_to, "fail_if_not_exists": False}
+    if post.file is not None:
+        data["attachments"] = [{"id": 0, "filename": post.file.name}]
+    return data
+
+
+def text_data(words: Words) -> dict[str, Any]:
+    """The part of a body that says what is shown, and that nobody is pinged whom the text does not mention."""
+    allowed: dict[str, Any] = {"parse": [], "replied_user": False}
+    if words.pings:
+        allowed["users"] = sorted(words.pings)
+    return {"content": words.text, "allowed_mentions": allowed}
+
+
+def choice_rows(choices: Sequence[Choice]) -> list[dict[str, Any]]:
+    """Buttons, or menus where there are too many for buttons; an empty list takes all away."""
+    if len(choices) <= MAX_BUTTONS:
+        return [_row([_button(choice) for choice in row]) for row in _batches(choices, _BUTTONS_A_ROW)]
+    menus = enumerate(_batches(choices, MAX_OPTIONS))
+    return [_row([_menu(number, part)]) for number, part in menus]
+
+
+def labels(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The choices that a message of ours offers: id and label."""
+    for row in message.get("components", ()):
+        for each in row.get("components", ()):
+            if each.get("type") == _BUTTON and "custom_id" in each:
+                yield each["custom_id"], each.get("label", "")
+            for option in each.get("options", ()):
+                yield option["value"], option["label"]
+
+
+def _trace(text: str, file: str) -> str:
+    return f"{text.strip()}\0{file}"
+
+
+def _batches(choices: Sequence[Choice], size: int) -> Iterator[Sequence[Choice]]:
+    return (choices[at : at + size] for at in range(0, len(choices), size))
+
+
+def _row(components: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": _ROW, "components": components}
+
+
+def _button(choice: Choice) -> dict[str, Any]:
+    return {"type": _BUTTON, "style": _SECONDARY, "label": choice.label[:MAX_BUTTON_LABEL], "custom_id": choice.id}
+
+
+def _menu(number: int, choices: Sequence[Choice]) -> dict[str, Any]:
+    options = [{"label": choice.label[:MAX_BUTTON_LABEL], "value": choice.id} for choice in choices]
+    return {"type": _MENU, "custom_id": f"{MENU}{number}", "options": options}

@@ -1,0 +1,55 @@
+"""What the bot may do in a server and no more, and the link that asks for it. Bits: Discord's documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_ADMINISTRATOR = 1 << 3
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """One right: its name as Discord shows it, what it is for, and whether nothing works without it."""
+
+    name: str
+    bit: int
+    purpose: str
+    essential: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """A link that lets the bot into a server, and the rights it asks for."""
+
+    link: str
+    permissions: Sequence[Permission]
+
+
+PERMISSIONS: Sequence[Permission] = (
+    Permission("View Channels", 1 << 10, "to be there at all", essential=True),
+    Permission("Send Messages", 1 << 11, "to answer in channels", essential=True),
+    Permission("Send Messages in Threads", 1 << 38, "to answer in threads and forum posts", essential=True),
+    Permission("Create Public Threads", 1 << 35, "to open a thread for a session"),
+    Permission("Read Message History", 1 << 16, "to read what was written meanwhile, and to answer by a reply"),
+    Permission("Manage Webhooks", 1 << 29, "to let each agent speak under its own name and picture"),
+    Permission("Add Reactions", 1 << 6, "to mark a message that waits for its answer"),
+    Permission("Attach Files", 1 << 15, "to send files"),
+)
+THREAD_BITS = (1 << 35) | (1 << 38)
+"""Opening a thread and speaking in it."""
+
+
+def invitation(application_id: str) -> Invitation:
+    """How somebody who manages a server lets the bot in, with its permissions and commands."""
+    permissions = sum(permission.bit for permission in PERMISSIONS)
+    scopes = "bot+applications.commands"
+    link = f"https://discord.com/oauth2/authorize?client_id={application_id}&scope={scopes}&permissions={permissions}"
+    return Invitation(link, PERMISSIONS)
+
+
+def missing(granted: int) -> list[Permission]:
+    """Which of ours are not among the bits that were granted."""
+    if granted & _ADMINISTRATOR:
+        return []
+    return [permission for permission in PERMISSIONS if not granted & permission.bit]

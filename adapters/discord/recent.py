@@ -1,0 +1,51 @@
+"""The newest messages of people, for what Discord does not tell again: whose it was, and what it said."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from adapters.adapter import Inbound
+from runtime.core.address import Address
+
+MAX_REMEMBERED: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A message of a person, and where it went."""
+
+    address: Address
+    person_id: str
+    person_name: str
+    addressed: bool
+    private: bool
+    space: str | None
+
+
+class RecentMessages:
+    """By Discord's ids of messages and of people; the oldest are forgotten, and all when the process ends."""
+
+    def __init__(self) -> None:
+        self._messages: OrderedDict[str, Remembered] = OrderedDict()
+        self._names: OrderedDict[str, str] = OrderedDict()
+
+    def note(self, item: Inbound) -> None:
+        """A person said, changed or marked something."""
+        self._names[item.person_id] = item.person_name
+        self._names.move_to_end(item.person_id)
+        if item.act in ("message", "edit") and item.message_id is not None:
+            self._messages[item.message_id] = Remembered(
+                item.address, item.person_id, item.person_name, item.addressed, item.private, item.space
+            )
+        for kept in (self._messages, self._names):
+            while len(kept) > MAX_REMEMBERED:
+                kept.popitem(last=False)
+
+    def message(self, message_id: str) -> Remembered | None:
+        return self._messages.get(message_id)
+
+    def name(self, person_id: str) -> str:
+        """The name under which a person was last seen; "" when that is not known."""
+        return self._names.get(person_id, "")

@@ -1,0 +1,82 @@
+"""Threads that begin with a message: opened when the first word is to be said in them, not before."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, TypeVar
+
+from adapters.adapter import Inbound
+from adapters.discord.bot_api import BotApi
+from adapters.discord.calls import AlreadyDone, PlaceGone
+from adapters.discord.codec import PLATFORM
+from runtime.core.address import Address
+from runtime.core.errors import AdapterError, MessageGone
+
+MAX_EXPECTED: Final = 1000
+NAME_CHARS: Final = 60
+UNNAMED: Final = "Conversation"
+
+_log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+
+
+class Threads:
+    """A thread that begins with a message has that message's id: it can be addressed before it is there.
+
+    So nothing is opened for those who are not answered, and a repeated event opens nothing twice.
+    """
+
+    def __init__(self, api: BotApi) -> None:
+        self._api = api
+        self._expected: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._joined: set[str] = set()
+
+    def expect(self, item: Inbound) -> None:
+        """A conversation may begin in a thread of this message."""
+        thread = item.address.thread
+        if thread is not None and thread == item.message_id:
+            name = " ".join(item.text.split())[:NAME_CHARS] or UNNAMED
+            self._expected[thread] = (name, item.person_id.removeprefix(f"{PLATFORM}:"))
+            while len(self._expected) > MAX_EXPECTED:
+                self._expected.popitem(last=False)
+
+    def ours(self, thread: str) -> bool:
+        """Whether we opened it, spoke in it, or may open it, in this process."""
+        return thread in self._joined or thread in self._expected
+
+    async def within(self, to: Address, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """A call that says something at an address, whose thread is opened if it must be. Raises what `call` raises."""
+        if to.thread is None:
+            return await call()
+        if to.thread in self._expected:
+            await self._open(to.conversation, to.thread)
+        try:
+            return await call()
+        except PlaceGone as gone:
+            try:
+                await self._open(to.conversation, to.thread)
+            except MessageGone:
+                raise gone from None
+            return await call()
+
+    async def join(self, to: Address) -> None:
+        """A webhook's words do not make the bot a member of a thread, by which we know it after a restart."""
+        if to.thread is not None and to.thread not in self._joined:
+            self._joined.add(to.thread)
+            with suppress(AdapterError):  # what was said stands; until a restart we know the thread without it
+                await self._api.join(to.thread)
+
+    async def _open(self, channel: str, message: str) -> None:
+        name, person = self._expected.get(message, (UNNAMED, ""))
+        with suppress(AlreadyDone):
+            await self._api.open_thread(channel, name, message=message)
+        self._expected.pop(message, None)
+        self._joined.add(message)
+        if person:
+            try:
+                await self._api.join(message, person)
+            except AdapterError as error:
+                _log.info("Somebody is not in the thread of their own message", extra={"error": str(error)})
