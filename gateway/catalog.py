@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adapters.adapter import Adapter
@@ -28,7 +28,8 @@ class Listed:
 class Ground:
     """What an adapter is made from. `records` opens a durable table by its name, such as `marks:discord`.
 
-    `commands` are the commands for the platform's menu with their descriptions, `texts` what the adapter itself says.
+    `commands` are the commands for the platform's menu with their descriptions, `texts` what the adapter itself says,
+    `programs` the names of those that people may choose.
     """
 
     settings: Settings
@@ -36,6 +37,7 @@ class Ground:
     records: Callable[[str], Records]
     commands: Mapping[str, str]
     texts: Texts
+    programs: Sequence[str] = ()
 
 
 Factory = Callable[[Ground], Listed | None]
@@ -69,9 +71,19 @@ def _discord(ground: Ground) -> Listed | None:
         return None
     from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 
-    options = DiscordOptions(base_url=own.base_url)
-    marks = ground.records("marks:discord")
-    adapter = DiscordAdapter(own.token.get_secret_value(), clock=ground.clock, marks=marks, options=options)
+    options = DiscordOptions(
+        base_url=own.base_url,
+        show_names=own.names,
+        avatar_url=own.avatar_url,
+        mention=own.mention,
+        commands=ground.commands,
+        programs=ground.programs,
+        texts=ground.texts,
+        shards=None if own.shards == "auto" else own.shards,
+    )
+    marks, posts = ground.records("marks:discord"), ground.records("posts:discord")
+    token = own.token.get_secret_value()
+    adapter = DiscordAdapter(token, clock=ground.clock, marks=marks, posts=posts, options=options)
     return Listed(adapter, _rules(own), exclusive=True)
 
 
