@@ -14,12 +14,15 @@ from typing import Protocol
 
 from adapters.pacing import (
     ELAPSED_MIN_S,
-    EXPECTED_REST_RATIO,
+    END_WAITS_S,
+    EXPECTED_REST_GROWTH,
+    EXPECTED_REST_POWER,
     EXPECTED_REST_TOKENS,
     FIRST_CHARS,
     FIRST_HOLD_MAX_S,
     FIRST_HOLD_S,
-    RESERVE_TOKENS,
+    PAUSE_WAITS_S,
+    SPARE_POWER,
 )
 from adapters.progress import Progress
 
@@ -49,17 +52,22 @@ class AreaPolicy:
     """Frames where the unshown area has earned them, in intervals that spend the burst over the expected rest."""
 
     def due_at(self, text: Progress, supplies: Sequence[Supply], now: float, /) -> float:
-        """See `FramePolicy`; the first of `supplies` is the conversation's own bucket."""
-        own = supplies[0]
-        hold_s = _first_hold_s(own)
-        if not text.visible and hold_s is not None:
-            enough = own.texts <= 1 and text.produced >= FIRST_CHARS
-            return now if enough else now - text.age(now) + hold_s
+        """See `FramePolicy`. A text that draws from several buckets goes by the one that makes it wait longest."""
+        if not text.visible:
+            holds_s = [_first_hold_s(supply) for supply in supplies]
+            early_s = [hold_s for hold_s in holds_s if hold_s is not None]
+            if len(early_s) == len(holds_s):
+                alone = all(supply.texts <= 1 for supply in supplies)
+                return now if alone and text.produced >= FIRST_CHARS else now - text.age(now) + max(early_s)
         interval_s = max(_interval_s(supply, text.elapsed(now)) for supply in supplies)
+        oldest_at = now - text.age(now)
         return min(
             _area_at(text, interval_s, now),
-            _level_at(own, 1.0 + RESERVE_TOKENS, now, not_before=text.quiet_at),
-            _level_at(own, own.cap, now, not_before=now - text.age(now) + min(interval_s, 1.0 / own.rate_per_s)),
+            max(_before_pause_at(supply, text.quiet_at, now) for supply in supplies),
+            max(
+                _level_at(supply, supply.cap, now, not_before=oldest_at + min(interval_s, 1.0 / supply.rate_per_s))
+                for supply in supplies
+            ),
         )
 
 
@@ -70,10 +78,16 @@ def _first_hold_s(own: Supply) -> float | None:
     return None if own.texts > own.burst else min(FIRST_HOLD_MAX_S, own.texts / (2 * own.rate_per_s))
 
 
+def _reserve(supply: Supply, waits_s: float) -> float:
+    """Tokens to leave so that the next one comes within `waits_s`."""
+    return max(0.0, 1.0 - supply.rate_per_s * waits_s)
+
+
 def _interval_s(supply: Supply, elapsed_s: float) -> float:
-    rest_s = EXPECTED_REST_TOKENS / supply.rate_per_s + EXPECTED_REST_RATIO * elapsed_s
-    spare = max(0.0, supply.level - 1.0 - RESERVE_TOKENS)
-    return supply.texts / (supply.rate_per_s + spare / rest_s)
+    lasted = supply.rate_per_s * elapsed_s
+    rest_s = (EXPECTED_REST_TOKENS + EXPECTED_REST_GROWTH * lasted**EXPECTED_REST_POWER) / supply.rate_per_s
+    spare = max(0.0, supply.level - 1.0 - _reserve(supply, END_WAITS_S))
+    return supply.texts / (supply.rate_per_s + spare**SPARE_POWER / rest_s)
 
 
 def _area_at(text: Progress, interval_s: float, now: float) -> float:
@@ -82,6 +96,10 @@ def _area_at(text: Progress, interval_s: float, now: float) -> float:
     if lacking <= 0:
         return now
     return now + lacking / text.unshown if text.unshown else math.inf
+
+
+def _before_pause_at(supply: Supply, quiet_at: float, now: float) -> float:
+    return _level_at(supply, 1.0 + _reserve(supply, PAUSE_WAITS_S), now, not_before=quiet_at)
 
 
 def _level_at(supply: Supply, tokens: float, now: float, *, not_before: float) -> float:

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 EXPECTED_REST_TOKENS = 1.0
 """Token times (1 / rate) a text is expected to go on at least. Simulated; the same on all platforms."""
-EXPECTED_REST_RATIO = 0.3
-"""The rest of a text expected per second it has lasted. Simulated."""
-RESERVE_TOKENS = 0.0
-"""Tokens kept for the end of a text. 1 shortens the tail to 0.13 s and costs 3 % of mean delay. Simulated."""
+EXPECTED_REST_GROWTH = 0.3
+"""Token times expected beyond that for a text that has lasted one. Simulated."""
+EXPECTED_REST_POWER = 0.6
+"""The growth with the token times a text has lasted, as a power. Simulated."""
+SPARE_POWER = 0.7
+"""Tokens that can be spared for the expected rest count as this power of them. Simulated."""
+END_WAITS_S = 0.3
+"""A frame leaves a bucket such that an end right after it waits for a token no longer than this, seconds. Chosen: a
+call in flight takes as long; it costs 1 to 4 % of mean delay and shortens tails from seconds to this. Simulated."""
+PAUSE_WAITS_S = 1.2
+"""The same for a frame that shows everything before a pause, seconds: what is shown then needs no end. Simulated."""
 FIRST_CHARS = 20
 """Characters that justify the first frame at once. Simulated: showing the very first chunk costs 6 %."""
 FIRST_HOLD_S = 0.3
