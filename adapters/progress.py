@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.pacing import ACTIVE_S, QUIET_MIN_S, QUIET_SPACINGS, SPACING_MAX_S, SPACING_START_S, SPACING_WEIGHT
+from adapters.pacing import (
+    ACTIVE_S,
+    ELAPSED_MIN_S,
+    QUIET_MIN_S,
+    QUIET_SPACINGS,
+    SPACING_MAX_S,
+    SPACING_START_S,
+    SPACING_WEIGHT,
+)
 
 
 @dataclass(slots=True)
@@ -37,11 +45,14 @@ class Progress:
             self.oldest_at = now
 
     def sending(self, covers: int, now: float) -> None:
-        """A frame with the first `covers` characters leaves."""
+        """A frame with the first `covers` characters leaves; the others are taken to be as old as usual speed makes."""
         self._age(now)
-        self.area = 0.0
         self.covered = covers
-        self.oldest_at = None if covers >= self.produced else now
+        if covers >= self.produced:
+            self.area, self.oldest_at = 0.0, None
+            return
+        age_s = min(self.age(now), self.unshown * max(ELAPSED_MIN_S, self.elapsed(now)) / self.produced)
+        self.area, self.oldest_at = self.unshown * age_s / 2, now - age_s
 
     def failed(self, visible: int, now: float) -> None:
         """The frame did not land: people still see only `visible` characters."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from benchmarks.live_text.traces import Chunk, Trace
 
@@ -49,7 +50,7 @@ def shown_prefixes(text: str, seen: Sequence[Seen]) -> list[Chunk]:
 def judge(text: str, chunks: Trace, seen: Sequence[Seen]) -> Freshness:
     """The measures of a text that began at 0. A character that vanished counts as shown when it came to stay."""
     prefixes = shown_prefixes(text, seen)
-    fell = sum(after.length < before.length for before, after in zip(prefixes, prefixes[1:], strict=False))
+    fell = sum(after.length < before.length for before, after in pairwise(prefixes))
     lasting: list[Chunk] = []
     lowest = len(bare(text))
     for one in reversed(prefixes):

@@ -38,8 +38,8 @@ class _Sums:
     def costs(self, since: int, longest: int) -> list[float]:
         """Of calls 0, 1, … ticks after one at `since`: the delays of all that was produced between."""
         count, moment = self.lengths[since], self.moments[since]
-        until = since + longest + 1
-        return [area - count * at + moment for area, at in zip(self.areas[since:until], self.lands[since:until])]
+        calls = slice(since, since + longest + 1)
+        return [area - count * at + moment for area, at in zip(self.areas[calls], self.lands[calls], strict=True)]
 
 
 class Plan:
@@ -93,8 +93,3 @@ class Plan:
 def optimum(chunks: Trace, profile: Profile) -> float:
     """Mean delay of a character under the best plan, seconds."""
     return Plan(chunks, profile.budget, profile.tick_s).delay_s
-
-
-def unlimited(chunks: Trace) -> float:
-    """Mean delay where calls cost nothing: one in flight, always."""
-    return Plan(chunks, Budget(1000.0, 1), 0.03).delay_s if chunks else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import anyio
 
@@ -50,7 +50,8 @@ class Setting:
     lost_answers: float = 0.0
     spikes: float = 0.0
     seed: int = 0
-    max_text: int = field(default=10**6)
+    max_text: int = 10**6
+    latency_s: tuple[float, float] = (0.06, 0.3)
 
 
 class _Unrecorded:
@@ -77,7 +78,10 @@ async def _play(speeches: Sequence[Speech], texts: Sequence[str], setting: Setti
         budget,
         capabilities=make_capabilities(budget, max_text=setting.max_text, idempotent_send=True),
         faults=Faults(
-            penalty_s=setting.profile.penalty_s, lost_answers=setting.lost_answers, spikes=setting.spikes
+            penalty_s=setting.profile.penalty_s,
+            lost_answers=setting.lost_answers,
+            latency_s=setting.latency_s,
+            spikes=setting.spikes,
         ),
         seed=setting.seed,
     )
