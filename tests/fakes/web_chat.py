@@ -19,7 +19,12 @@ from runtime.storage.memory_files import MemoryFileStore
 from tests.fakes.room_store import RoomStoreThatFails
 
 SECRET = "a secret of the tests"
-COMMANDS = {"help": "what can be done here", "stop": "interrupt what is going on"}
+COMMANDS = {
+    "help": "what can be done here",
+    "new": "end this conversation and begin another",
+    "status": "what is going on",
+    "stop": "interrupt what is going on",
+}
 
 
 @dataclass

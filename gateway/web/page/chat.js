@@ -1,17 +1,20 @@
 /** The page: takes frames from the connection to the room, and the room to the screen. */
 
+import { acceptDrops, Acts } from "./acts.js";
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { emptyRoom } from "./empty_room.js";
 import { Drafts, newId, ReadMarks, Unsent } from "./keep.js";
 import { askName, whoAmI } from "./login.js";
 import { toast } from "./look.js";
+import { known } from "./markdown.js";
 import { Room } from "./room.js";
 import { Sidebar, showPresence } from "./sidebar.js";
 import { Timeline } from "./timeline.js";
 import { TypingLine } from "./typing.js";
 
 const RETRY_MS = 3000;
+const QUOTE_LENGTH = 200;
 const byId = (id) => document.getElementById(id);
 const roomInAddress = () => decodeURIComponent(location.hash.slice(1));
 
@@ -21,6 +24,9 @@ class Chat {
     this.room = new Room(roomInAddress() || "lobby");
     this.thread = null;
     this.refused = new Set();
+    this.marksToGive = [];
+    this.commands = [];
+    this.acts = new Acts(this);
     this.sidebar = new Sidebar({
       go: (room) => (location.hash = room),
       open: (name) => this.connection.send({ t: "open", name }) || toast("Not connected. Try again in a moment."),
@@ -49,19 +55,33 @@ class Chat {
       on: {
         older: () => this.askOlder(),
         seen: () => this.showUnread(),
-        reply: name === "room" ? (message) => this.openThread(message.id) : null,
-        edit: (message) => this.editFailed(message),
+        me: () => this.me.id,
+        marks: () => this.marksToGive,
+        thread: name === "room" ? (message) => this.openThread(message.id) : null,
+        quote: (message) => composer.quote(message),
+        change: (message) => composer.edit(message),
+        remove: (message) => this.acts.remove(message),
+        react: (message, mark) => this.acts.react(message, mark),
+        press: (message, choice) => this.acts.press(message, choice),
+        jump: (id) => timeline.reveal(id) || toast("That message is further up. Scroll to load it."),
+        editFailed: (message) => this.editFailed(message),
         discard: (message) => this.discard(message.id),
       },
     });
     const composer = new Composer(byId(`${name}-composer`), {
       label: "Reply",
       on: {
-        send: (text) => this.say(text, thread()),
+        send: (text, more) => this.say(text, thread(), more),
+        change: (message, text) => this.acts.change(message, text),
+        stop: () => this.acts.stop(thread()),
+        last: () => this.room.lastOf(this.me.id, thread()),
+        commands: () => this.commands,
+        names: () => this.room.names.filter((each) => each.id !== this.me.id),
         typing: () => this.connection.send({ t: "typing", room: this.room.id, thread: thread() }),
         draft: (text) => this.drafts.set(`${this.room.id} ${thread() ?? ""}`, text),
       },
     });
+    acceptDrops(byId(`${name}-timeline`).parentElement, (files) => composer.take(files));
     return { timeline, composer };
   }
 
@@ -82,6 +102,7 @@ class Chat {
 
   become(me) {
     this.me = me;
+    known.me = me.id;
     this.unsent = new Unsent(me.id);
     this.marks = new ReadMarks(me.id);
     this.drafts = new Drafts(me.id);
@@ -124,9 +145,12 @@ class Chat {
 
   // Frames
 
-  on_welcome({ you, rooms, max_text }) {
+  on_welcome({ you, rooms, marks, commands, ...limits }) {
     this.become(you);
-    this.main.composer.maxText = this.side.composer.maxText = max_text;
+    this.marksToGive = marks;
+    this.commands = commands;
+    this.main.composer.limit(limits);
+    this.side.composer.limit(limits);
     this.refused.clear();
     this.on_rooms({ rooms });
     for (const room of rooms) this.marks.limit(room.id, room.seq);
@@ -147,6 +171,7 @@ class Chat {
     const still = this.room.endGrowth(new Set(messages.map((message) => message.id)));
     for (const message of still) this.show(message, false);
     const shown = messages.map((message) => this.room.take(message));
+    known.names = new Map(this.room.names.map((each) => [each.name, each.id]));
     for (const message of shown) this.show(message, !first);
     this.unsent.all().forEach((message, place) => {
       if (message.room === room) this.show(this.room.takeUnsent(message, this.me, place), false);
@@ -207,7 +232,7 @@ class Chat {
   on_people({ room, people }) {
     if (room !== this.room.id) return;
     this.room.people = people;
-    showPresence(people, this.room.agents);
+    this.settle();
   }
 
   on_typing(frame) {
@@ -231,14 +256,18 @@ class Chat {
 
   on_error({ text }) {
     toast(text);
+    for (const message of this.room.messages.values()) {
+      if (message.pressed && message.choices) this.show(Object.assign(message, { pressed: null }), false);
+    }
   }
 
   on_pong() {}
 
   // Saying
 
-  say(text, thread) {
-    const message = { id: newId(), room: this.room.id, thread, text, at: new Date().toISOString() };
+  say(text, thread, { files = [], quote } = {}) {
+    const message = { id: newId(), room: this.room.id, thread, text, files, at: new Date().toISOString() };
+    if (quote) message.quote = { id: quote.id, name: quote.name, text: quote.text.slice(0, QUOTE_LENGTH) };
     this.unsent.add(message);
     this.show(this.room.takeUnsent(message, this.me, this.unsent.all().length), false);
     const { timeline } = thread ? this.side : this.main;
@@ -247,8 +276,9 @@ class Chat {
     this.settle();
   }
 
-  submit({ id, room, thread, text }) {
-    this.connection.send({ t: "say", id, room, thread, text });
+  submit({ id, room, thread, text, quote, files = [] }) {
+    const attached = files.map((file) => ({ id: file.id, name: file.name }));
+    this.connection.send({ t: "say", id, room, thread, text, reply_to: quote?.id, files: attached });
   }
 
   retry() {
@@ -280,6 +310,7 @@ class Chat {
     if (this.thread && (message.thread === this.thread || message.id === this.thread)) {
       this.side.timeline.put(message, { count });
     }
+    if (message.kind === "agent") this.showStop();
   }
 
   showReplies(root) {
@@ -291,6 +322,7 @@ class Chat {
   settle() {
     this.main.timeline.setEmpty(this.room.joined && !this.room.talked);
     showPresence(this.room.people, this.room.agents);
+    known.names = new Map(this.room.names.map((each) => [each.name, each.id]));
     this.showUnread();
   }
 
@@ -305,6 +337,14 @@ class Chat {
   showTyping() {
     this.typing.show(this.main.composer.typing, null);
     if (this.thread) this.typing.show(this.side.composer.typing, this.thread);
+    this.showStop();
+  }
+
+  /** While an agent works there is a button to stop it. */
+  showStop() {
+    const works = (thread) => this.typing.working(thread) || this.room.grows(thread);
+    this.main.composer.setStoppable(works(null));
+    this.side.composer.setStoppable(Boolean(this.thread) && works(this.thread));
   }
 
   showUnread() {

@@ -1,36 +1,74 @@
-/** Where a message is written: grows with its text, knows the commands, keeps what cannot be sent. */
+/** Where a message is written: grows with its text, takes files, answers and changes what was said before. */
 
 import { el, icon, ICONS } from "./look.js";
+import { Suggestions } from "./suggestions.js";
+import { Uploads } from "./uploads.js";
 
 const TYPING_EVERY_MS = 3000;
-const COMMANDS = [
-  ["/help", "what you can do here"],
-  ["/new", "end this session and begin another"],
-  ["/stop", "stop what the agents are doing"],
-  ["/status", "what is going on"],
-];
 
 export class Composer {
-  /** `on` has `send(text)`, `typing()` and `draft(text)`. */
+  /** `on` has `send(text, {files, quote})`, `change(message, text)`, `stop()`, `last()`, `typing()`, `draft(text)`,
+   * `commands()` and `names()`. */
   constructor(place, { label, on }) {
     this.on = on;
     this.maxText = 100_000;
     this.typedAt = 0;
-    const id = `${place.id}-commands`;
-    this.input = el("textarea", { rows: "1", "aria-label": label, placeholder: label, dir: "auto", "aria-controls": id, enterkeyhint: "enter" });
-    this.button = el("button", { type: "submit", class: "send", "aria-label": "Send", disabled: true }, icon(ICONS.send));
-    this.commands = el("ul", { class: "commands", id, role: "listbox", "aria-label": "Commands", hidden: true });
+    this.about = null;
+    this.input = el("textarea", { rows: "1", "aria-label": label, placeholder: label, dir: "auto", "aria-autocomplete": "list", "aria-controls": `${place.id}-list`, enterkeyhint: "enter" });
+    this.suggestions = new Suggestions(`${place.id}-list`, this.input, on);
+    this.uploads = new Uploads({ changed: () => this.changed(false), complain: (text) => this.showError(text) });
     this.error = el("p", { class: "form-error", role: "alert", hidden: true });
-    this.typing = el("div", { class: "typing", "aria-live": "polite" });
-    this.form = el("form", {}, this.commands, el("div", { class: "field" }, this.input, this.button));
-    place.replaceChildren(this.typing, this.error, this.form);
+    this.typing = el("div", { class: "typing-words", "aria-live": "polite" });
+    this.stop = el("button", { type: "button", class: "stop", hidden: true }, icon(ICONS.stop), "Stop");
+    this.context = el("div", { class: "context", hidden: true });
+    this.form = el("form", {}, this.suggestions.list, this.context, this.uploads.list, this.field());
+    const status = el("div", { class: "typing" }, this.typing, this.stop);
+    place.replaceChildren(status, this.error, this.form);
+    this.listen();
+  }
+
+  field() {
+    this.button = el("button", { type: "submit", class: "send", "aria-label": "Send", disabled: true }, icon(ICONS.send));
+    this.attach = el("button", { type: "button", class: "icon attach", "aria-label": "Attach files", title: "Attach files", hidden: true }, icon(ICONS.clip));
+    this.picker = el("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-hidden": "true" });
+    return el("div", { class: "field" }, this.attach, this.picker, this.input, this.button);
+  }
+
+  listen() {
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit();
     });
     this.input.addEventListener("input", () => this.changed(true));
     this.input.addEventListener("keydown", (event) => this.key(event));
-    this.input.addEventListener("blur", () => setTimeout(() => (this.commands.hidden = true), 150));
+    this.stop.addEventListener("click", () => {
+      this.on.stop();
+      this.focus();
+    });
+    this.attach.addEventListener("click", () => this.picker.click());
+    this.picker.addEventListener("change", () => {
+      this.take(this.picker.files);
+      this.picker.value = "";
+    });
+    this.input.addEventListener("paste", (event) => {
+      if (!event.clipboardData?.files.length) return;
+      event.preventDefault();
+      this.take(event.clipboardData.files);
+    });
+  }
+
+  /** Files to be sent with the message. */
+  take(files) {
+    this.showError("");
+    this.uploads.add(files);
+    this.focus();
+  }
+
+  limit({ max_text, max_file_bytes, max_files }) {
+    this.maxText = max_text;
+    this.uploads.maxBytes = max_file_bytes;
+    this.uploads.maxFiles = max_files;
+    this.attach.hidden = !max_file_bytes;
   }
 
   get value() {
@@ -48,6 +86,12 @@ export class Composer {
     this.input.setAttribute("aria-label", label);
   }
 
+  setStoppable(working) {
+    if (this.stop.hidden !== working) return;
+    if (!working && document.activeElement === this.stop) this.focus();
+    this.stop.hidden = !working;
+  }
+
   focus() {
     this.input.focus();
   }
@@ -57,91 +101,96 @@ export class Composer {
     this.error.hidden = !text;
   }
 
+  /** The next message answers this one. */
+  quote(message) {
+    this.setContext({ quote: message }, `Replying to ${message.name}`, message.text);
+  }
+
+  /** What is written becomes the new text of this message. */
+  edit(message) {
+    this.setContext({ edit: message }, "Editing your message", "");
+    this.value = message.text;
+    this.input.setSelectionRange(message.text.length, message.text.length);
+  }
+
+  setContext(about, title, text) {
+    const close = el("button", { type: "button", class: "icon", "aria-label": "Cancel" }, icon(ICONS.close));
+    close.addEventListener("click", () => this.leave());
+    this.about = about;
+    this.context.replaceChildren(el("span", { class: "quote-name" }, title), el("span", { class: "quote-text", dir: "auto" }, text), close);
+    this.context.hidden = false;
+    this.focus();
+  }
+
+  /** Neither answer nor edit any more. */
+  leave() {
+    const editing = this.about?.edit;
+    this.about = null;
+    this.context.hidden = true;
+    if (editing) this.value = "";
+    this.focus();
+  }
+
   submit() {
     const text = this.value.trim();
-    if (!text) return;
+    const { files } = this.uploads;
+    if (this.button.disabled) return;
     const length = text.length <= this.maxText ? text.length : [...text].length;
     if (length > this.maxText) {
       const [has, most] = [length.toLocaleString(), this.maxText.toLocaleString()];
       this.showError(`This message has ${has} characters; ${most} is the most. Shorten or split it.`);
       return;
     }
+    const { edit, quote } = this.about ?? {};
+    if (edit && !this.on.change(edit, text)) return;
+    this.about = null;
+    this.context.hidden = true;
     this.value = "";
     this.on.draft("");
     this.typedAt = 0;
-    this.on.send(text);
+    this.suggestions.close();
+    if (!edit) {
+      this.uploads.clear();
+      this.on.send(text, { files, quote });
+    }
     this.focus();
   }
 
   changed(byPerson) {
-    const input = this.input;
+    const { input } = this;
     input.style.height = "auto";
     input.style.height = `${Math.min(input.scrollHeight, window.innerHeight * 0.4)}px`;
-    this.button.disabled = !this.value.trim();
-    this.suggest();
+    const something = this.value.trim() || this.uploads.files.length;
+    this.button.disabled = !something || !this.uploads.ready;
     if (!byPerson) return;
+    this.suggestions.update();
     this.showError("");
-    this.on.draft(this.value.length < 20_000 ? this.value : "");
+    if (!this.about?.edit) this.on.draft(this.value.length < 20_000 ? this.value : "");
     if (this.value && !this.value.startsWith("/") && Date.now() - this.typedAt > TYPING_EVERY_MS) {
       this.typedAt = Date.now();
       this.on.typing();
     }
   }
 
-  suggest() {
-    const typed = this.value.toLowerCase();
-    const fitting = /^\/\w*$/.test(typed) ? COMMANDS.filter(([name]) => name.startsWith(typed)) : [];
-    this.commands.replaceChildren(...fitting.map(([name, about], at) => this.command(name, about, at === 0)));
-    this.commands.hidden = !fitting.length;
-  }
-
-  command(name, about, selected) {
-    const item = el("li", { role: "option", "aria-selected": String(selected), "data-name": name }, el("code", {}, name), ` ${about}`);
-    item.addEventListener("mousedown", (event) => {
-      event.preventDefault();
-      this.complete(name);
-    });
-    return item;
-  }
-
-  complete(name) {
-    this.value = name;
-    this.commands.hidden = true;
-    this.focus();
-  }
-
   key(event) {
     if (event.isComposing) return;
-    if (!this.commands.hidden && this.commandKey(event)) {
+    if (this.suggestions.key(event)) {
       event.preventDefault();
       return;
+    }
+    if (event.key === "Escape" && this.about) {
+      event.preventDefault();
+      this.leave();
+    } else if (event.key === "ArrowUp" && !this.value && !this.about) {
+      const last = this.on.last();
+      if (!last) return;
+      event.preventDefault();
+      this.edit(last);
     }
     const touch = matchMedia("(pointer: coarse)").matches;
     if (event.key === "Enter" && !event.shiftKey && !(touch && !event.ctrlKey)) {
       event.preventDefault();
       this.submit();
     }
-  }
-
-  /** Whether the key was for the list of commands. */
-  commandKey(event) {
-    const items = [...this.commands.children];
-    const at = items.findIndex((item) => item.ariaSelected === "true");
-    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      const next = (at + (event.key === "ArrowDown" ? 1 : -1) + items.length) % items.length;
-      items.forEach((item, index) => (item.ariaSelected = String(index === next)));
-      return true;
-    }
-    if (event.key === "Escape") {
-      event.stopPropagation();
-      this.commands.hidden = true;
-      return true;
-    }
-    const chosen = items[at].dataset.name;
-    if (event.key === "Tab" || (event.key === "Enter" && chosen !== this.value)) {
-      this.complete(chosen);
-      return true;
-    }
-    return false;
   }
 }

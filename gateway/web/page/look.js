@@ -28,6 +28,14 @@ export const ICONS = {
   copy: "M7 7V4h9v9h-3M4 7h9v9H4z",
   send: "M10 16V4M5 9l5-5 5 5",
   down: "M10 4v12M5 11l5 5 5-5",
+  close: "M5 5l10 10M15 5L5 15",
+  clip: "M15 9l-5.5 5.5a3.2 3.2 0 0 1-4.6-4.6L11 4a2.2 2.2 0 0 1 3 3l-6 6a1 1 0 0 1-1.5-1.4L11.5 6.5",
+  file: "M5 3h6l4 4v10H5zM11 3v4h4",
+  stop: "M6 6h8v8H6z",
+  smile: "M10 3a7 7 0 1 1 0 14a7 7 0 0 1 0-14M7 12q3 3 6 0M7.5 8v.5M12.5 8v.5",
+  quote: "M4 5h12M4 9h12M8 13h8M4 12v4",
+  edit: "M4 16l1-4 8-8 3 3-8 8zM11 6l3 3",
+  bin: "M4 6h12M8 6V4h4v2M6 6l1 11h6l1-11",
 };
 
 /** A hue from 0 to 359 that is always the same for the same text. */

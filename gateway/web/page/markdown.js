@@ -21,6 +21,9 @@ const marked = new Marked({
   },
 });
 
+/** Who may be highlighted when a text says @name: ids by name, and who reads this. Set by the page. */
+export const known = { names: new Map(), me: null };
+
 const purifier = window.DOMPurify;
 const RULES = {
   ALLOWED_TAGS: [
@@ -30,7 +33,7 @@ const RULES = {
   ALLOWED_ATTR: ["href", "title", "start", "align", "class"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
-  ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|person:)/i,
   RETURN_DOM_FRAGMENT: true,
 };
 
@@ -47,6 +50,10 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
 /** The text as a document fragment. */
 export function render(text) {
   const fragment = purifier.sanitize(marked.parse(text), RULES);
+  for (const link of fragment.querySelectorAll('a[href^="person:"]')) {
+    link.replaceWith(mention(link.textContent, link.getAttribute("href").slice(7)));
+  }
+  if (text.includes("@")) markNames(fragment);
   for (const pre of fragment.querySelectorAll("pre")) frameCode(pre);
   for (const table of fragment.querySelectorAll("table")) {
     const frame = el("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "Table" });
@@ -54,6 +61,29 @@ export function render(text) {
     frame.append(table);
   }
   return fragment;
+}
+
+function mention(text, id) {
+  return el("span", { class: id === known.me ? "mention me" : "mention" }, text);
+}
+
+/** Highlight @name in plain words, never in code or links. */
+function markNames(fragment) {
+  const names = [...known.names.keys()].sort((one, other) => other.length - one.length);
+  if (!names.length) return;
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])@(${names.map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})(?![\\p{L}\\p{N}_])`, "gu");
+  const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
+  const words = [];
+  while (walker.nextNode()) if (!walker.currentNode.parentElement?.closest("code, a, .mention")) words.push(walker.currentNode);
+  for (const node of words) {
+    const parts = [];
+    let at = 0;
+    for (const found of node.data.matchAll(pattern)) {
+      parts.push(node.data.slice(at, found.index), mention(found[0], known.names.get(found[1])));
+      at = found.index + found[0].length;
+    }
+    if (parts.length) node.replaceWith(...parts, node.data.slice(at));
+  }
 }
 
 function frameCode(pre) {

@@ -1,6 +1,7 @@
 /** One message on the page. A growing one is drawn at most once per animation frame, and only its unsettled end. */
 
 import { render, settledLength } from "./markdown.js";
+import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./message_extras.js";
 import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "./look.js";
 
 const TOGETHER_MS = 5 * 60_000;
@@ -18,7 +19,9 @@ function drawSoon(view) {
 }
 
 export class MessageView {
-  /** `actions` has `reply(message)`, `edit(message)` and `discard(message)`; any may be missing. */
+  /** `actions` has `me()`, `marks()`, `thread(message)` (may be missing), `quote(message)`, `change(message)`,
+   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, and for one that could not be sent
+   * `editFailed(message)` and `discard(message)`. */
   constructor(message, actions) {
     this.message = message;
     this.actions = actions;
@@ -26,9 +29,11 @@ export class MessageView {
     this.drawn = "";
     this.day = el("div", { class: "day", hidden: true }, el("span"));
     this.body = el("div", { class: "body", dir: "auto" });
+    this.head = el("div", { class: "above" });
     this.foot = el("div", { class: "foot" });
+    this.extras = "";
     this.element = el("li", { class: `message ${message.kind}`, "data-id": message.id }, this.day);
-    if (message.kind === "notice") this.element.append(this.body);
+    if (message.kind === "notice") this.element.append(this.head, this.body, this.foot);
     else this.element.append(this.row());
     this.update(message);
   }
@@ -40,24 +45,57 @@ export class MessageView {
     this.author.style.setProperty("--hue", hueOf(key));
     this.time = el("time", { class: "time" });
     const tag = kind === "agent" ? el("span", { class: "tag" }, "agent") : null;
+    this.edited = el("span", { class: "edited", hidden: true }, "edited");
     const by_line = el("div", { class: "by-line" }, this.author, tag, this.time);
     this.sideTime = el("time", { class: "side-time", "aria-hidden": "true" });
     const margin = el("div", { class: "margin" }, avatar(name, kind, key), this.sideTime);
-    return el("div", { class: "row", tabindex: "-1" }, margin, el("div", { class: "said" }, by_line, this.body, this.foot), this.tools());
+    return el("div", { class: "row", tabindex: "-1" }, margin, el("div", { class: "said" }, by_line, this.head, this.body, this.edited, this.foot), this.tools());
   }
 
   tools() {
-    const copy = el("button", { type: "button", class: "icon", title: "Copy the text", "aria-label": "Copy the text" });
-    copy.append(icon(ICONS.copy));
-    copy.addEventListener("click", () => copyText(this.message.text, copy));
-    const tools = el("div", { class: "tools" }, copy);
-    if (this.actions.reply) {
-      const reply = el("button", { type: "button", class: "icon reply", title: "Reply in thread", "aria-label": "Reply in thread" });
-      reply.append(icon(ICONS.reply));
-      reply.addEventListener("click", () => this.actions.reply(this.message));
-      tools.append(reply);
+    const copy = this.tool("copy", "Copy the text", () => copyText(this.message.text, copy));
+    const react = this.tool("smile", "React", () => this.pick(react));
+    const quote = this.tool("quote", "Reply", () => this.actions.quote(this.message));
+    this.toolbar = el("div", { class: "tools" }, react, quote);
+    this.toolbar.append(copy);
+    if (this.message.kind === "person" && this.message.by === this.actions.me()) {
+      const change = this.tool("edit", "Edit", () => this.actions.change(this.message));
+      const remove = this.tool("bin", "Delete", () => this.actions.remove(this.message));
+      this.toolbar.append(change, remove);
     }
-    return tools;
+    if (this.actions.thread) {
+      const thread = this.tool("reply", "Reply in thread", () => this.actions.thread(this.message));
+      thread.classList.add("reply"); // the last one: on a touch screen the others appear beside it
+      this.toolbar.append(thread);
+    }
+    return this.toolbar;
+  }
+
+  tool(name, label, act) {
+    const button = el("button", { type: "button", class: "icon", title: label, "aria-label": label }, icon(ICONS[name]));
+    button.addEventListener("click", act);
+    return button;
+  }
+
+  /** Choose a mark to put on the message. */
+  pick(opener) {
+    const close = (mark) => {
+      this.picker?.remove();
+      this.picker = null;
+      this.toolbar.classList.remove("open");
+      opener.setAttribute("aria-expanded", "false");
+      if (mark) this.actions.react(this.message, mark);
+      opener.focus();
+    };
+    if (this.picker) return close(null);
+    this.picker = drawPicker(this.actions.marks(), close);
+    this.picker.addEventListener("focusout", (event) => {
+      if (this.picker && event.relatedTarget !== opener && !this.picker.contains(event.relatedTarget)) close(null);
+    });
+    this.toolbar.prepend(this.picker);
+    this.toolbar.classList.add("open");
+    opener.setAttribute("aria-expanded", "true");
+    this.picker.firstChild.focus();
   }
 
   /** The message is like this now. */
@@ -66,6 +104,7 @@ export class MessageView {
     this.element.classList.toggle("live", Boolean(message.live));
     this.element.classList.toggle("pending", Boolean(message.pending));
     this.element.classList.toggle("failed", Boolean(message.failed));
+    this.element.classList.toggle("deleted", Boolean(message.deleted));
     if (message.live) this.element.setAttribute("aria-busy", "true");
     else this.element.removeAttribute("aria-busy");
     if (this.time) {
@@ -75,13 +114,15 @@ export class MessageView {
         time.textContent = timeOf(date);
       }
       this.time.title = fullTimeOf(date);
-      this.drawFoot();
+      this.edited.hidden = !message.edited || Boolean(message.deleted);
     }
+    this.drawExtras();
     drawSoon(this);
   }
 
   draw() {
-    const { text, live } = this.message;
+    const { live, deleted } = this.message;
+    const text = deleted ? "*This message was deleted.*" : this.message.text;
     if (live && text.startsWith(this.drawn.slice(0, this.settled)) && this.settled <= text.length) {
       const cut = settledLength(text, this.settled);
       while (this.tail?.length) this.tail.pop().remove();
@@ -98,24 +139,39 @@ export class MessageView {
     this.drawn = text;
   }
 
+  /** What stands above and below the text; drawn anew only when it is different, so that the focus stays. */
+  drawExtras() {
+    const { quote, files, choices, reactions, pressed, pending, failed, replies } = this.message;
+    const extras = JSON.stringify([quote, files, choices, reactions, pressed, pending, failed, replies]);
+    if (extras === this.extras) return;
+    this.extras = extras;
+    this.head.replaceChildren(...(quote ? [drawQuote(quote, this.actions.jump)] : []));
+    const focused = this.foot.contains(document.activeElement);
+    this.drawFoot();
+    if (focused) (this.foot.querySelector("button:not(:disabled)") ?? this.element.querySelector(".row"))?.focus();
+  }
+
   drawFoot() {
-    const { pending, failed, replies } = this.message;
+    const { files, choices, reactions, pending, failed, replies } = this.message;
     this.foot.replaceChildren();
+    if (files?.length) this.foot.append(drawFiles(files));
+    if (choices?.length) this.foot.append(drawChoices(this.message, this.actions.press));
+    if (reactions?.length) this.foot.append(drawReactions(this.message, this.actions.me(), this.actions.react));
     if (failed) {
       const edit = el("button", { type: "button", class: "link" }, "Edit");
       const discard = el("button", { type: "button", class: "link" }, "Discard");
-      edit.addEventListener("click", () => this.actions.edit?.(this.message));
-      discard.addEventListener("click", () => this.actions.discard?.(this.message));
+      edit.addEventListener("click", () => this.actions.editFailed(this.message));
+      discard.addEventListener("click", () => this.actions.discard(this.message));
       this.foot.append(el("span", { class: "failure", role: "alert" }, failed), " ", edit, " ", discard);
     } else if (pending) {
       this.foot.append(el("span", { class: "sending" }, "Sending…"));
     }
-    if (replies?.count && this.actions.reply) {
+    if (replies?.count && this.actions.thread) {
       const word = replies.count === 1 ? "reply" : "replies";
       const faces = replies.faces.map((face) => avatar(face.name, face.kind, lookKey(face.by, face.name, face.kind)));
       const last = el("span", { class: "last" }, timeOf(new Date(replies.last)));
       const open = el("button", { type: "button", class: "replies" }, ...faces, `${replies.count} ${word}`, last);
-      open.addEventListener("click", () => this.actions.reply(this.message));
+      open.addEventListener("click", () => this.actions.thread(this.message));
       this.foot.append(open);
     }
   }

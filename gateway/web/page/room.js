@@ -22,6 +22,7 @@ export class Room {
     this.version = Math.max(this.version ?? 0, message.version);
     const known = this.messages.get(message.id);
     const kept = { ...message, pending: known?.pending, replies: known?.replies };
+    if (known?.pressed && message.choices) kept.pressed = known.pressed;
     this.messages.set(message.id, kept);
     if (message.thread && !(known && known.seq === message.seq)) this.countReplies(message.thread);
     if (!known) this.countReplies(message.id);
@@ -58,7 +59,8 @@ export class Room {
     }
     const kept = {
       id: message.id, seq: PENDING_SEQ + place, version: 0, by: me.id, name: me.name, kind: "person",
-      text: message.text, at: message.at, live: false, thread: message.thread, pending: !message.failed, failed: message.failed,
+      text: message.text, at: message.at, live: false, thread: message.thread, quote: message.quote, files: message.files,
+      pending: !message.failed, failed: message.failed,
     };
     this.messages.set(message.id, kept);
     return kept;
@@ -77,6 +79,29 @@ export class Room {
   inThread(root) {
     const all = [...this.messages.values()];
     return all.filter((each) => each.id === root || each.thread === root).sort((one, other) => one.seq - other.seq);
+  }
+
+  /** The newest message of a person in one place, to be changed. */
+  lastOf(person, thread) {
+    const own = [...this.messages.values()].filter((each) => each.kind === "person" && each.by === person);
+    const here = own.filter((each) => each.thread === thread && !each.deleted && !each.pending && !each.failed);
+    return here.sort((one, other) => one.seq - other.seq).at(-1);
+  }
+
+  /** Whether an agent's text grows in one place. */
+  grows(thread) {
+    return [...this.messages.values()].some((each) => each.live && each.kind === "agent" && each.thread === thread);
+  }
+
+  /** Who can be mentioned: agents first, then people. */
+  get names() {
+    const found = new Map();
+    for (const agent of this.agents) found.set(agent.name, { name: agent.name, kind: "agent", id: agent.by });
+    for (const person of this.people) found.set(person.name, { name: person.name, kind: "person", id: person.id });
+    for (const each of this.messages.values()) {
+      if (each.kind === "person" && !found.has(each.name)) found.set(each.name, { name: each.name, kind: "person", id: each.by });
+    }
+    return [...found.values()];
   }
 
   /** The oldest kept message's place. */

@@ -67,6 +67,20 @@ export class Timeline {
     if (!this.stuck) this.scroller.scrollTop = this.scroller.scrollHeight - fromEnd;
   }
 
+  /** Bring a message into sight; false when it is not here. */
+  reveal(id) {
+    const view = this.views.get(id);
+    if (!view) return false;
+    this.stuck = false;
+    view.element.scrollIntoView({ block: "center" });
+    const row = view.element.querySelector(".row") ?? view.element;
+    row.classList.remove("flash");
+    void row.offsetWidth; // so that the flash begins again
+    row.classList.add("flash");
+    row.focus({ preventScroll: true });
+    return true;
+  }
+
   remove(id) {
     const view = this.views.get(id);
     if (!view) return;

@@ -11,11 +11,11 @@ export class TypingLine {
     this.who = new Map();
   }
 
-  began({ by, name, kind, thread }) {
+  began({ by, name, kind, thread, doing }) {
     const key = `${thread ?? ""} ${by}`;
     clearTimeout(this.who.get(key)?.timer);
     const timer = setTimeout(() => this.end(key), LASTS_MS);
-    this.who.set(key, { name, kind, thread: thread ?? null, timer });
+    this.who.set(key, { name, kind, doing, thread: thread ?? null, timer });
     this.changed();
   }
 
@@ -35,13 +35,26 @@ export class TypingLine {
   /** Show the line for one place; `thread` is null for the room itself. */
   show(place, thread) {
     const here = [...this.who.values()].filter((each) => each.thread === thread);
-    if (!here.length) {
+    const text = this.words(here);
+    if (place.textContent === text) return;
+    if (!text) {
       place.replaceChildren();
       return;
     }
+    const dots = el("span", { class: "dots", "aria-hidden": "true" }, el("i"), el("i"), el("i"));
+    place.replaceChildren(dots, el("span", { class: "who", dir: "auto" }, text));
+  }
+
+  /** Whether an agent works on an answer. */
+  working(thread) {
+    return [...this.who.values()].some((each) => each.thread === thread && each.kind === "agent");
+  }
+
+  words(here) {
+    if (!here.length) return "";
+    if (here.length === 1 && here[0].doing) return `${here[0].name}: ${here[0].doing}`;
     const names = here.length > 3 ? "Several people" : here.map((each) => each.name).join(", ");
     const verb = here.every((each) => each.kind === "agent") ? "thinking" : "typing";
-    const dots = el("span", { class: "dots", "aria-hidden": "true" }, el("i"), el("i"), el("i"));
-    place.replaceChildren(dots, `${names} ${here.length > 1 ? "are" : "is"} ${verb}`);
+    return `${names} ${here.length > 1 ? "are" : "is"} ${verb}`;
   }
 }

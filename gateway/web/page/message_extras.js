@@ -1,0 +1,86 @@
+/** What a message has besides its text: what it answers, files, choices, and the marks that people put on it. */
+
+import { el, icon, ICONS } from "./look.js";
+
+const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+const UNITS = ["bytes", "KB", "MB", "GB"];
+
+/** A size for people: 1.4 MB. */
+export function sizeText(bytes) {
+  if (bytes == null) return "";
+  let [value, unit] = [bytes, 0];
+  while (value >= 1000 && unit < UNITS.length - 1) [value, unit] = [value / 1000, unit + 1];
+  return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+}
+
+/** What the message answers; a press shows it. */
+export function drawQuote(quote, jump) {
+  const name = el("span", { class: "quote-name" }, quote.name);
+  const button = el("button", { type: "button", class: "quoted", dir: "auto" }, name, " ", quote.text || "…");
+  button.setAttribute("aria-label", `In reply to ${quote.name}: ${quote.text}`);
+  button.addEventListener("click", () => jump?.(quote.id));
+  return button;
+}
+
+/** The message's files, as links that save them; pictures are shown. */
+export function drawFiles(files) {
+  const items = files.filter((file) => /^[0-9a-f]{64}$/.test(file.id)).map(drawFile);
+  return el("ul", { class: "files", "aria-label": "Files" }, ...items);
+}
+
+function drawFile({ id, name, type, size }) {
+  const href = `/files/${id}?name=${encodeURIComponent(name)}`;
+  const picture = PICTURES.has(type);
+  const link = el("a", { href, download: name, class: picture ? "picture" : "file", title: `Save ${name}` });
+  if (picture) link.append(el("img", { src: href, alt: name, loading: "lazy" }));
+  else {
+    const words = el("span", { class: "file-name" }, name);
+    link.append(icon(ICONS.file), words, el("span", { class: "file-size" }, sizeText(size)));
+  }
+  return el("li", {}, link);
+}
+
+/** The answers that a question offers. */
+export function drawChoices(message, press) {
+  const buttons = message.choices.map((choice) => {
+    const chosen = message.pressed === choice.id;
+    const disabled = Boolean(message.pressed);
+    const button = el("button", { type: "button", class: "choice", disabled, "aria-pressed": chosen ? "true" : null }, choice.label);
+    button.addEventListener("click", () => press?.(message, choice));
+    return button;
+  });
+  return el("div", { class: "choices", role: "group", "aria-label": "Answers" }, ...buttons);
+}
+
+/** The marks on a message, each with how many put it there; a press adds or takes away one's own. */
+export function drawReactions(message, me, react) {
+  const chips = message.reactions.map(({ mark, by }) => {
+    const mine = by.some((person) => person.id === me);
+    const names = by.map((person) => person.name).join(", ");
+    const chip = el("button", { type: "button", class: "reaction", "aria-pressed": String(mine), title: names }, `${mark} `, el("span", {}, String(by.length)));
+    chip.setAttribute("aria-label", `${mark} by ${names}`);
+    chip.addEventListener("click", () => react?.(message, mine ? "" : mark));
+    return chip;
+  });
+  return el("div", { class: "reactions", role: "group", "aria-label": "Reactions" }, ...chips);
+}
+
+/** The marks to choose from. `done(mark)` gets the chosen one, null when none was. */
+export function drawPicker(marks, done) {
+  const buttons = marks.map((mark) => {
+    const button = el("button", { type: "button", class: "mark", "aria-label": `React with ${mark}` }, mark);
+    button.addEventListener("click", () => done(mark));
+    return button;
+  });
+  const picker = el("div", { class: "picker", role: "group", "aria-label": "Reactions" }, ...buttons);
+  picker.addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(document.activeElement);
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step) buttons[(at + step + buttons.length) % buttons.length].focus();
+    else if (event.key === "Escape") done(null);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return picker;
+}
