@@ -47,11 +47,22 @@ def _telegram(ground: Ground) -> Listed | None:
     own = ground.settings.telegram
     if own.token is None:
         return None
-    from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
+    from adapters.telegram.adapter import TelegramAdapter
+    from adapters.telegram.options import TelegramOptions
 
-    options = TelegramOptions(base_url=own.base_url)
-    adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, options=options)
-    return Listed(adapter, _rules(own), exclusive=True)
+    options = TelegramOptions(
+        base_url=own.base_url,
+        agents=own.agent_tokens(),
+        webhook_url=own.webhook_url,
+        listen=own.listen,
+        drafts=own.drafts,
+        rich=own.rich,
+        commands=ground.commands,
+        chats=own.allow_chats,
+    )
+    records = ground.records("telegram")
+    adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, records=records, options=options)
+    return Listed(adapter, _rules(own), exclusive=own.webhook_url is None)
 
 
 def _slack(ground: Ground) -> Listed | None:

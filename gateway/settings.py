@@ -32,7 +32,7 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups"})
+TABLES = frozenset({"access.groups", "telegram.agents"})
 """Sections whose keys the user chooses."""
 
 _URL_SETTINGS = frozenset({"redis_url"})  # a password may be part of them

@@ -84,13 +84,27 @@ class TelegramSettings(PlatformSettings):
 
 
 class SlackSettings(PlatformSettings):
-    """One app in one workspace. Without both tokens Slack is off. `base_url` unset is Slack's own Web API."""
+    """One app. `base_url` unset is Slack's own Web API. Without any secret Slack is off.
+
+    It speaks with `bot_token` in one workspace, or with `client_id` and `client_secret` in all that install it. It
+    hears by Socket Mode with `app_token`, or by HTTP with `signing_secret`.
+    """
 
     bot_token: SecretStr | None = None
     bot_token_file: FilePath | None = None
     app_token: SecretStr | None = None
     app_token_file: FilePath | None = None
+    signing_secret: SecretStr | None = None
+    signing_secret_file: FilePath | None = None
+    client_id: str | None = None
+    client_secret: SecretStr | None = None
+    client_secret_file: FilePath | None = None
     base_url: str | None = None
+
+    def secrets(self) -> tuple[SecretStr, ...]:
+        """Those that are set."""
+        known = (self.bot_token, self.app_token, self.signing_secret, self.client_secret)
+        return tuple(secret for secret in known if secret is not None)
 
 
 class DiscordSettings(PlatformSettings):

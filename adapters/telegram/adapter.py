@@ -1,65 +1,66 @@
-"""Telegram: long polling in, messages and edits out."""
+"""Telegram: polls or a webhook in, messages, edits, drafts, buttons, marks and files out, by one bot or several."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeVar
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Final, TypeVar
 
-from adapters.adapter import Inbound
+import anyio
+
+from adapters.adapter import File, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget, Capabilities
-from adapters.telegram.bot_api import BotApi, ChatMoved, NotModified, PollTaken
-from adapters.telegram.codec import (
-    COMMANDS,
+from adapters.records import Records
+from adapters.telegram.attachments import FileRef
+from adapters.telegram.bot_api import BotApi, Target
+from adapters.telegram.codec import Reader
+from adapters.telegram.failures import ChatMoved, NotModified, NotWelcome, UnknownMethod
+from adapters.telegram.feed import Feed
+from adapters.telegram.findings import found
+from adapters.telegram.intake import Intake, Webhook
+from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES
+from adapters.telegram.memory import Memory
+from adapters.telegram.options import TelegramOptions
+from adapters.telegram.page import Page
+from adapters.telegram.place import (
     PLATFORM,
     BotIdentity,
+    MessageId,
+    OurBots,
     chat_id_of,
-    inbound_of,
     is_private,
-    migration_of,
-    page_of,
     thread_id_of,
 )
-from adapters.telegram.limits import CAPABILITIES
-from adapters.telegram.markup import Rendered
+from adapters.telegram.polling import until_answered
+from adapters.telegram.roster import OurBot, Roster, agent_bot_id
+from adapters.telegram.writing import Writing
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, AuthFailed, BadMarkup, NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered
+from runtime.core.message import Choice, Mark
 
-FIRST_PAUSE_S: Final = 0.5
-LONGEST_PAUSE_S: Final = 10.0
-SHORTEST_POLL_S: Final = 0.3
-"""A poll that brings nothing takes at least this long."""
+SHORT_LABEL: Final = 16
+"""Buttons with labels of so many characters at most stand side by side, three in a row."""
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramOptions:
-    """How to talk to Telegram.
-
-    `base_url` is a Bot API server's address up to and including `/bot`; None is Telegram's own. `show_names` says where
-    an agent's name stands above its text. A poll waits at most `poll_timeout_s` for a message.
-    """
-
-    base_url: str | None = None
-    show_names: Literal["groups", "always", "never"] = "groups"
-    call_timeout_s: float = 10.0
-    poll_timeout_s: float = 25.0
-
-
 class TelegramAdapter:
-    """One bot. Sending needs no connection of `connect`; `aclose` ends both, once nothing is on its way any more."""
+    """One bot, or one more for each of some agents. Sending needs no connection of `connect`; `aclose` ends both."""
 
-    def __init__(self, token: str, *, clock: Clock, options: TelegramOptions | None = None) -> None:
+    def __init__(self, token: str, *, clock: Clock, records: Records, options: TelegramOptions | None = None) -> None:
         self._options = options or TelegramOptions()
-        self._token = token
         self._clock = clock
-        self._api = self._new_api()
-        self._moved: dict[int, int] = {}
+        self._tokens = {None: token} | {agent_bot_id(own): own for own in self._options.agents.values()}
+        self._roster = self._new_roster()
+        self._memory = Memory(records, clock)
+        self._writing = Writing(self._options.rich)
+        self._drafts = self._options.drafts
+        self._intake: Intake | None = None
+        self._readers: dict[OurBot, Reader] = {}
 
     @property
     def name(self) -> str:
@@ -71,142 +72,262 @@ class TelegramAdapter:
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
-        """As the port says: an update is acknowledged when the consumer asks for the one after its batch's last."""
-        await self._api.open_polling()
-        try:
-            bot = await self._until_answered(self._api.me)
-            await self._prepare("A webhook may be in the way of polling", self._api.remove_webhook)
-            await self._prepare("Telegram does not show the commands", lambda: self._api.offer_commands(COMMANDS))
-            inbound = self._inbound(bot)
+        """As the port says: an update is acknowledged, or its request answered, when the next one is asked for."""
+        await self._memory.load()
+        self._readers = await self._identified()
+        feed = Feed()
+        failure: Exception | None = None
+        async with anyio.create_task_group() as tasks:
+            self._intake = Intake(feed, self._clock, tasks)
+            items = feed.items()
+            for bot, reader in self._readers.items():
+                await self._listen(self._intake, bot, reader, tasks.start_soon)
             try:
-                yield inbound
+                yield items
+            except Exception as error:  # noqa: BLE001 - raised again below: a task group would put it into a group
+                failure = error
             finally:
-                await inbound.aclose()
-        finally:
-            await self._api.close_polling()
+                self._intake = None
+                tasks.cancel_scope.cancel()
+                await _closed(items, feed)
+        if failure is not None:
+            raise failure
+
+    async def receive(self, request: HttpRequest, /) -> HttpAnswer:
+        """As the port says: 200 once it is durable, 403 without the secret, 503 while nobody listens."""
+        for bot, reader in self._readers.items():
+            hook = self._webhook(bot)
+            if hook is not None and request.path.rstrip("/") == hook.path.rstrip("/"):
+                if request.method != "POST" or not hook.sent(request):
+                    return HttpAnswer(403)
+                return await self._intake.receive(bot, reader, request) if self._intake else HttpAnswer(503)
+        return HttpAnswer(503 if self._options.webhook_url and not self._readers else 404)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
-        chat_id = self._chat_id(to)
-        size = CAPABILITIES.private_budget if is_private(to) else CAPABILITIES.group_budget
-        return f"{PLATFORM}:{chat_id}", size
+        """One bucket a chat, whatever the topic: a forum's conversations may be on several nodes."""
+        if is_private(to):
+            return f"{PLATFORM}:{to.conversation}", CAPABILITIES.private_budget
+        size = CAPABILITIES.group_budget
+        shared = Budget(size.rate_per_s, size.burst, shared=True) if to.thread is not None else size
+        return f"{PLATFORM}:{self._memory.current(chat_id_of(to))}", shared
 
     async def check(self) -> str:
-        api = self._new_api()
+        roster = self._new_roster()
         try:
-            bot = await api.me()
-        except (OutcomeUncertain, RateLimited) as error:
-            raise NotDelivered(f"{error}. Whether the token is good cannot be told") from error
+            lines = [
+                await found(bot.api, agent=bot.agent, webhook=self._webhook(bot), chats=self._options.chats)
+                for bot in roster
+            ]
         finally:
-            await api.close()
-        return f"Telegram knows this bot as @{bot.username} ({bot.name})"
+            for bot in roster:
+                await bot.api.close()
+        return "; ".join(lines)
 
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
         """As the port says. Whatever formatting is refused is sent without it."""
-        thread_id = thread_id_of(to)
 
-        async def post(page: Rendered) -> str:
-            return await self._following(to, lambda chat_id: self._api.send(chat_id, page, thread_id))
+        async def post(bot: OurBot) -> str:
+            page = self._page(bot, to, text, speaker)
+            return await self._following(
+                bot, to, lambda chat: self._writing.post(bot.api, _target(bot, chat, to, reply_to), page, final=final)
+            )
 
-        return await _plain_if_refused(self._page(to, text, speaker), post)
+        return await self._by_whom_it_can(to, speaker, post)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
-        """As the port says. A message that shows the text already counts as changed."""
+        """As the port says. A message is changed by the bot that posted it."""
+        which = MessageId.read(message)
+        bot = self._roster.owner(which.bot_id)
+        page = self._page(bot, to, text, speaker)
 
-        async def change(page: Rendered) -> None:
-            try:
-                await self._following(to, lambda chat_id: self._api.edit(chat_id, message, page))
-            except NotModified:
-                return
+        async def change(chat_id: int) -> None:
+            target = Target(chat_id, thread_id_of(to))
+            await self._writing.change(bot.api, target, which.number, page, final=final)
 
-        await _plain_if_refused(self._page(to, text, speaker), change)
+        await self._at_current(to, change)
+
+    async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
+        which = MessageId.read(message)
+        api = self._roster.owner(which.bot_id).api
+        with suppress(MessageGone):
+            await self._at_current(to, lambda chat_id: api.delete(chat_id, which.number))
+
+    def previews(self, to: Address, /) -> bool:
+        """In private chats, where drafts are wanted and the server knows them."""
+        return self._drafts and is_private(to)
+
+    async def preview(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> None:
+        bot = self._roster.speaking(to, speaker)
+        draft_id = zlib.crc32(nonce.encode()) & 0x7FFFFFFF or 1
+        page = self._page(bot, to, text, speaker).rendered()
+        try:
+            await bot.api.draft(chat_id_of(to), thread_id_of(to), draft_id, page)
+        except UnknownMethod:
+            self._drafts = False
+            raise
+
+    async def offer(
+        self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
+    ) -> None:
+        which = MessageId.read(message)
+        api = self._roster.owner(which.bot_id).api
+        with suppress(NotModified):
+            await self._at_current(to, lambda chat_id: api.offer(chat_id, which.number, _rows(choices)))
+
+    async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
+        which = MessageId.read(message)
+        api = self._roster.owner(which.bot_id, to).api
+        emoji = MARKS[mark] if mark is not None else None
+        await self._at_current(to, lambda chat_id: api.react(chat_id, which.number, emoji))
+
+    async def upload(
+        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+    ) -> str:
+        """As the port says; a text that is too long to stand beside a file is a message before it."""
+        page = self._page(self._roster.speaking(to, speaker), to, text, speaker)
+        if not page.fits_caption():
+            await self.send(to, text, speaker=speaker, nonce=nonce, final=True, reply_to=reply_to)
+            return await self.upload(to, file, "", speaker=speaker, nonce=nonce)
+
+        async def post(bot: OurBot) -> str:
+            caption = self._page(bot, to, text, speaker).rendered()
+
+            async def call(chat_id: int) -> int:
+                answer = await bot.api.upload(_target(bot, chat_id, to, reply_to), file, caption)
+                return int(answer["message_id"])
+
+            return await self._following(bot, to, call)
+
+        return await self._by_whom_it_can(to, speaker, post)
+
+    async def download(self, url: str, /, *, max_bytes: int) -> bytes:
+        try:
+            ref = FileRef.read(url)
+        except ValueError as error:
+            raise NotDelivered(str(error)) from error
+        api = self._roster.owner(ref.bot_id).api
+        limit = min(max_bytes, MAX_DOWNLOAD_BYTES) if self._options.base_url is None else max_bytes
+        return await api.download(ref.file_id, limit)
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show "typing" for five seconds. Raises as `send`."""
-        await self._following(to, lambda chat_id: self._api.typing(chat_id, thread_id_of(to)))
+        api = self._roster.speaking(to, speaker).api
+        await self._at_current(to, lambda chat_id: api.typing(chat_id, thread_id_of(to)))
 
     async def aclose(self) -> None:
         """Close the connections. Nothing can be sent after that."""
-        await self._api.close()
+        for bot in self._roster:
+            await bot.api.close()
 
-    def _new_api(self) -> BotApi:
+    def _new_roster(self) -> Roster:
+        agents = {
+            name: OurBot(self._new_api(token), agent_bot_id(token), name)
+            for name, token in self._options.agents.items()
+        }
+        return Roster(OurBot(self._new_api(self._tokens[None])), agents)
+
+    def _new_api(self, token: str) -> BotApi:
         options = self._options
         return BotApi(
-            self._token,
+            token,
             base_url=options.base_url,
             call_timeout_s=options.call_timeout_s,
             poll_timeout_s=options.poll_timeout_s,
         )
 
-    def _page(self, to: Address, text: str, speaker: Speaker) -> Rendered:
+    def _webhook(self, bot: OurBot) -> Webhook | None:
+        url = self._options.webhook_url
+        return None if url is None else Webhook.of(url, self._tokens[bot.id], bot.id)
+
+    async def _identified(self) -> dict[OurBot, Reader]:
+        """Who our bots are. Raises AuthFailed for the main one; an agent's bot that is refused is left out."""
+        known: dict[OurBot, BotIdentity] = {}
+        for bot in self._roster:
+            try:
+                known[bot] = await until_answered(self._clock, lambda: bot.api.me(bot.agent))  # noqa: B023 - at once
+            except AuthFailed as error:
+                if bot.agent is None:
+                    raise
+                _log.error("A bot of Telegram's is refused", extra={"agent": bot.agent, "error": str(error)})
+                self._roster.drop(bot)
+        us = OurBots(tuple(known.values()))
+        hears_topics = self._options.listen == "sessions"
+        return {bot: Reader(identity, us, self._memory, self._clock, hears_topics) for bot, identity in known.items()}
+
+    async def _listen(self, intake: Intake, bot: OurBot, reader: Reader, start: Callable[..., object]) -> None:
+        """Have the bot's updates come, by requests or by polls, and its commands shown."""
+        hook = self._webhook(bot)
+        if hook is not None:
+            await until_answered(self._clock, lambda: bot.api.set_webhook(hook.url, hook.secret))
+        else:
+            await _prepare("A webhook may be in the way of polling", bot.api.remove_webhook)
+        await _prepare("Telegram does not show the commands", lambda: self._offer_commands(bot))
+        if hook is None:
+            start(intake.poll, bot, reader)
+
+    async def _offer_commands(self, bot: OurBot) -> None:
+        await bot.api.offer_commands(self._options.commands)
+        for language, commands in self._options.translations.items():
+            await bot.api.offer_commands(commands, language.partition("-")[0])
+
+    def _page(self, bot: OurBot, to: Address, text: str, speaker: Speaker) -> Page:
         shown = self._options.show_names
         named = shown == "always" or (shown == "groups" and not is_private(to))
-        return page_of(text, speaker, named=named)
+        return Page.of(text, speaker, named=named and bot.agent is None)
 
-    def _chat_id(self, to: Address) -> int:
-        chat_id = chat_id_of(to)
-        return self._moved.get(chat_id, chat_id)
-
-    async def _following(self, to: Address, call: Callable[[int], Awaitable[_Answer]]) -> _Answer:
+    async def _at_current(self, to: Address, call: Callable[[int], Awaitable[_Answer]]) -> _Answer:
         """The call, and once more where the group has become a supergroup: its old id is refused for good."""
+        chat_id = chat_id_of(to)
         try:
-            return await call(self._chat_id(to))
+            return await call(self._memory.current(chat_id))
         except ChatMoved as moved:
-            self._moved[chat_id_of(to)] = moved.new_chat_id
+            await self._memory.note_moved(chat_id, moved.new_chat_id)
             return await call(moved.new_chat_id)
 
-    async def _prepare(self, otherwise: str, call: Callable[[], Awaitable[None]]) -> None:
-        """Something that polling can do without, where a server does not know it."""
+    async def _following(self, bot: OurBot, to: Address, post: Callable[[int], Awaitable[int]]) -> str:
+        """Post, and remember where."""
+        number = await self._at_current(to, post)
+        place = (self._memory.current(chat_id_of(to)), number)
+        self._memory.places.put(place, (thread_id_of(to), bot.id))
+        await self._memory.note_spoke(to)
+        return bot.message_id(number)
+
+    async def _by_whom_it_can(self, to: Address, speaker: Speaker, post: Callable[[OurBot], Awaitable[str]]) -> str:
+        """Post by the speaker's bot, or by the main one where that may not write in a group."""
+        bot = self._roster.speaking(to, speaker)
         try:
-            await call()
-        except AdapterError as error:
-            _log.warning(otherwise, extra={"error": str(error)})
-
-    async def _inbound(self, bot: BotIdentity) -> AsyncGenerator[Inbound, None]:
-        """An offset acknowledges all before it, and is only sent once every item before it was asked past."""
-        offset: int | None = None
-        while True:
-            known, asked_at = offset, self._clock.monotonic()
-            for update in await self._until_answered(lambda: self._api.updates(known)):  # noqa: B023 - awaited at once
-                item = self._read(update, bot)
-                if item is not None:
-                    yield item
-                offset = max(offset or 0, int(update["update_id"]) + 1)
-            if offset == known:  # a server that does not hold polls is not asked without pause
-                await self._clock.sleep_until(asked_at + SHORTEST_POLL_S)
-
-    def _read(self, update: Mapping[str, Any], bot: BotIdentity) -> Inbound | None:
-        try:
-            moved = migration_of(update)
-            if moved is not None:
-                self._moved[moved[0]] = moved[1]
-            return inbound_of(update, bot)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            _log.warning("An update of Telegram's is not understood and is passed over", extra={"error": repr(error)})
-            return None
-
-    async def _until_answered(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """The call, again and again with growing pauses until Telegram answers. Raises AuthFailed only."""
-        pause_s = FIRST_PAUSE_S
-        while True:
-            try:
-                return await call()
-            except AuthFailed:
+            return await post(bot)
+        except NotWelcome as error:
+            if bot.agent is None or is_private(to):
                 raise
-            except AdapterError as error:
-                wait_s = max(pause_s, error.retry_after_s) if isinstance(error, RateLimited) else pause_s
-                level = logging.ERROR if isinstance(error, PollTaken) else logging.WARNING
-                _log.log(level, "Telegram cannot be polled", extra={"error": str(error), "retry_in_s": wait_s})
-            await self._clock.sleep_until(self._clock.monotonic() + wait_s)
-            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+            _log.info("An agent's bot may not write here", extra={"agent": bot.agent, "error": str(error)})
+        bot.absent_from.add(chat_id_of(to))
+        return await post(self._roster.main)
 
 
-async def _plain_if_refused(page: Rendered, show: Callable[[Rendered], Awaitable[_Answer]]) -> _Answer:
-    """Show the page, or without its formatting where Telegram refuses that. A refusal has changed nothing."""
+def _target(bot: OurBot, chat_id: int, to: Address, reply_to: str | None) -> Target:
+    """Where to post. A message is answered where the bot knows it by that number."""
+    replied = MessageId.read(reply_to) if reply_to is not None else None
+    known = replied is not None and (is_private(to) or bot.knows(chat_id, replied))
+    return Target(chat_id, thread_id_of(to), replied.number if replied is not None and known else None)
+
+
+def _rows(choices: Sequence[Choice]) -> list[Sequence[Choice]]:
+    width = 3 if all(len(choice.label) <= SHORT_LABEL for choice in choices) else 1
+    return [choices[at : at + width] for at in range(0, len(choices), width)]
+
+
+async def _prepare(otherwise: str, call: Callable[[], Awaitable[None]]) -> None:
+    """Something that can be done without, where a server does not know it."""
     try:
-        return await show(page)
-    except BadMarkup:
-        if not page.entities:
-            raise
-    return await show(Rendered(page.text))
+        await call()
+    except AdapterError as error:
+        _log.warning(otherwise, extra={"error": str(error)})
+
+
+async def _closed(items: AsyncGenerator[Inbound, None], feed: Feed) -> None:
+    with anyio.CancelScope(shield=True):
+        await items.aclose()
+    feed.close()

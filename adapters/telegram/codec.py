@@ -1,207 +1,247 @@
-"""Telegram's updates in our words, and our addresses in Telegram's. Pure: no I/O, no library of Telegram's."""
+"""Telegram's updates in our words. Pure: no I/O, no library of Telegram's."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 from adapters.adapter import Inbound
-from adapters.telegram.limits import MAX_MESSAGE_UNITS
-from adapters.telegram.markup import Entity, Rendered, render, utf16_length, with_heading
-from runtime.core.address import Address, Speaker
-from runtime.core.message import Attachment
+from adapters.telegram.attachments import attachments_of
+from adapters.telegram.memory import Memory
+from adapters.telegram.place import (
+    FIRST_SUPERGROUP,
+    PLATFORM,
+    BotIdentity,
+    Json,
+    MessageId,
+    OurBots,
+    address_of,
+    topic_of,
+)
+from adapters.telegram.said import Said, said
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.message import Attachment, Quote
 
-PLATFORM = "telegram"
-MAX_NAME = 64
-"""Characters of a speaker's name that are shown."""
+MAX_QUOTE = 1000
+"""Characters of the message that is answered."""
 
-COMMANDS: Mapping[str, str] = {
-    "start": "Say hello",
-    "help": "What you can do here",
-    "stop": "Stop what is being answered",
-    "new": "Begin a new conversation",
-    "status": "What is going on",
-}
-"""The commands Telegram offers people while they type, with what each does."""
-
-_FILE_KINDS: Mapping[str, tuple[str, str]] = {
-    "document": ("document.bin", "application/octet-stream"),
-    "animation": ("animation.mp4", "video/mp4"),
-    "audio": ("audio.mp3", "audio/mpeg"),
-    "voice": ("voice.ogg", "audio/ogg"),
-    "video": ("video.mp4", "video/mp4"),
-    "video_note": ("video.mp4", "video/mp4"),
-    "sticker": ("sticker.webp", "image/webp"),
-}
-
-_Json: TypeAlias = Mapping[str, Any]
+CUSTOM_EMOJI = "\N{WHITE MEDIUM STAR}"
+"""What stands for a mark that is a picture of Telegram's and no character."""
 
 
 @dataclass(frozen=True, slots=True)
-class BotIdentity:
-    """Who we are on Telegram. `username` is without the @."""
+class Reader:
+    """Reads the updates that one bot, `seen_by`, was sent. In topics where we speak all is addressed to us where
+    `hears_topics`."""
 
-    id: int
-    username: str
-    name: str
+    seen_by: BotIdentity
+    us: OurBots
+    memory: Memory
+    clock: Clock
+    hears_topics: bool = True
 
+    def read(self, updates: Sequence[Json]) -> Inbound | None:
+        """What a person did, or None where there is nothing for us: bots, service messages, commands for another bot.
 
-def address_of(message: _Json) -> Address:
-    """Chat, and topic where the chat is a forum. A reply in an ordinary group has a thread id too, which is none."""
-    thread = str(message["message_thread_id"]) if message.get("is_topic_message") else None
-    return Address(PLATFORM, str(message["chat"]["id"]), thread)
-
-
-def chat_id_of(address: Address) -> int:
-    return int(address.conversation)
-
-
-def thread_id_of(address: Address) -> int | None:
-    return None if address.thread is None else int(address.thread)
-
-
-def is_private(address: Address) -> bool:
-    """Telegram numbers people above zero and groups below."""
-    return chat_id_of(address) > 0
-
-
-def page_of(text: str, speaker: Speaker, *, named: bool) -> Rendered:
-    """CommonMark as a message, under its speaker's name where `named`; the gateway itself (id "") has no heading.
-
-    Where columns or marks make it longer than Telegram takes, the text is shown as it is written.
-    """
-    name = " ".join(speaker.name.split())[:MAX_NAME] if named and speaker.id else ""
-    room = MAX_MESSAGE_UNITS - (utf16_length(name) + 1 if name else 0)
-    body = render(text)
-    if utf16_length(body.text) > room:
-        body = Rendered(text)
-    return with_heading(name, body) if name else body
-
-
-def inbound_of(update: _Json, bot: BotIdentity) -> Inbound | None:
-    """What a person did, or None where there is nothing for us: bots, service messages, commands for another bot.
-
-    Raises KeyError, TypeError or ValueError for what does not look like an update.
-    """
-    message = update.get("message")
-    if message is None or not _is_from_person(message):
+        Several updates are one album. Raises KeyError, TypeError, ValueError or AttributeError for what does not look
+        like an update.
+        """
+        first, last = updates[0], updates[-1]
+        if "message" in first:
+            heard = self._message(first, first["message"])
+            if heard is None or first is last:
+                return heard
+            rest = [one for update in updates[1:] for one in attachments_of(update["message"], self._known_by)]
+            return replace(heard, event_id=self._event_id(last), attachments=(*heard.attachments, *rest))
+        if "edited_message" in first:
+            heard = self._message(first, first["edited_message"])
+            return None if heard is None else replace(heard, act="edit", command=None)
+        if "callback_query" in first:
+            return self._press(first, first["callback_query"])
+        if "message_reaction" in first:
+            return self._reaction(first, first["message_reaction"])
         return None
-    text = message.get("text", message.get("caption"))
-    attachments = tuple(_attachments(message))
-    if text is None and not attachments:
-        return None
-    sender = message["from"]
-    said = _said(text or "", message.get("entities", message.get("caption_entities", ())), bot)
-    if said.for_another_bot:
-        return None
-    private = message["chat"]["type"] == "private"
-    return Inbound(
-        address=address_of(message),
-        event_id=f"{bot.id}:{update['update_id']}",
-        person_id=f"{PLATFORM}:{sender['id']}",
-        person_name=" ".join(filter(None, (sender["first_name"], sender.get("last_name")))),
-        text=said.text,
-        sent_at=datetime.fromtimestamp(message["date"], UTC),
-        private=private,
-        addressed=private or said.to_bot or _is_reply_to(message, bot),
-        command=said.command,
-        attachments=attachments,
-    )
+
+    def _message(self, update: Json, message: Json) -> Inbound | None:
+        if not _is_from_person(message):
+            return None
+        text = message.get("text", message.get("caption"))
+        attachments = tuple(attachments_of(message, self._known_by))
+        if text is None and not attachments:
+            return None
+        sender = message["from"]
+        if sender.get("username"):
+            self.memory.people.put(sender["username"].casefold(), name_of(sender))
+        entities = message.get("entities", message.get("caption_entities", ()))
+        read = said(text or "", entities, self.us, self.memory.people)
+        if read.for_another_bot:
+            return None
+        return self._heard(update, message, read, attachments)
+
+    def _heard(self, update: Json, message: Json, read: Said, attachments: tuple[Attachment, ...]) -> Inbound:
+        chat, sender = message["chat"], message["from"]
+        private = chat["type"] == "private"
+        quoted = self._answered_bot(message)
+        lives = self.hears_topics and self.memory.lives_in(chat["id"], topic_of(message))
+        return Inbound(
+            address=self._address(chat, topic_of(message)),
+            event_id=self._event_id(update),
+            person_id=f"{PLATFORM}:{sender['id']}",
+            person_name=name_of(sender),
+            text=self._to_agents(read, quoted, private=private),
+            sent_at=datetime.fromtimestamp(message["date"], UTC),
+            private=private,
+            addressed=private or bool(read.to) or quoted is not None or lives,
+            command=read.command,
+            attachments=attachments,
+            message_id=str(self._message_id(chat["id"], message["message_id"])),
+            quote=self._quote(message, quoted),
+            language=sender.get("language_code"),
+        )
+
+    def _press(self, update: Json, query: Json) -> Inbound | None:
+        """A button that was pressed, under a message of ours that Telegram still knows."""
+        message, sender = query.get("message"), query["from"]
+        if message is None or "data" not in query:
+            return None
+        keyboard = message.get("reply_markup", {}).get("inline_keyboard", ())
+        labels = {button.get("callback_data"): button["text"] for row in keyboard for button in row}
+        known = self.memory.places.get((message["chat"]["id"], message["message_id"]))
+        topic = topic_of(message) or (known[0] if known else None)
+        return Inbound(
+            address=self._address(message["chat"], topic),
+            event_id=self._event_id(update),
+            person_id=f"{PLATFORM}:{sender['id']}",
+            person_name=name_of(sender),
+            text=str(labels.get(query["data"], query["data"])),
+            sent_at=self.clock.now(),  # Telegram does not say when it was pressed
+            private=message["chat"]["type"] == "private",
+            addressed=True,
+            act="choice",
+            message_id=str(MessageId(message["message_id"], self._known_by)),
+            language=sender.get("language_code"),
+            choice=query["data"],
+        )
+
+    def _reaction(self, update: Json, reaction: Json) -> Inbound | None:
+        """A mark that was put on a message or taken away. Telegram does not say in which topic, nor whose it is."""
+        sender, chat = reaction.get("user"), reaction["chat"]
+        if sender is None or sender["is_bot"]:
+            return None
+        place = self.memory.places.get((chat["id"], reaction["message_id"]))
+        private = chat["type"] == "private"
+        number = self._message_id(chat["id"], reaction["message_id"])
+        return Inbound(
+            address=self._address(chat, place[0] if place else None),
+            event_id=self._event_id(update),
+            person_id=f"{PLATFORM}:{sender['id']}",
+            person_name=name_of(sender),
+            text="".join(mark.get("emoji", CUSTOM_EMOJI) for mark in reaction["new_reaction"]),
+            sent_at=datetime.fromtimestamp(reaction["date"], UTC),
+            private=private,
+            addressed=private or place is not None,
+            act="reaction",
+            message_id=str(replace(number, bot_id=place[1]) if place else number),
+            language=sender.get("language_code"),
+        )
+
+    @property
+    def _known_by(self) -> int | None:
+        """What marks an id that is good for this bot only; None for the main bot."""
+        return self.seen_by.id if self.seen_by.agent is not None else None
+
+    def _address(self, chat: Json, topic: int | None) -> Address:
+        private_with = self._known_by if chat["type"] == "private" else None
+        return address_of(self.memory.home(chat["id"]), topic, private_with)
+
+    def _message_id(self, chat_id: int, number: int) -> MessageId:
+        """Only supergroups number a message alike for all bots."""
+        return MessageId(number, None if chat_id <= FIRST_SUPERGROUP else self._known_by)
+
+    def _event_id(self, update: Json) -> str:
+        """The same when the update is delivered again, and in groups the same from each of our bots."""
+        kind = next((kind for kind in ("message", "edited_message", "message_reaction") if kind in update), None)
+        own = f"{self.seen_by.id}:{update['update_id']}"
+        if kind is None or not self.us.several or update[kind]["chat"]["id"] > 0:
+            return own
+        content: Any = update[kind]
+        chat_id, number = content["chat"]["id"], content["message_id"]
+        who = content.get("from", content.get("user", {})).get("id")
+        when = content.get("edit_date", content["date"])
+        if chat_id > FIRST_SUPERGROUP:  # every bot has numbers of its own here
+            what = str((content.get("text", content.get("caption")), content.get("new_reaction")))
+            number = zlib.crc32(what.encode(errors="replace"))
+        return f"{kind}:{chat_id}:{number}:{who}:{when}"
+
+    def _answered_bot(self, message: Json) -> BotIdentity | None:
+        """Which of our bots is replied to. In a topic everything replies to the message that opened the topic."""
+        replied = message.get("reply_to_message", {})
+        if "forum_topic_created" in replied:
+            return None
+        return self.us.by_id.get(replied.get("from", {}).get("id"))
+
+    def _to_agents(self, read: Said, quoted: BotIdentity | None, *, private: bool) -> str:
+        """The text, which begins with the names of the agents whose bots were spoken to."""
+        to = read.to or ((quoted,) if quoted is not None else ())
+        if private:
+            to = (self.seen_by,)
+        names = [f"@{bot.agent}" for bot in to if bot.agent is not None]
+        return read.text if read.command is not None else " ".join([*names, read.text]).strip()
+
+    def _quote(self, message: Json, quoted: BotIdentity | None) -> Quote | None:
+        """What the message replies to: the piece that was chosen, else the whole."""
+        replied = message.get("reply_to_message", message.get("external_reply"))
+        if replied is None or "forum_topic_created" in replied:
+            return None
+        chosen = message.get("quote", {}).get("text")
+        text = chosen or replied.get("text", replied.get("caption", ""))
+        author = replied.get("from") or replied.get("origin", {}).get("sender_user") or {}
+        number = self._message_id(message["chat"]["id"], replied.get("message_id", 0))
+        if quoted is not None:
+            number = replace(number, bot_id=quoted.id if quoted.agent is not None else None)
+        return Quote(str(number), name_of(author), text[:MAX_QUOTE])
 
 
-def migration_of(update: _Json) -> tuple[int, int] | None:
-    """The old and the new chat id where a group has become a supergroup."""
-    message = update.get("message")
-    if message is None or "migrate_to_chat_id" not in message:
-        return None
-    return int(message["chat"]["id"]), int(message["migrate_to_chat_id"])
+def name_of(person: Json) -> str:
+    return " ".join(filter(None, (person.get("first_name"), person.get("last_name"))))
 
 
-def _is_from_person(message: _Json) -> bool:
+def _is_from_person(message: Json) -> bool:
     """`sender_chat` is set for a channel and for a group's administrators who hide: nobody that can be named."""
     sender = message.get("from")
     return sender is not None and not sender["is_bot"] and "sender_chat" not in message
 
 
-def _is_reply_to(message: _Json, bot: BotIdentity) -> bool:
-    """Whether a message of ours is replied to. In a topic everything replies to the message that opened the topic."""
-    replied = message.get("reply_to_message", {})
-    return replied.get("from", {}).get("id") == bot.id and "forum_topic_created" not in replied
+def migration_of(update: Json) -> tuple[int, int] | None:
+    """The old and the new chat id where a group has become a supergroup; both chats are told."""
+    message = update.get("message")
+    if not isinstance(message, dict):
+        return None
+    if "migrate_to_chat_id" in message:
+        return int(message["chat"]["id"]), int(message["migrate_to_chat_id"])
+    if "migrate_from_chat_id" in message:
+        return int(message["migrate_from_chat_id"]), int(message["chat"]["id"])
+    return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """A text without what only says whom it is for."""
-
-    text: str
-    command: str | None = None
-    to_bot: bool = False
-    for_another_bot: bool = False
-
-
-def _said(text: str, entities: Sequence[_Json], bot: BotIdentity) -> _Said:
-    units = text.encode("utf-16-le")
-    known = [_entity(entity) for entity in entities]
-    command = next((e for e in known if e.kind == "bot_command" and e.offset == 0), None)
-    mentions = [(e, raw) for e, raw in zip(known, entities, strict=True) if _mentions(e, raw, units, bot)]
-    name, target = "", ""
-    if command is not None:
-        name, _, target = _piece(units, command)[1:].partition("@")
-        if target and target.casefold() != bot.username.casefold():
-            return _Said(text, for_another_bot=True)
-    cut = [entity for entity, _ in mentions] + ([command] if command is not None else [])
-    return _Said(
-        text=_without(units, cut) if cut else text,
-        command=name.casefold() or None,
-        to_bot=bool(cut),
-    )
+def closed_topic_of(update: Json) -> tuple[int, int | None] | None:
+    """A chat and a topic in which we have nothing to say any more; without a topic, the whole chat."""
+    message, member = update.get("message"), update.get("my_chat_member")
+    if isinstance(message, dict) and "forum_topic_closed" in message:
+        return int(message["chat"]["id"]), topic_of(message)
+    if isinstance(member, dict) and member["new_chat_member"]["status"] in ("left", "kicked"):
+        return int(member["chat"]["id"]), None
+    return None
 
 
-def _entity(entity: _Json) -> Entity:
-    return Entity(entity["type"], entity["offset"], entity["length"])
-
-
-def _piece(units: bytes, entity: Entity) -> str:
-    return units[entity.offset * 2 : (entity.offset + entity.length) * 2].decode("utf-16-le", "replace")
-
-
-def _mentions(entity: Entity, raw: _Json, units: bytes, bot: BotIdentity) -> bool:
-    if entity.kind == "text_mention":
-        return bool(raw["user"]["id"] == bot.id)
-    return entity.kind == "mention" and _piece(units, entity).casefold() == f"@{bot.username}".casefold()
-
-
-def _without(units: bytes, cut: Sequence[Entity]) -> str:
-    """The text without the pieces, and without the white space and the comma or colon that belonged to them."""
-    kept, position = [], 0
-    for entity in sorted(cut, key=lambda e: e.offset):
-        kept.append(units[position * 2 : entity.offset * 2].decode("utf-16-le", "replace"))
-        position = entity.offset + entity.length
-    kept.append(units[position * 2 :].decode("utf-16-le", "replace"))
-    text = kept[0]
-    for following in kept[1:]:
-        rest = following if text.strip() else re.sub(r"^\s*[,:]", "", following)
-        glue = text[-1:].isspace() and rest[:1].isspace()
-        text = text + (rest[1:] if glue else rest)
-    return text.strip()
-
-
-def _attachments(message: _Json) -> Iterator[Attachment]:
-    """The files of a message. A photo comes in several sizes, the largest last; an animation is a document as well."""
-    if message.get("photo"):
-        yield _attachment(message["photo"][-1], "photo.jpg", "image/jpeg")
-    for kind, (name, media_type) in _FILE_KINDS.items():
-        if kind in message and not (kind == "document" and "animation" in message):
-            yield _attachment(message[kind], name, media_type)
-
-
-def _attachment(file: _Json, name: str, media_type: str) -> Attachment:
-    return Attachment(
-        name=file.get("file_name", name),
-        media_type=file.get("mime_type", media_type),
-        url=f"telegram-file:{file['file_id']}",
-        size_bytes=file.get("file_size"),
-    )
+def place_of(update: Json) -> tuple[int, int | None] | None:
+    """The chat and the topic that an update is about."""
+    for kind in ("message", "edited_message", "message_reaction"):
+        if kind in update:
+            return int(update[kind]["chat"]["id"]), topic_of(update[kind])
+    message = update.get("callback_query", {}).get("message")
+    return None if message is None else (int(message["chat"]["id"]), topic_of(message))

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from adapters.capabilities import Budget, Capabilities
+from collections.abc import Mapping
+from typing import Final
+
+from adapters.capabilities import Budget, Capabilities, PreviewLimits
+from runtime.core.message import Mark
 
 MAX_MESSAGE_UNITS = 4096
 """Most UTF-16 units of one message, counted after entities are taken out (Bot API, sendMessage)."""
+
+MAX_CAPTION_UNITS: Final = 1024
+"""Most UTF-16 units of the text beside a file, counted likewise (Bot API, sendDocument)."""
+
+MAX_PHOTO_BYTES: Final = 10 * 1000 * 1000
+"""A larger picture is sent as a document (Bot API, sendPhoto)."""
+
+MAX_DOWNLOAD_BYTES: Final = 20 * 1000 * 1000
+"""A larger file cannot be fetched by a bot (Bot API, getFile); a Bot API server of one's own has no limit."""
+
+MARKS: Final[Mapping[Mark, str]] = {"seen": "👀", "queued": "👌", "stopped": "🫡", "failed": "💔"}
+"""Our marks as emoji: a bot may react with those of `telegram.constants.ReactionEmoji` only, one at a time."""
 
 CAPABILITIES = Capabilities(
     max_text=3900,
@@ -17,13 +33,23 @@ CAPABILITIES = Capabilities(
     typing_lasts_s=5.0,
     private_budget=Budget(rate_per_s=1.0, burst=3.0),
     group_budget=Budget(rate_per_s=15 / 60, burst=5.0),
-    total_budget=Budget(rate_per_s=30.0, burst=30.0),
+    total_budget=Budget(rate_per_s=30.0, burst=30.0, shared=True),
+    deletes=True,
+    quotes=True,
+    reactions=True,
+    max_choices=24,
+    max_choice_label=64,
+    max_file_bytes=50 * 1000 * 1000,
+    preview=PreviewLimits(keep_alive_s=20.0),
     source=(
-        "Bot API 10.0. max_text: sendMessage takes 4096 UTF-16 units; 196 stay free for a speaker's name, closing "
+        "Bot API 10.3. max_text: sendMessage takes 4096 UTF-16 units; 196 stay free for a speaker's name, closing "
         "marks and the columns of a table. private: at most about one message a second in one chat (Bot FAQ); short "
         "bursts pass, 3 is what public reports bear out. group: 20 messages a minute (Bot FAQ), edits included; if "
         "that is a window of any 60 s, a bucket keeps within it only while burst + 60 s x rate <= 20, hence 5 + 15. "
         "total: about 30 messages a second for one bot (Bot FAQ). typing: 5 s or until a message comes "
-        "(sendChatAction)."
+        "(sendChatAction). deletes: one's own messages, for 48 h (deleteMessage). reactions: setMessageReaction, one "
+        "emoji of a fixed set. choices: inline keyboards, callback_data of at most 64 bytes; 24 buttons and labels of "
+        "64 characters are ours, what a telephone shows well. files: 50 MB out, 20 MB in (sendDocument, getFile). "
+        "preview: a draft lasts 30 s (sendMessageDraft), private chats only, shown anew 10 s before."
     ),
 )

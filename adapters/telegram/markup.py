@@ -5,6 +5,7 @@ Entities count in UTF-16 code units (Bot API, MessageEntity), and so does the li
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
@@ -16,6 +17,13 @@ MAX_ENTITIES = 100
 """Entities of one message that Telegram honours (Bot API limits, `telegram.constants.MessageLimit`)."""
 
 _LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel", "tg"})
+_PERSON = re.compile(r"person:telegram:(\d+)")
+"""Where a link leads that mentions a person."""
+
+_USER_NAME = re.compile(r"(?<!\w)@(?=\w{2})")
+_BREAK = "@\u2060"
+"""An @ that mentions nobody: a word joiner is not seen, and is no part of a user name."""
+
 _BULLET = "•"
 _RULE = "———"
 
@@ -27,13 +35,17 @@ _PARSER = (
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Formatting of a piece of a text; `kind` is the Bot API's type, offset and length are UTF-16 units."""
+    """Formatting of a piece of a text; `kind` is the Bot API's type, offset and length are UTF-16 units.
+
+    `person` is the id of whom a text_mention mentions.
+    """
 
     kind: str
     offset: int
     length: int
     url: str | None = None
     language: str | None = None
+    person: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +62,26 @@ def utf16_length(text: str) -> int:
 
 
 def render(markdown: str) -> Rendered:
-    """The text as Telegram shows it. Never fails: what cannot be formatted is shown as it is written."""
+    """The text as Telegram shows it. Never fails: what cannot be formatted is shown as it is written.
+
+    Links to `person:telegram:<id>` mention that person; no other text mentions anybody.
+    """
     source = markdown.encode("utf-8", "replace").decode("utf-8")
     try:
         rendered = _Writer().blocks(_PARSER.parse(source)).rendered()
     except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
-        return Rendered(source)
-    return rendered if rendered.text else Rendered(source)
+        return bare(source)
+    return rendered if rendered.text else bare(source)
+
+
+def bare(text: str) -> Rendered:
+    """The text as it is written, with no formatting; it mentions nobody."""
+    return Rendered(_USER_NAME.sub(_BREAK, text))
+
+
+def parsed(markdown: str) -> list[Token]:
+    """The blocks of a text."""
+    return _PARSER.parse(markdown)
 
 
 def with_heading(name: str, body: Rendered) -> Rendered:
@@ -202,15 +227,18 @@ class _Writer:
     def _begin(self, kind: str, url: str | None = None) -> None:
         self._flush_breaks()
         around = any(piece.kind == kind for piece in self._open)
-        shown = not around and (url is None or _is_link(url))
+        shown = not around and (url is None or _is_link(url) or bool(_PERSON.fullmatch(url)))
         self._open.append(_Open(kind, self._units, url, shown))
 
     def _end(self) -> None:
         piece = self._open.pop()
         length = self._units - piece.offset
-        if piece.shown and length:
+        person = _PERSON.fullmatch(piece.url or "")
+        if person and piece.shown and length:
+            self._entities.append(Entity("text_mention", piece.offset, length, person=int(person[1])))
+        elif piece.shown and length:
             self._entities.append(Entity(piece.kind, piece.offset, length, url=piece.url))
-        elif piece.url and not _is_link(piece.url):
+        elif piece.url and not _is_link(piece.url) and not piece.url.startswith("person:"):
             self._write(f" ({piece.url})")
 
     def _formatted(self, kind: str, text: str, *, language: str | None = None) -> None:
@@ -218,13 +246,15 @@ class _Writer:
             return
         self._flush_breaks()
         offset = self._units
-        self._write(text)
+        self._append(text)
         self._entities.append(Entity(kind, offset, self._units - offset, language=language))
 
     def _write(self, text: str) -> None:
+        """Write text that is no code; only inside the mention of a person an @ may stand unbroken."""
         if text:
             self._flush_breaks()
-            self._append(text)
+            mentioned = any(piece.shown and _PERSON.fullmatch(piece.url or "") for piece in self._open)
+            self._append(text if mentioned else _USER_NAME.sub(_BREAK, text))
 
     def _break(self, count: int) -> None:
         self._breaks = max(self._breaks, count)

@@ -7,7 +7,8 @@ from contextlib import aclosing
 
 import pytest
 
-from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
+from adapters.telegram.adapter import TelegramAdapter
+from adapters.telegram.options import TelegramOptions
 from tests.contract.telegram.speaking import new_adapter
 from tests.fakes.telegram_platform import TelegramPlatform
 from tests.fakes.telegram_server import serving

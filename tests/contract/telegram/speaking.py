@@ -6,9 +6,12 @@ from datetime import UTC, datetime
 
 import anyio
 
-from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
+from adapters.records import Records
+from adapters.telegram.adapter import TelegramAdapter
+from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
+from tests.fakes.records import MemoryRecords
 from tests.fakes.telegram_platform import GROUP, PERSON, TOKEN
 
 ADA = Address("telegram", str(PERSON))
@@ -36,8 +39,10 @@ class HastyClock:
         await anyio.lowlevel.checkpoint()
 
 
-def new_adapter(options: TelegramOptions, *, token: str = TOKEN, clock: Clock | None = None) -> TelegramAdapter:
-    return TelegramAdapter(token, clock=clock or SystemClock(), options=options)
+def new_adapter(
+    options: TelegramOptions, *, token: str = TOKEN, clock: Clock | None = None, records: Records | None = None
+) -> TelegramAdapter:
+    return TelegramAdapter(token, clock=clock or SystemClock(), records=records or MemoryRecords(), options=options)
 
 
 async def send(adapter: TelegramAdapter, text: str, *, to: Address = ADA, speaker: Speaker = HOST) -> str:

@@ -11,7 +11,8 @@ import anyio
 import pytest
 
 from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections
-from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
+from adapters.telegram.adapter import TelegramAdapter
+from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import (
@@ -19,6 +20,7 @@ from runtime.core.errors import (
     NotDelivered,
 )
 from tests.contract.telegram.speaking import ADA, OLD_GROUP, US, HastyClock, new_adapter, send
+from tests.fakes.records import MemoryRecords
 from tests.fakes.telegram_platform import GROUP, FaultKind, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
@@ -111,7 +113,7 @@ async def test_reply_to_a_message_of_ours_is_addressed(adapter: TelegramAdapter,
         assert (await anext(inbound)).addressed
 
 
-async def test_connecting_offers_the_commands_and_asks_for_messages_only(
+async def test_connecting_offers_the_commands_and_asks_for_what_people_do(
     adapter: TelegramAdapter, platform: TelegramPlatform
 ) -> None:
     platform.updates.webhook_url = "https://elsewhere.example/hook"
@@ -119,7 +121,13 @@ async def test_connecting_offers_the_commands_and_asks_for_messages_only(
     async with adapter.connect() as inbound:
         await anext(inbound)
     assert [command["command"] for command in platform.commands] == ["start", "help", "stop", "new", "status"]
-    assert platform.calls_of("getUpdates")[0].params["allowed_updates"] == ["message"]
+    assert platform.calls_of("getUpdates")[0].params["allowed_updates"] == [
+        "message",
+        "edited_message",
+        "callback_query",
+        "message_reaction",
+        "my_chat_member",
+    ]
     assert platform.updates.webhook_url == ""
 
 
@@ -207,7 +215,7 @@ async def test_token_withdrawn_while_polling_ends_the_connection(
 
 async def test_something_that_is_no_token_is_refused_at_once() -> None:
     with pytest.raises(AuthFailed, match="does not look like"):
-        TelegramAdapter("secret key", clock=SystemClock())
+        TelegramAdapter("secret key", clock=SystemClock(), records=MemoryRecords())
 
 
 async def test_check_names_the_bot(adapter: TelegramAdapter) -> None:

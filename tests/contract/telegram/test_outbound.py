@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
+from adapters.telegram.adapter import TelegramAdapter
+from adapters.telegram.failures import NoTopic, NotWelcome, UnknownMethod
 from adapters.telegram.limits import CAPABILITIES
+from adapters.telegram.options import TelegramOptions
 from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import (
     AdapterError,
@@ -88,10 +90,13 @@ async def test_edit_of_a_deleted_message_says_it_is_gone(adapter: TelegramAdapte
         (400, "Bad Request: MESSAGE_ID_INVALID", MessageGone),
         (400, "Bad Request: can't parse entities: Unsupported start tag", BadMarkup),
         (400, "Bad Request: message is too long", NotDelivered),
-        (400, "Bad Request: TOPIC_CLOSED", NotDelivered),
-        (400, "Bad Request: not enough rights to send text messages to the chat", NotDelivered),
-        (403, "Forbidden: bot was blocked by the user", NotDelivered),
-        (404, "Not Found", NotDelivered),
+        (400, "Bad Request: message thread not found", NoTopic),
+        (400, "Bad Request: TOPIC_CLOSED", NoTopic),
+        (400, "Bad Request: TOPIC_DELETED", NoTopic),
+        (400, "Bad Request: not enough rights to send text messages to the chat", NotWelcome),
+        (403, "Forbidden: bot was blocked by the user", NotWelcome),
+        (403, "Forbidden: bot was kicked from the supergroup chat", NotWelcome),
+        (404, "Not Found", UnknownMethod),
         (401, "Unauthorized", NotDelivered),
         (500, "Internal Server Error", OutcomeUncertain),
         (504, "Gateway Timeout", OutcomeUncertain),
@@ -105,6 +110,7 @@ async def test_refusals_are_told_in_our_words(
     with pytest.raises(AdapterError) as caught:
         await edit(adapter, message, "two")
     assert type(caught.value) is expected
+    assert issubclass(expected, NotDelivered) or expected.__module__ == "runtime.core.errors"
 
 
 async def test_chat_that_blocked_the_bot_gets_nothing(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
@@ -187,7 +193,7 @@ async def test_overrun_of_a_chat_is_told(
 
 async def test_topics_of_a_group_share_one_bucket(adapter: TelegramAdapter) -> None:
     key, size = adapter.budget(US)
-    assert adapter.budget(replace(US, thread="9")) == (key, size)
+    assert adapter.budget(replace(US, thread="9")) == (key, replace(size, shared=True))
     assert size == CAPABILITIES.group_budget
     assert adapter.budget(ADA) == (f"telegram:{PERSON}", CAPABILITIES.private_budget)
 

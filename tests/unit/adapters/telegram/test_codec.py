@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
-from adapters.telegram.codec import BotIdentity, inbound_of, is_private, migration_of, page_of
+from adapters.telegram.codec import Reader, migration_of
 from adapters.telegram.limits import CAPABILITIES, MAX_MESSAGE_UNITS
 from adapters.telegram.markup import utf16_length
+from adapters.telegram.memory import Memory
+from adapters.telegram.page import Page
+from adapters.telegram.place import BotIdentity, OurBots, is_private
 from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.core.clock import SystemClock
 from runtime.core.message import Attachment
+from tests.fakes.records import MemoryRecords
 
 BOT = BotIdentity(7, "ParleyBot", "Parley")
 ADA = {"id": 42, "is_bot": False, "first_name": "Ada", "last_name": "Lovelace"}
@@ -27,9 +32,14 @@ def _update(**message: Any) -> dict[str, Any]:
 
 
 def _read(**message: Any) -> Inbound:
-    inbound = inbound_of(_update(**message), BOT)
+    inbound = _reader().read([_update(**message)])
     assert inbound is not None
     return inbound
+
+
+def _reader() -> Reader:
+    clock = SystemClock()
+    return Reader(BOT, OurBots((BOT,)), Memory(MemoryRecords(), clock), clock)
 
 
 def _entity(kind: str, offset: int, length: int, **more: Any) -> dict[str, Any]:
@@ -46,6 +56,7 @@ def test_private_message_is_addressed_and_complete() -> None:
         sent_at=datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
         private=True,
         addressed=True,
+        message_id="1",
     )
 
 
@@ -80,8 +91,8 @@ def test_mention_of_another_person_by_name_does_not_address() -> None:
 
 
 def test_reply_to_the_bot_addresses() -> None:
-    assert _read(text="yes", reply_to_message={"from": {"id": 7}}).addressed
-    assert not _read(text="yes", reply_to_message={"from": {"id": 8}}).addressed
+    assert _read(text="yes", reply_to_message={"message_id": 1, "from": {"id": 7}}).addressed
+    assert not _read(text="yes", reply_to_message={"message_id": 1, "from": {"id": 8}}).addressed
 
 
 def test_topic_that_the_bot_opened_does_not_address_everything_in_it() -> None:
@@ -104,7 +115,7 @@ def test_command_within_a_text_is_text() -> None:
 
 
 def test_command_for_another_bot_is_ignored() -> None:
-    assert inbound_of(_update(text="/new@Other", entities=[_entity("bot_command", 0, 10)]), BOT) is None
+    assert _reader().read([_update(text="/new@Other", entities=[_entity("bot_command", 0, 10)])]) is None
 
 
 @pytest.mark.parametrize(
@@ -117,11 +128,11 @@ def test_command_for_another_bot_is_ignored() -> None:
     ],
 )
 def test_bots_channels_and_service_messages_are_dropped(message: dict[str, Any]) -> None:
-    assert inbound_of(_update(**message), BOT) is None
+    assert _reader().read([_update(**message)]) is None
 
 
-def test_edited_message_is_ignored() -> None:
-    assert inbound_of({"update_id": 1, "edited_message": _update(text="x")["message"]}, BOT) is None
+def test_update_of_another_kind_is_nothing_to_us() -> None:
+    assert _reader().read([{"update_id": 1, "poll": {"id": "1"}}]) is None
 
 
 def test_topic_of_a_forum_is_the_thread() -> None:
@@ -161,20 +172,20 @@ def test_people_have_positive_numbers() -> None:
 
 
 def test_agent_has_a_heading_where_named_and_the_gateway_never() -> None:
-    assert page_of("hi", Speaker("1000", "Host"), named=True).text == "Host\nhi"
-    assert page_of("hi", Speaker("1000", "Host"), named=False).text == "hi"
-    assert page_of("hi", GATEWAY, named=True).text == "hi"
+    assert Page.of("hi", Speaker("1000", "Host"), named=True).rendered().text == "Host\nhi"
+    assert Page.of("hi", Speaker("1000", "Host"), named=False).rendered().text == "hi"
+    assert Page.of("hi", GATEWAY, named=True).rendered().text == "hi"
 
 
 def test_longest_text_fits_with_the_longest_name() -> None:
-    shown = page_of("x" * CAPABILITIES.max_text, Speaker("1000", "👍" * 500), named=True)
+    shown = Page.of("x" * CAPABILITIES.max_text, Speaker("1000", "👍" * 500), named=True).rendered()
     assert utf16_length(shown.text) <= MAX_MESSAGE_UNITS
 
 
 def test_table_that_would_grow_too_long_is_shown_as_written() -> None:
     rows = "\n".join(f"| {'x' * 60 if i == 0 else 'y'} | z |" for i in range(100))
     markdown = f"| a | b |\n|---|---|\n{rows}"
-    assert page_of(markdown, GATEWAY, named=False).text == markdown
+    assert Page.of(markdown, GATEWAY, named=False).rendered().text == markdown
 
 
 def test_group_budget_stays_within_any_window_of_a_minute() -> None:

@@ -1,0 +1,65 @@
+"""What people do, handed from those who fetch it to the one who keeps it, with a receipt."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+import anyio
+
+from adapters.adapter import Inbound
+
+
+@dataclass(eq=False, slots=True)
+class _Given:
+    item: Inbound
+    done: anyio.Event = field(default_factory=anyio.Event)
+    kept: bool = False
+
+
+class Feed:
+    """One consumer, any number of givers; what is given waits with its giver, so nothing piles up here."""
+
+    def __init__(self) -> None:
+        self._send, self._receive = anyio.create_memory_object_stream[_Given | Exception](0)
+        self._waiting: set[_Given] = set()
+        self._over = False
+
+    async def give(self, item: Inbound) -> bool:
+        """Return True once the consumer asked for the next item: this one is durable. False when it went away."""
+        given = _Given(item)
+        if self._over:
+            return False
+        self._waiting.add(given)
+        try:
+            await self._send.send(given)
+            await given.done.wait()
+        except anyio.BrokenResourceError:
+            return False
+        finally:
+            self._waiting.discard(given)
+        return given.kept
+
+    async def fail(self, error: Exception) -> None:
+        """End it: the consumer gets the error in place of an item."""
+        await self._send.send(error)
+
+    async def items(self) -> AsyncGenerator[Inbound, None]:
+        """The consumer's end; to be iterated once, and closed."""
+        try:
+            async for given in self._receive:
+                if isinstance(given, Exception):
+                    raise given
+                yield given.item
+                given.kept = True
+                given.done.set()
+        finally:
+            self._over = True
+            self._receive.close()
+            for given in self._waiting:
+                given.done.set()
+
+    def close(self) -> None:
+        """Let go of both ends."""
+        self._send.close()
+        self._receive.close()

@@ -1,0 +1,43 @@
+"""How the adapter for Telegram is set up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from adapters.telegram.page import Rich
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "start": "Say hello",
+    "help": "What you can do here",
+    "stop": "Stop what is being answered",
+    "new": "Begin a new conversation",
+    "status": "What is going on",
+}
+"""The commands that are offered where no others are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramOptions:
+    """How to talk to Telegram.
+
+    `base_url` is a Bot API server's address up to and including `/bot`; None is Telegram's own. `show_names` says where
+    an agent's name stands above its text, unless it has a bot of its own: `agents` are their tokens by name. A poll
+    waits at most `poll_timeout_s` for a message; with `webhook_url` there are no polls, updates come there.
+    `listen` says whether people in a topic where we speak are always speaking to us. `commands` stand in the menu with
+    their descriptions, `translations` are descriptions by language. `chats` are groups where we should be.
+    """
+
+    base_url: str | None = None
+    show_names: Literal["groups", "always", "never"] = "groups"
+    agents: Mapping[str, str] = field(default_factory=dict)
+    webhook_url: str | None = None
+    listen: Literal["sessions", "mentions"] = "sessions"
+    drafts: bool = False
+    rich: Rich = "auto"
+    commands: Mapping[str, str] = field(default_factory=lambda: COMMANDS)
+    translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    chats: Sequence[str] = ()
+    call_timeout_s: float = 10.0
+    poll_timeout_s: float = 25.0
