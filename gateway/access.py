@@ -1,25 +1,30 @@
-"""Who may talk with the agents: closed by default."""
+"""Who may talk with the agents: closed by default.
+
+Somebody's role is, from the first that says something:
+
+    settings: owners ──> what an owner of the gateway made of them (People) ──> settings: allow_people, allow_groups
+        ──> access = "open" ──> allow_chats, allow_spaces: as `visitors` there ──> nothing: a stranger
+"""
 
 from __future__ import annotations
 
 import hmac
-import secrets
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Literal, Protocol
+from typing import Literal
 
 from adapters.adapter import Inbound
+from gateway.people import People, Person, Request, is_code, new_code
+from gateway.roles import Role
 from runtime.core.clock import Clock
 
-CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-CODE_LENGTH = 8
 MAX_ATTEMPTS = 5
 ATTEMPT_WINDOW_S = 3600.0
-"""A stranger may try a pairing code this often in this time."""
+"""A stranger may try the start-up code this often in this time."""
 
 POLITE_EVERY_S = 3600.0
-"""A stranger is told at most this often that the bot is private."""
+"""A stranger, or somebody who is blocked, is told so at most this often."""
 
 MAX_STRANGERS = 10_000
 """Strangers that are remembered, for counting their attempts; the oldest are forgotten first."""
@@ -30,27 +35,44 @@ class Verdict(Enum):
 
     ADMIT = auto()
     PAIRED = auto()
-    """The code was right: the person may talk from now on, and is told so."""
+    """The start-up code was right: the person is an owner from now on, and is told so."""
+    REQUESTED = auto()
+    """A stranger, who is told the code that an owner has to approve."""
     REFUSE = auto()
-    """A stranger, who is told so politely."""
+    """A stranger, who is told politely that the bot is private."""
+    BLOCKED = auto()
+    """Somebody who is blocked, and is told so politely."""
     IGNORE = auto()
 
 
-class PeopleStore(Protocol):
-    """The people who were paired, durably, by platform."""
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict, the person's role where admitted, and the request where one was made, with the minutes it holds."""
 
-    async def people(self, platform: str, /) -> Collection[str]: ...
-
-    async def add(self, platform: str, person: str, /) -> None: ...
+    verdict: Verdict
+    role: Role = Role.BLOCKED
+    request: Request | None = None
+    minutes: float = 0
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """Who may talk on one platform. People and chats are the platform's ids, without its name."""
+    """Who may talk on one platform. People, chats and spaces are the platform's ids, without its name; `friends`, who
+    may be on other platforms, with it.
+
+    `visitors` is what those are whom only the chat or the space lets in. A stranger's code holds `pairing_minutes`,
+    and `open_requests` strangers may wait for approval at once.
+    """
 
     mode: Literal["pairing", "allowlist", "open"]
+    owners: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
+    friends: frozenset[str] = frozenset()
     chats: frozenset[str] = frozenset()
+    spaces: frozenset[str] = frozenset()
+    visitors: Role = Role.GUEST
+    pairing_minutes: float = 60
+    open_requests: int = 20
 
 
 @dataclass(slots=True)
@@ -60,42 +82,60 @@ class _Stranger:
 
 
 class Access:
-    """Decides for one platform. `code` pairs the first owner; None when there is one, or pairing is off."""
+    """Decides for one platform. `code` makes the first owner; None when there is one, or pairing is off."""
 
-    def __init__(self, platform: str, rules: AccessRules, store: PeopleStore, clock: Clock) -> None:
+    def __init__(self, platform: str, rules: AccessRules, people: People, clock: Clock) -> None:
         self._platform = platform
         self._rules = rules
-        self._store = store
+        self._people = people
         self._clock = clock
-        self._paired: set[str] = set()
         self._strangers: dict[str, _Stranger] = {}
         self.code: str | None = None
 
     async def open(self) -> None:
-        """Read who was paired, and make a code when nobody was."""
-        self._paired = set(await self._store.people(self._platform))
-        if self._rules.mode == "pairing" and not self._paired and not self._rules.people:
-            self.code = "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
+        """Make a code when nobody is an owner yet."""
+        pairing = self._rules.mode == "pairing" and not self._rules.owners and not self._rules.people
+        if pairing and not await self._people.has_owner(self._platform):
+            self.code = new_code()
 
-    async def judge(self, event: Inbound) -> Verdict:
-        """What becomes of `event`. Durable before it answers PAIRED."""
+    async def judge(self, event: Inbound) -> Judgement:
+        """What becomes of `event`. Durable before it answers PAIRED or REQUESTED.
+
+        Only what is said to us is answered: what strangers change, take back, mark or press is ignored.
+        """
         if not event.addressed:
-            return Verdict.IGNORE
-        if self._known(event):
-            return Verdict.ADMIT
-        if event.private and await self._pairs(event):
-            return Verdict.PAIRED
-        return self._refuse(event)
+            return Judgement(Verdict.IGNORE)
+        role = await self._role(event)
+        if role is not None and role > Role.BLOCKED:
+            return Judgement(Verdict.ADMIT, role)
+        if event.act != "message":
+            return Judgement(Verdict.IGNORE)
+        if role is Role.BLOCKED:
+            return self._once(event, Verdict.BLOCKED)
+        if not event.private:
+            return Judgement(Verdict.IGNORE)
+        if await self._pairs(event):
+            return Judgement(Verdict.PAIRED, Role.OWNER)
+        return await self._requested(event)
 
-    def _known(self, event: Inbound) -> bool:
-        if self._rules.mode == "open":
-            return True
-        person = event.person_id.partition(":")[2]
-        chat = event.address.conversation
-        return event.person_id in self._paired or person in self._rules.people or chat in self._rules.chats
+    async def _role(self, event: Inbound) -> Role | None:
+        """The role of who did it, there where it was done; None for a stranger."""
+        rules, person = self._rules, event.person_id.partition(":")[2]
+        if person in rules.owners:
+            return Role.OWNER
+        open_here = event.address.conversation in rules.chats or event.space in rules.spaces
+        known = await self._people.find(event.person_id)
+        if known is not None and known.role is Role.GUEST:
+            return Role.GUEST if open_here or rules.mode == "open" else None
+        if known is not None:
+            return known.role
+        if person in rules.people or event.person_id in rules.friends or rules.mode == "open":
+            return Role.MEMBER
+        return rules.visitors if open_here else None
 
     async def _pairs(self, event: Inbound) -> bool:
-        if self.code is None or not event.text.strip():
+        tried = event.text.strip().upper()
+        if self.code is None or not is_code(tried):
             return False
         stranger = self._stranger(event.person_id)
         now = self._clock.monotonic()
@@ -103,24 +143,54 @@ class Access:
         if len(stranger.attempts) >= MAX_ATTEMPTS:
             return False
         stranger.attempts.append(now)
-        if not hmac.compare_digest(event.text.strip().upper().encode(), self.code.encode()):
+        if not hmac.compare_digest(tried.encode(), self.code.encode()):
             return False
-        await self._store.add(self._platform, event.person_id)
-        self._paired.add(event.person_id)
         self.code = None
+        if await self._people.has_owner(self._platform):  # made meanwhile, by another process
+            return False
+        await self._people.set(event.person_id, Role.OWNER, event.person_name)
         return True
 
-    def _refuse(self, event: Inbound) -> Verdict:
-        if not event.private:
-            return Verdict.IGNORE
+    async def _requested(self, event: Inbound) -> Judgement:
+        rules = self._rules
+        if rules.mode != "pairing":
+            return self._once(event, Verdict.REFUSE)
+        if await self._people.waits(event.person_id):
+            return Judgement(Verdict.IGNORE)
+        asking = Person(event.person_id, event.person_name, Role.BLOCKED)
+        request = await self._people.ask(
+            asking, event.address, minutes=rules.pairing_minutes, at_most=rules.open_requests
+        )
+        if request is None:
+            return self._once(event, Verdict.REFUSE)
+        return Judgement(Verdict.REQUESTED, request=request, minutes=rules.pairing_minutes)
+
+    def _once(self, event: Inbound, verdict: Verdict) -> Judgement:
+        """The verdict, if it was not said lately."""
         stranger = self._stranger(event.person_id)
         now = self._clock.monotonic()
         if stranger.told_at is not None and now - stranger.told_at < POLITE_EVERY_S:
-            return Verdict.IGNORE
+            return Judgement(Verdict.IGNORE)
         stranger.told_at = now
-        return Verdict.REFUSE
+        return Judgement(verdict)
 
     def _stranger(self, person: str) -> _Stranger:
         if person not in self._strangers and len(self._strangers) >= MAX_STRANGERS:
             del self._strangers[next(iter(self._strangers))]
         return self._strangers.setdefault(person, _Stranger())
+
+
+class Owners:
+    """Who is an owner, on all platforms: those of the settings, and those who were made so."""
+
+    def __init__(self, people: People, rules: Mapping[str, AccessRules]) -> None:
+        self._people = people
+        self._rules = rules
+
+    async def has(self, person_id: str) -> bool:
+        """Whether this person is an owner."""
+        platform, _, person = person_id.partition(":")
+        if platform in self._rules and person in self._rules[platform].owners:
+            return True
+        known = await self._people.find(person_id)
+        return known is not None and known.role is Role.OWNER

@@ -13,27 +13,32 @@ import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections
-from adapters.edit_scheduler import EditScheduler
 from adapters.presenter import Presenter, Typing
 from adapters.web.adapter import WebAdapter
-from gateway.access import Access
+from gateway.access import Access, Owners
+from gateway.access_commands import AccessCommands
 from gateway.catalog import Ground, Listed, listed
 from gateway.commands import menu
 from gateway.files import Files
-from gateway.inbound import Entrance, InboundRouter
+from gateway.inbound import CHOSEN_TABLE, Entrance, InboundRouter
+from gateway.limits import Limits
 from gateway.node import Node
 from gateway.observability.logs import LogOptions, Logs
 from gateway.outbound import Outbound
-from gateway.parts import chosen_model, open_choice, plain
+from gateway.parts import chosen_model, open_choice, open_storage, people_in, plain
+from gateway.people import People
+from gateway.programs import compile_routes, routes_of
+from gateway.routing import Routes
+from gateway.schedulers import Schedulers
 from gateway.service import Platform, Ready, Service
 from gateway.settings import Settings
+from gateway.shares import Shares
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import persistent_secret
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import Texts, load_texts
-from runtime.language.compiler import compile_program
 from runtime.language.lowering import Lowerer
 from runtime.language.model_lowering import ModelLowerer
 from runtime.language.program import Program
@@ -44,18 +49,18 @@ from runtime.llm.local import NoModelClient
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import wrap_worker
 from runtime.sessions.registry import Registry
-from runtime.sessions.session import Surroundings
 from runtime.sessions.store import LeaseHolder
+from runtime.sessions.surroundings import Surroundings
 from runtime.storage.data_directory import exclusive_use, node_id, prepare
-from runtime.storage.embedded import EmbeddedValkey
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.people import RedisPeopleStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.shares import RedisShareStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,8 @@ class _Ground:
     """What must be there before anything is wired."""
 
     settings: Settings
-    program: Program
+    routes: Routes
+    programs: Mapping[str, Program]
     llm: LLMClient
     model_line: str
     sandbox: MontySandbox
@@ -79,42 +85,58 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
     clock = SystemClock()
     bus = Bus(clock)
     texts = load_texts(settings.language, settings.texts_dir)
+    routes = routes_of(settings, programs)
     Logs(_log_options(settings), secrets=_secrets(settings)).attach(bus)
     data_dir = prepare(settings.data_dir)
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
         llm, model_line = await _model(settings, stack)
-        program = await _compiled(settings, programs, llm, data_dir)
+        compiled = await compile_routes(settings, routes, _lowerer(settings, llm))
         sandbox = await stack.enter_async_context(_sandbox(settings))
-        connection = await stack.enter_async_context(_storage(settings, data_dir, bus))
-        ground = _Ground(settings, program, llm, model_line, sandbox, connection, clock, bus, data_dir, texts)
+        connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
+        ground = _Ground(settings, routes, compiled, llm, model_line, sandbox, connection, clock, bus, data_dir, texts)
         async with anyio.create_task_group() as tasks:
             await _start(ground, stack, tasks, on_ready)
 
 
 async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_ready: Callable[[Ready], None]) -> None:
     clock, bus, settings, connection = ground.clock, ground.bus, ground.settings, ground.connection
-    web = WebAdapter(RedisRoomStore(connection), clock)
+    commands, kept = menu(ground.texts, ground.routes.commands), RedisFileStore(connection)
+    web = WebAdapter(RedisRoomStore(connection), clock, files=kept, commands=commands)
     inbox = RedisInbox(connection)
     records = partial(RedisRecords, connection)
-    chosen = list(listed(Ground(settings, clock, records, commands=menu(ground.texts), texts=ground.texts), web))
-    outbound = _outbound(chosen, clock, bus, tasks, stack)
-    files = Files({one.adapter.name: one.adapter for one in chosen}, RedisFileStore(connection))
+    choosable = ground.routes.choosable
+    made_from = Ground(settings, clock, records, commands=commands, texts=ground.texts, programs=choosable)
+    chosen = list(listed(made_from, web))
+    holder = LeaseHolder(node_id(ground.data_dir))
+    shares = Shares(RedisShareStore(connection), holder, clock)
+    await shares.open()
+    tasks.start_soon(shares.run)
+    outbound = await _outbound(chosen, Schedulers(records, shares, clock, tasks), ground, tasks, stack)
+    files = Files({one.adapter.name: one.adapter for one in chosen}, kept)
+    people = people_in(connection, clock)
+    owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
+    limits = Limits(settings.limits, RedisCounters(connection), owners.has, ground.texts, clock)
+    tasks.start_soon(limits.follow, bus)
     around = Surroundings(
-        ground.program, RedisSessionStore(connection), outbound, ground.sandbox, ground.llm, clock, bus, files=files
+        ground.programs,
+        RedisSessionStore(connection),
+        outbound,
+        ground.sandbox,
+        ground.llm,
+        clock,
+        bus,
+        files=files,
+        texts=ground.texts,
+        busy={**dict.fromkeys(ground.programs, settings.busy), **ground.routes.busy},
+        allowance=limits.allowance,
     )
     registry = Registry(around, inbox, tasks)
-    node = Node(RedisLeaseStore(connection), inbox, LeaseHolder(node_id(ground.data_dir)), clock)
-    platforms: dict[str, Platform] = {}
-    entrance = Entrance(inbox, outbound.say, bus, ground.texts, settings.limits.message_chars)
-    for one in chosen:
-        access = Access(one.adapter.name, one.rules, RedisPeopleStore(connection), clock)
-        await access.open()
-        router = InboundRouter(one.adapter, access, entrance)
-        platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
+    node = Node(RedisLeaseStore(connection), inbox, holder, clock)
+    platforms = await _platforms(chosen, people, clock, _entrance(ground, inbox, outbound, people, limits))
     service = Service(node, registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
-    port = await tasks.start(_serve_web, web, service, ground, receivers)
+    port = await tasks.start(_serve_web, web, service, ground, receivers, kept)
     await service.start(tasks)
     on_ready(Ready(f"http://{_host_for_people(settings.web.host)}:{port}", _lines(ground, platforms)))
     if isinstance(ground.llm, NoModelClient):
@@ -122,13 +144,41 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     tasks.start_soon(_warm_up, ground.llm)
 
 
-def _outbound(chosen: Sequence[Listed], clock: Clock, bus: Bus, tasks: TaskGroup, stack: AsyncExitStack) -> Outbound:
+def _entrance(ground: _Ground, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits) -> Entrance:
+    return Entrance(
+        inbox=inbox,
+        say=outbound.say,
+        mark=outbound.mark,
+        bus=ground.bus,
+        texts=ground.texts,
+        routes=ground.routes,
+        chosen=RedisRecords(ground.connection, CHOSEN_TABLE),
+        limits=limits,
+        access=AccessCommands(people, ground.texts),
+        message_chars=ground.settings.limits.message_chars,
+    )
+
+
+async def _platforms(chosen: Sequence[Listed], people: People, clock: Clock, entrance: Entrance) -> dict[str, Platform]:
+    platforms: dict[str, Platform] = {}
+    for one in chosen:
+        access = Access(one.adapter.name, one.rules, people, clock)
+        await access.open()
+        router = InboundRouter(one.adapter, access, entrance)
+        platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
+    return platforms
+
+
+async def _outbound(
+    chosen: Sequence[Listed], schedulers: Schedulers, ground: _Ground, tasks: TaskGroup, stack: AsyncExitStack
+) -> Outbound:
+    clock = ground.clock
     presenters: dict[str, Presenter] = {}
     typing: dict[str, Typing] = {}
     for one in chosen:
         adapter = one.adapter
-        scheduler = EditScheduler(adapter.capabilities.total_budget, clock, tasks)
-        presenters[adapter.name] = Presenter(adapter, scheduler, clock, on_event=bus.publish)
+        scheduler = await schedulers.open(adapter)
+        presenters[adapter.name] = Presenter(adapter, scheduler, clock, on_event=ground.bus.publish)
         if isinstance(adapter, CanShowTyping):
             typing[adapter.name] = Typing(adapter, scheduler, clock, tasks)
         if isinstance(adapter, HoldsConnections):
@@ -146,6 +196,7 @@ async def _serve_web(
     service: Service,
     ground: _Ground,
     receivers: Mapping[str, AnswersHttp],
+    files: RedisFileStore,
     *,
     task_status: anyio.abc.TaskStatus[int],
 ) -> None:
@@ -153,7 +204,7 @@ async def _serve_web(
     options = WebOptions(
         persistent_secret(ground.data_dir / "web-secret"), plain(own.password), own.host, own.public_hosts
     )
-    app = build_web(web, service.not_ready, options, ground.clock, receivers=receivers)
+    app = build_web(web, service.not_ready, options, ground.clock, receivers=receivers, files=files)
     await serve_web(app, own.host, own.port, task_status=task_status)
 
 
@@ -164,13 +215,19 @@ async def _warm_up(llm: LLMClient) -> None:
 
 
 def _lines(ground: _Ground, platforms: dict[str, Platform]) -> list[str]:
-    lines = [f"program    {ground.program.name}", f"model      {ground.model_line}"]
+    lines = [*_program_lines(ground.routes), f"model      {ground.model_line}"]
     for name, platform in platforms.items():
         if platform.access.code is not None:
             lines.append(f"{name:<10} send this code to the bot to become its owner: {platform.access.code}")
         elif name != "web":
             lines.append(f"{name:<10} listening")
     return lines
+
+
+def _program_lines(routes: Routes) -> list[str]:
+    if routes.single is not None:
+        return [f"program    {routes.single}"]
+    return [f"{'routes' if number == 0 else '':<10} {line}" for number, line in enumerate(routes.lines())]
 
 
 def _host_for_people(host: str) -> str:
@@ -184,19 +241,8 @@ async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[LLMClient, 
     return await stack.enter_async_context(open_choice(choice, settings)), f"{choice.name} ({choice.reason})"
 
 
-async def _compiled(settings: Settings, programs: Sequence[Path], llm: LLMClient, data_dir: Path) -> Program:
-    lowerer: Lowerer = RulesLowerer() if settings.compiler == "rules" else ModelLowerer(llm)
-    result = await compile_program(programs, lowerer=lowerer, cache_dir=data_dir / "compiled")
-    return result.program
-
-
-@asynccontextmanager
-async def _storage(settings: Settings, data_dir: Path, bus: Bus) -> AsyncIterator[RedisConnection]:
-    async with AsyncExitStack() as stack:
-        location: Path | str | None = settings.redis_url
-        if location is None:
-            location = await stack.enter_async_context(EmbeddedValkey(data_dir))
-        yield await stack.enter_async_context(open_connection(location, on_event=bus.publish))
+def _lowerer(settings: Settings, llm: LLMClient) -> Lowerer:
+    return RulesLowerer() if settings.compiler == "rules" else ModelLowerer(llm)
 
 
 @asynccontextmanager
@@ -218,8 +264,7 @@ def _secrets(settings: Settings) -> frozenset[str]:
     slack, discord = settings.slack, settings.discord
     found = (
         settings.telegram.token,
-        slack.bot_token,
-        slack.app_token,
+        *slack.secrets(),
         discord.token,
         settings.model_api_key,
         settings.web.password,

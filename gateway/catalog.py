@@ -9,6 +9,7 @@ from adapters.adapter import Adapter
 from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access import AccessRules
+from gateway.roles import Role
 from gateway.settings import Settings
 from gateway.settings_platforms import PlatformSettings
 from runtime.core.clock import Clock
@@ -47,22 +48,11 @@ def _telegram(ground: Ground) -> Listed | None:
     own = ground.settings.telegram
     if own.token is None:
         return None
-    from adapters.telegram.adapter import TelegramAdapter
-    from adapters.telegram.options import TelegramOptions
+    from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
 
-    options = TelegramOptions(
-        base_url=own.base_url,
-        agents=own.agent_tokens(),
-        webhook_url=own.webhook_url,
-        listen=own.listen,
-        drafts=own.drafts,
-        rich=own.rich,
-        commands=ground.commands,
-        chats=own.allow_chats,
-    )
-    records = ground.records("telegram")
-    adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, records=records, options=options)
-    return Listed(adapter, _rules(own), exclusive=own.webhook_url is None)
+    options = TelegramOptions(base_url=own.base_url)
+    adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, options=options)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=True)
 
 
 def _slack(ground: Ground) -> Listed | None:
@@ -73,7 +63,7 @@ def _slack(ground: Ground) -> Listed | None:
 
     bot_token, app_token = own.bot_token.get_secret_value(), own.app_token.get_secret_value()
     adapter = SlackAdapter(bot_token, app_token, clock=ground.clock, options=SlackOptions(base_url=own.base_url))
-    return Listed(adapter, _rules(own), exclusive=True)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=True)
 
 
 def _discord(ground: Ground) -> Listed | None:
@@ -95,11 +85,22 @@ def _discord(ground: Ground) -> Listed | None:
     marks, posts = ground.records("marks:discord"), ground.records("posts:discord")
     token = own.token.get_secret_value()
     adapter = DiscordAdapter(token, clock=ground.clock, marks=marks, posts=posts, options=options)
-    return Listed(adapter, _rules(own), exclusive=True)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=True)
 
 
-def _rules(own: PlatformSettings) -> AccessRules:
-    return AccessRules(own.access, frozenset(own.allow_people), frozenset(own.allow_chats))
+def _rules(settings: Settings, own: PlatformSettings) -> AccessRules:
+    groups = [settings.access.groups[name] for name in own.allow_groups]
+    return AccessRules(
+        own.access,
+        owners=frozenset(own.owners),
+        people=frozenset(own.allow_people),
+        friends=frozenset(person for group in groups for person in group),
+        chats=frozenset(own.allow_chats),
+        spaces=frozenset(own.allow_spaces),
+        visitors=Role.MEMBER if own.visitors == "member" else Role.GUEST,
+        pairing_minutes=settings.access.pairing_minutes,
+        open_requests=settings.access.open_requests,
+    )
 
 
 CATALOG: dict[str, Factory] = {
@@ -107,6 +108,11 @@ CATALOG: dict[str, Factory] = {
     "slack": _slack,
     "discord": _discord,
 }
+
+
+def platform_names() -> list[str]:
+    """Every platform there is, switched on or not."""
+    return ["web", *CATALOG]
 
 
 def listed(ground: Ground, web: WebAdapter) -> Iterator[Listed]:

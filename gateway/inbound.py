@@ -1,4 +1,7 @@
-"""What people do, on its way in: admitted, understood as a command or a message, and kept before it is acknowledged."""
+"""What people do, on its way in: admitted, understood as a command or a message, and kept before it is acknowledged.
+
+event ──> may they? ──> a command of ours? ──> too long? over a limit? ──> which program ──> inbox
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,37 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
 from adapters.adapter import Adapter, Inbound
-from gateway.access import Access, Verdict
-from gateway.commands import COMMANDS, help_text
+from adapters.records import Records
+from gateway.access import Access, Judgement, Verdict
+from gateway.access_commands import AccessCommands
+from gateway.commands import COMMANDS, PROGRAM_ROLE, help_text
+from gateway.limits import Limits
 from gateway.roles import Role
+from gateway.routing import Routes
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import InboxFull
+from runtime.core.message import Mark
 from runtime.core.texts import Texts
 from runtime.sessions.inbox import Inbox, InboxEvent
 
+CHOSEN_TABLE = "programs:chosen"
+"""The table of the programs that people chose, by conversation."""
+
+_FREE = frozenset({"stop", "status", "who"})
+"""Commands that no limit holds for: they cost nothing, and one of them ends what costs."""
+
+_ANSWERS = {
+    Verdict.PAIRED: "access.paired",
+    Verdict.REFUSE: "access.refused",
+    Verdict.BLOCKED: "access.blocked",
+}
+
 Say = Callable[[Address, str], Awaitable[None]]
 """Tells a conversation something that belongs to no session."""
+
+PutMark = Callable[[Address, str, Mark | None], object]
+"""Puts a mark on a person's message, where the platform can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +48,13 @@ class Entrance:
 
     inbox: Inbox
     say: Say
+    mark: PutMark
     bus: Bus
     texts: Texts
+    routes: Routes
+    chosen: Records
+    limits: Limits
+    access: AccessCommands
     message_chars: int
 
 
@@ -36,58 +64,162 @@ class InboundRouter:
     def __init__(self, adapter: Adapter, access: Access, entrance: Entrance) -> None:
         self._adapter = adapter
         self._access = access
-        self._inbox = entrance.inbox
-        self._say = entrance.say
-        self._bus = entrance.bus
+        self._entrance = entrance
         self._texts = entrance.texts
-        self._message_chars = entrance.message_chars
+        self._routes = entrance.routes
 
     async def run(self) -> None:
         """Take events for ever. Raises AuthFailed when the platform refuses our token."""
         async with self._adapter.connect() as events:
-            self._bus.publish("adapter.connected", platform=self._adapter.name)
+            self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)
             async for event in events:
                 await self.take(event)
 
     async def take(self, event: Inbound) -> None:
         """Admit one event and keep it, or answer why not."""
-        verdict = await self._access.judge(event)
-        if verdict is Verdict.ADMIT:
-            await self._admit(event)
-        elif verdict is Verdict.PAIRED:
-            self._bus.publish("access.paired", platform=self._adapter.name, participant_id=event.person_id)
-            await self._say(event.address, self._texts("access.paired"))
-        elif verdict is Verdict.REFUSE:
-            self._bus.publish("access.refused", platform=self._adapter.name, participant_id=event.person_id)
-            await self._say(event.address, self._texts("access.refused"))
+        judged = await self._access.judge(event)
+        if judged.verdict is Verdict.ADMIT:
+            await self._admit(event, judged.role)
+        elif judged.verdict is not Verdict.IGNORE:
+            await self._answer(event, judged)
 
-    async def _admit(self, event: Inbound) -> None:
-        if event.command == "help":
-            await self._say(event.address, help_text(self._texts, Role.MEMBER))
-        elif event.command is not None and event.command not in COMMANDS:
-            await self._say(event.address, self._texts("commands.unknown", command=event.command))
-        elif len(event.text) > self._message_chars:
-            length, limit = len(event.text), self._message_chars
-            await self._say(event.address, self._texts("inbound.too_long", length=length, limit=limit))
-        elif event.text.strip() or event.attachments or event.command:
-            await self._keep(event)
+    async def _answer(self, event: Inbound, judged: Judgement) -> None:
+        """Tell somebody who is not let in, or not yet, how it stands."""
+        happened = "access.paired" if judged.verdict is Verdict.PAIRED else "access.refused"
+        self._entrance.bus.publish(happened, platform=self._adapter.name, participant_id=event.person_id)
+        if judged.request is not None:
+            await self._tell(event, "access.requested", code=judged.request.code, minutes=f"{judged.minutes:g}")
+        else:
+            await self._tell(event, _ANSWERS[judged.verdict])
 
-    async def _keep(self, event: Inbound) -> None:
-        kept = InboxEvent(
-            id=event.event_id,
-            address=event.address,
-            person_id=event.person_id,
-            person_name=event.person_name,
-            text=event.text,
-            sent_at=event.sent_at,
-            kind=event.command or event.act,
-            attachments=tuple(asdict(attachment) for attachment in event.attachments),
-            message_id=event.message_id,
-            quote=event.quote,
-            choice=event.choice,
-            private=event.private,
-        )
-        try:
-            await self._inbox.add(kept)
-        except InboxFull:
-            await self._say(event.address, self._texts("inbound.full"))
+    async def _admit(self, event: Inbound, role: Role) -> None:
+        if event.act == "message" and event.command is not None:
+            await self._command(event, event.command, role)
+        elif event.program is not None:
+            await self._begin(event, event.program, role)
+        else:
+            await self._keep(event, role)
+
+    async def _command(self, event: Inbound, name: str, role: Role) -> None:
+        command = COMMANDS.get(name)
+        if command is None and name not in self._routes.commands:
+            await self._tell(event, "commands.unknown", command=name)
+        elif role < (PROGRAM_ROLE if command is None else command.least):
+            await self._tell(event, "commands.not_allowed", command=name)
+        elif name == "help":
+            await self._entrance.say(event.address, help_text(self._texts, role, self._routes.commands))
+        elif name == "access":
+            await self._change_access(event)
+        elif name == "programs":
+            await self._programs(event, role)
+        elif event.program is not None:
+            await self._begin(event, event.program, role)
+        else:
+            await self._keep(event, role)
+
+    async def _change_access(self, event: Inbound) -> None:
+        if not event.private:
+            await self._tell(event, "access.private_only")
+            return
+        answer, approved = await self._entrance.access.run(event.text)
+        if approved is not None:
+            await self._entrance.say(approved.address, self._texts("access.approved"))
+        await self._entrance.say(event.address, answer)
+
+    async def _programs(self, event: Inbound, role: Role) -> None:
+        if wanted := event.text.strip():
+            await self._begin(event, wanted, role)
+            return
+        choices = self._routes.choices(event)
+        if not choices:
+            await self._tell(event, "programs.none")
+            return
+        now = await self._serving(event)
+        lines = [f"- {name} ✓" if name == now else f"- {name}" for name in choices]
+        await self._entrance.say(event.address, "\n".join([self._texts("programs.list"), "", *lines]))
+
+    async def _begin(self, event: Inbound, program: str, role: Role) -> None:
+        """Begin a session with a program that somebody chose, and remember the choice for this conversation."""
+        choices = self._routes.choices(event)
+        if role < PROGRAM_ROLE:
+            await self._tell(event, "commands.not_allowed", command="programs")
+        elif program not in choices:
+            listed = ", ".join(choices) or "–"  # noqa: RUF001 - a dash: there are none
+            await self._tell(event, "programs.unknown", program=program, programs=listed)
+        else:
+            await self._entrance.chosen.put(event.address.key, program)
+            await self._keep(event, role, kind="new", text="")
+
+    async def _serving(self, event: Inbound) -> str | None:
+        """The program for this event: that of its command, else the chosen one while it may be, else the route's."""
+        if event.command not in self._routes.commands:
+            choices = self._routes.choices(event)
+            chosen = await self._entrance.chosen.get(event.address.key) if choices else None
+            if chosen in choices:
+                return chosen
+        return self._routes.program(event)
+
+    async def _keep(self, event: Inbound, role: Role, *, kind: str | None = None, text: str | None = None) -> None:
+        """Put it into the inbox, unless it is empty, too long, over a limit, or no program serves here."""
+        program = await self._serving(event)
+        if program is None:
+            await self._not_taken(event, "programs.no_route", tell=event.private or event.command is not None)
+        elif len(event.text) > self._entrance.message_chars:
+            length, limit = len(event.text), self._entrance.message_chars
+            await self._not_taken(event, "inbound.too_long", length=length, limit=limit)
+        elif not _says_something(event) or await self._over_limit(event, role):
+            return
+        else:
+            if event.command in self._routes.commands:
+                kind = "new"
+            kind = kind or event.command or event.act
+            try:
+                await self._entrance.inbox.add(_kept(event, kind, event.text if text is None else text, program))
+            except InboxFull:
+                await self._not_taken(event, "inbound.full")
+
+    async def _over_limit(self, event: Inbound, role: Role) -> bool:
+        if event.act not in ("message", "edit") or event.command in _FREE:
+            return False
+        over = await self._entrance.limits.take(event, role)
+        if over is None:
+            return False
+        self._mark_failed(event)
+        if over.tell:
+            await self._entrance.say(event.address, over.sentence)
+        return True
+
+    async def _not_taken(self, event: Inbound, key: str, *, tell: bool = True, **values: object) -> None:
+        """Mark what is not taken, and say why not."""
+        self._mark_failed(event)
+        if tell and event.act not in ("reaction", "deletion"):
+            await self._tell(event, key, **values)
+
+    def _mark_failed(self, event: Inbound) -> None:
+        if event.message_id is not None and event.act in ("message", "edit"):
+            self._entrance.mark(event.address, event.message_id, "failed")
+
+    async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
+        await self._entrance.say(event.address, self._texts(key, **values))
+
+
+def _says_something(event: Inbound) -> bool:
+    return bool(event.text.strip() or event.attachments or event.command or event.act != "message")
+
+
+def _kept(event: Inbound, kind: str, text: str, program: str) -> InboxEvent:
+    return InboxEvent(
+        id=event.event_id,
+        address=event.address,
+        person_id=event.person_id,
+        person_name=event.person_name,
+        text=text,
+        sent_at=event.sent_at,
+        kind=kind,
+        attachments=tuple(asdict(attachment) for attachment in event.attachments),
+        message_id=event.message_id,
+        quote=event.quote,
+        choice=event.choice,
+        private=event.private,
+        program=program,
+    )

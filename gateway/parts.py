@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import anyio
 from pydantic import SecretStr
@@ -15,12 +16,17 @@ from pydantic import SecretStr
 from adapters.adapter import HoldsConnections
 from gateway.catalog import CATALOG, Factory, Ground
 from gateway.commands import menu
+from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People
 from gateway.settings import Settings, environment_keys
-from runtime.core.clock import SystemClock
+from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.core.texts import english
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+
+if TYPE_CHECKING:
+    from runtime.storage.notice import OnEvent
+    from runtime.storage.redis.connection import RedisConnection
 
 _MODEL_LIMIT_S = 60.0
 _PLATFORM_LIMIT_S = 20.0
@@ -74,16 +80,43 @@ async def open_choice(choice: ModelChoice, settings: Settings) -> AsyncIterator[
         yield await stack.enter_async_context(LiteLLMClient(options, SystemClock()))
 
 
+@asynccontextmanager
+async def open_storage(
+    settings: Settings, *, on_event: OnEvent | None = None, patience_s: float | None = None
+) -> AsyncIterator[RedisConnection]:
+    """The database: the Redis of the settings, else the Valkey of the data directory, also while a gateway uses it."""
+    from runtime.storage.embedded import EmbeddedValkey
+    from runtime.storage.notice import unheard
+    from runtime.storage.redis.connection import open_connection
+
+    async with AsyncExitStack() as stack:
+        location: Path | str | None = settings.redis_url
+        if location is None:
+            location = await stack.enter_async_context(EmbeddedValkey(settings.data_dir))
+        opened = open_connection(location, on_event=on_event or unheard, patience_s=patience_s)
+        yield await stack.enter_async_context(opened)
+
+
+def people_in(connection: RedisConnection, clock: Clock) -> People:
+    """Who may talk, as the database has it."""
+    from runtime.storage.redis.records import RedisRecords
+
+    people, requests = RedisRecords(connection, PEOPLE_TABLE), RedisRecords(connection, REQUESTS_TABLE)
+    return People(people, requests, clock)
+
+
 async def probes(settings: Settings) -> list[Probe]:
     """Everything `parley check` asks, in order. No model is no fault: programs in Python need none."""
     choice = await chosen_model(settings)
     absent = isinstance(choice, NoModel) and settings.model_base_url is None
+    slack = next(iter(settings.slack.secrets()), None)
     return [
         Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_model(settings)),
         Probe("valkey", lambda: _ask_valkey(settings)),
         _platform("telegram", settings, settings.telegram.token, "PARLEY_TELEGRAM__TOKEN"),
-        _platform("slack", settings, settings.slack.bot_token, "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"),
+        _platform("slack", settings, slack, "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"),
         _platform("discord", settings, settings.discord.token, "PARLEY_DISCORD__TOKEN"),
+        Probe("programs", lambda: _ask_programs(settings)),
         Probe("sandbox", _ask_sandbox),
     ]
 
@@ -101,6 +134,24 @@ async def _ask_model(settings: Settings) -> str:
     if not text.strip():
         raise LLMUnavailable(f"{model.model} answered with nothing; check its name and its server.")
     return f"{model.model} answers"
+
+
+async def _ask_programs(settings: Settings) -> str:
+    from gateway.programs import compile_routes, routes_of
+
+    routes = routes_of(settings)
+    async with AsyncExitStack() as stack:
+        if settings.compiler == "rules":
+            from runtime.language.rules import RulesLowerer
+
+            programs = await compile_routes(settings, routes, RulesLowerer())
+        else:
+            from runtime.language.model_lowering import ModelLowerer
+
+            model = await stack.enter_async_context(open_model(settings))
+            programs = await compile_routes(settings, routes, ModelLowerer(model))
+    shown = [f"{', '.join(programs)} {'compiles' if len(programs) == 1 else 'compile'}"]
+    return "\n".join(shown + ([] if routes.single else routes.lines()))
 
 
 async def _ask_valkey(settings: Settings) -> str:

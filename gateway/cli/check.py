@@ -64,4 +64,7 @@ async def _answer(probe: Probe) -> tuple[str, str]:
 
 
 def _line(mark: str, name: str, text: str) -> None:
-    say(f"{mark} {name:<9} {text}")
+    first, *more = text.split("\n")
+    say(f"{mark} {name:<9} {first}")
+    for line in more:
+        say(f"{'':<11} {line}")

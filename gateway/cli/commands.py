@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.access import app as access
 from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
 from gateway.cli.init import init
 from gateway.cli.run import run
+from gateway.cli.slack import app as slack
 from gateway.version import VERSION
 
 app = typer.Typer(
@@ -40,3 +42,5 @@ app.command()(run)
 app.command("compile")(compile_programs)
 app.command()(check)
 app.command()(init)
+app.add_typer(access, name="access")
+app.add_typer(slack, name="slack")

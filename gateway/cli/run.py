@@ -20,7 +20,10 @@ _INTERRUPTED = 130
 
 
 def run(
-    program: Annotated[list[Path] | None, typer.Argument(help="Program files (.pb, .pbasm); none: the tour.")] = None,
+    program: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Files (.pb, .pbasm) of one program; none: the routes of the settings, else the tour."),
+    ] = None,
     config: ConfigOption = None,
     model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
     host: Annotated[str | None, typer.Option(help="Address of the web chat.")] = None,
@@ -31,9 +34,7 @@ def run(
     with plain_errors():
         flags = {"model": model, "web.host": host, "web.port": port, "data_dir": data_dir}
         settings = load_settings(config, flags)
-        from gateway.packaged import packaged
-
-        _serve_until_stopped(settings, program or [packaged("examples/tour.pb")])
+        _serve_until_stopped(settings, program or [])
 
 
 def _serve_until_stopped(settings: Settings, programs: Sequence[Path]) -> None:

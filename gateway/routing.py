@@ -1,0 +1,182 @@
+"""Which program serves which place: a table, read from the top; the first route whose conditions all hold serves.
+
+event ──> its command is a route's? ──yes──> routes with that command ──┐
+                 │ no                                                   ├─> the first that holds here
+                 └───────────> routes without a command ────────────────┘
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from adapters.adapter import Inbound
+from gateway.settings_routes import Busy, RouteSettings
+from runtime.core.errors import ConfigError
+
+Condition = Literal["platform", "space", "chat", "thread"]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A program with the places it serves. `places` has only the conditions that are given."""
+
+    name: str
+    files: tuple[Path, ...]
+    places: Mapping[Condition, frozenset[str]] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
+    choose: bool = False
+    busy: Busy | None = None
+
+    def holds_at(self, event: Inbound) -> bool:
+        """Whether the place where `event` happened is one of this route's."""
+        address = event.address
+        here: dict[Condition, str | None] = {
+            "platform": address.platform,
+            "space": event.space,
+            "chat": address.conversation,
+            "thread": address.thread,
+        }
+        return all(here[condition] in values for condition, values in self.places.items())
+
+    def covers(self, other: Route) -> bool:
+        """Whether this route holds wherever `other` does, so that `other` behind it never serves."""
+        if bool(self.commands) != bool(other.commands) or not set(other.commands) <= set(self.commands):
+            return False
+        return all(
+            condition in other.places and other.places[condition] <= values for condition, values in self.places.items()
+        )
+
+
+class Routes:
+    """The table, of one route at least. Pure: what serves follows from the event alone."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self.routes = tuple(routes)
+        self.commands = {command: route.name for route in reversed(self.routes) for command in route.commands}
+        """Every route's command, with the name of the program it begins."""
+
+    def program(self, event: Inbound) -> str | None:
+        """The name of the program that serves here; None when no route does."""
+        command = event.command if event.command in self.commands else None
+        for route in self.routes:
+            fits = command in route.commands if command is not None else not route.commands
+            if fits and route.holds_at(event):
+                return route.name
+        return None
+
+    def choices(self, event: Inbound) -> list[str]:
+        """The programs that may be chosen here, in the order of the table."""
+        return list(dict.fromkeys(route.name for route in self.routes if route.choose and route.holds_at(event)))
+
+    @property
+    def choosable(self) -> list[str]:
+        """The programs that may be chosen somewhere."""
+        return list(dict.fromkeys(route.name for route in self.routes if route.choose))
+
+    @property
+    def files(self) -> dict[str, tuple[Path, ...]]:
+        """Every program's files, by its name."""
+        return {route.name: route.files for route in self.routes}
+
+    @property
+    def busy(self) -> dict[str, Busy]:
+        """By program, what becomes of messages to an agent at work, where a route says so."""
+        return {route.name: route.busy for route in self.routes if route.busy is not None}
+
+    @property
+    def single(self) -> str | None:
+        """The program that serves everybody everywhere, where the table says nothing more."""
+        first, *others = self.routes
+        return None if others or first.places or first.commands else first.name
+
+    def lines(self) -> list[str]:
+        """The table for people, one route a line."""
+        return [f"{_where(route)} → {route.name} ({', '.join(map(str, route.files))})" for route in self.routes]
+
+
+def _where(route: Route) -> str:
+    conditions = [f"{condition} {'|'.join(sorted(values))}" for condition, values in route.places.items()]
+    conditions += [f"/{command}" for command in route.commands]
+    return (", ".join(conditions) or "everywhere") + (", to choose" if route.choose else "")
+
+
+def only(files: Sequence[Path]) -> Routes:
+    """One program for everybody everywhere."""
+    return Routes([Route(files[0].stem, tuple(files))])
+
+
+def build_routes(settings: Sequence[RouteSettings], *, platforms: Collection[str], reserved: Collection[str]) -> Routes:
+    """The table of the settings. `platforms` are those that exist, `reserved` the commands that are ours.
+
+    Raises ConfigError: files that are not there, unknown platforms, commands that are taken, two programs of one name,
+    routes that can never serve.
+    """
+    routes: list[Route] = []
+    for number, own in enumerate(settings, 1):
+        where = f"[[route]] {number} ({', '.join(Path(file).name for file in own.program)})"
+        route = _route(own, where)
+        _check_platforms(own.platform, platforms, where)
+        _check_commands(own.command, reserved, where)
+        _check_against(route, routes, where)
+        routes.append(route)
+    return Routes(routes)
+
+
+def _route(own: RouteSettings, where: str) -> Route:
+    files = tuple(Path(file) for file in own.program)
+    for file in files:
+        if not file.is_file():
+            raise ConfigError(f"{where}: there is no file {file}; a program is looked for beside the settings file.")
+    given: dict[Condition, tuple[str, ...]] = {
+        "platform": own.platform,
+        "space": (*own.workspace, *own.guild),
+        "chat": (*own.channel, *own.chat),
+        "thread": own.thread,
+    }
+    places = {condition: frozenset(values) for condition, values in given.items() if values}
+    return Route(own.name or files[0].stem, files, places, own.command, own.choose, own.busy)
+
+
+def _check_platforms(named: Sequence[str], platforms: Collection[str], where: str) -> None:
+    for name in named:
+        if name not in platforms:
+            near = difflib.get_close_matches(name, platforms, n=1)
+            advice = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(sorted(platforms))}."
+            raise ConfigError(f'{where}: there is no platform "{name}"; {advice}')
+
+
+def _check_commands(commands: Sequence[str], reserved: Collection[str], where: str) -> None:
+    for command in commands:
+        if command in reserved:
+            raise ConfigError(f'{where}: the command "{command}" is Parley\'s own; choose another.')
+        if (
+            not (command.isascii() and command.replace("_", "").isalnum() and command == command.lower())
+            or len(command) > 32
+        ):
+            raise ConfigError(
+                f'{where}: "{command}" cannot be a command; '
+                "write 1 to 32 small letters, digits and underscores, without a slash."
+            )
+
+
+def _check_against(route: Route, earlier: Sequence[Route], where: str) -> None:
+    for number, other in enumerate(earlier, 1):
+        if other.name == route.name and other.files != route.files:
+            raise ConfigError(
+                f'{where}: "{route.name}" is the name of another program in [[route]] {number}; '
+                'give one of them another, with name = "…".'
+            )
+        if other.name == route.name and other.busy and route.busy and other.busy != route.busy:
+            raise ConfigError(
+                f'{where}: "{route.name}" has busy = "{other.busy}" in [[route]] {number}; '
+                'one program has one answer; give one of them another name, with name = "…".'
+            )
+        if other.covers(route) and not route.choose:
+            raise ConfigError(
+                f"{where}: it can never serve, since [[route]] {number} before it holds wherever it does; "
+                "put it before that one, or take it away."
+            )

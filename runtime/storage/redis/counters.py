@@ -1,0 +1,36 @@
+"""Sums that vanish: what people and conversations used, in windows of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redis.asyncio import Redis
+
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.script import load_script
+
+_ADD = load_script("counter_add")
+
+
+class RedisCounters:
+    """See `gateway.limits.Counters`."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+
+    async def add(self, name: str, amount: float, /, *, once: str, ttl_s: int) -> float:
+        """Add to a sum, once."""
+        keys = [_key(name), f"{_key(name)}:once:{once}"]
+        return float(await self._connection.run(_ADD, keys, [repr(amount), ttl_s]))
+
+    async def read(self, names: Sequence[str], /) -> Sequence[float]:
+        """Several sums; each may live on another node of a cluster."""
+
+        async def call(client: Redis) -> list[float]:
+            return [float(await client.get(_key(name)) or 0) for name in names]
+
+        return await self._connection.retrying(call)
+
+
+def _key(name: str) -> str:
+    return f"{{parley:count:{name}}}"

@@ -1,0 +1,193 @@
+"""What becomes of what people do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gateway.commands import help_text
+from gateway.roles import Role
+from gateway.routing import Route, Routes
+from runtime.core.errors import InboxFull, StorageUnavailable
+from runtime.core.message import Attachment, Quote
+from tests.unit.gateway.arrivals import TEXTS, Door, event, opened, people
+
+pytestmark = pytest.mark.anyio
+
+HELLO, TAX, HIDDEN = (
+    Route("hello", (Path("hello.pb"),), choose=True),
+    Route("tax", (Path("tax.pb"),), commands=("tax",), choose=True),
+    Route("hidden", (Path("hidden.pb"),), {"chat": frozenset({"7"})}),
+)
+SEVERAL = Routes([HIDDEN, TAX, HELLO])
+
+
+async def test_messages_and_commands_are_kept_as_they_came() -> None:
+    door = Door(await opened("open"))
+    photo = Attachment("a.png", "image/png", "file:1", 5)
+    await door.take(event("hello"), event("", command="new"), event("", attachments=(photo,)), event("  "))
+    assert door.kept == [("message", "hello", "one"), ("new", "", "one"), ("message", "", "one")]
+    assert door.inbox.events[2].attachments[0]["name"] == "a.png"
+    assert door.said == []
+
+
+async def test_everything_that_is_known_of_an_event_reaches_the_inbox() -> None:
+    door = Door(await opened("open"))
+    quote = Quote("m0", "Eve", "before")
+    await door.take(event("yes", act="choice", choice="c1", quote=quote, message_id="m9", private=False))
+    (kept,) = door.inbox.events
+    assert (kept.kind, kept.choice, kept.quote, kept.message_id, kept.private) == ("choice", "c1", quote, "m9", False)
+
+
+@pytest.mark.parametrize("act", ["edit", "deletion", "reaction", "choice"])
+async def test_edits_deletions_reactions_and_choices_are_kept_also_without_a_text(act: str) -> None:
+    door = Door(await opened("open"))
+    await door.take(event("", act=act))
+    assert door.kept == [(act, "", "one")]
+
+
+@pytest.mark.parametrize("act", ["deletion", "reaction"])
+async def test_a_reaction_or_deletion_is_never_answered(act: str) -> None:
+    door = Door(await opened("open"))
+    door.inbox.fault = InboxFull("full")
+    await door.take(event(act=act))
+    assert (door.said, door.marks) == ([], [])
+
+
+async def test_help_lists_what_this_person_may_do_and_reaches_no_session() -> None:
+    door = Door(await opened("open"), routes=SEVERAL)
+    await door.take(event("", command="help"))
+    assert door.said == [help_text(TEXTS, Role.MEMBER, SEVERAL.commands)]
+    assert "/tax [text]: begin the program tax" in door.said[0]
+    assert "/new" in door.said[0]
+    assert "/access" not in door.said[0]
+    assert "/new" not in help_text(TEXTS, Role.GUEST, SEVERAL.commands)
+    assert "/access [list | approve CODE]" in help_text(TEXTS, Role.OWNER)
+    assert door.kept == []
+
+
+async def test_an_unknown_command_is_answered_and_reaches_no_session() -> None:
+    door = Door(await opened("open"))
+    await door.take(event("", command="frobnicate"))
+    assert door.said == ["I do not know /frobnicate. /help says what can be done here."]
+    assert door.kept == []
+
+
+@pytest.mark.parametrize("command", ["new", "stop", "programs", "access", "tax"])
+async def test_a_guest_may_talk_and_ask_but_not_command(command: str) -> None:
+    door = Door(await opened("allowlist", chats=frozenset({"1"})), routes=SEVERAL)
+    await door.take(event("", command=command))
+    assert door.said == [f"/{command} is not for you here. /help says what you may do."]
+    await door.take(event("hello"), event("", command="status"), event("", command="who"), event("x", program="tax"))
+    assert door.kept == [("message", "hello", "hello"), ("status", "", "hello"), ("who", "", "hello")]
+    assert door.said[1:] == ["/programs is not for you here. /help says what you may do."]
+
+
+async def test_a_message_that_is_too_long_is_refused_with_both_lengths_and_marked() -> None:
+    door = Door(await opened("open"))
+    await door.take(event("x" * 21, message_id="m7"), event("x" * 20))
+    assert "21 characters, at most 20" in door.said[0]
+    assert len(door.kept) == 1
+    assert door.marks == [("m7", "failed")]
+
+
+async def test_when_the_inbox_is_full_the_person_is_told() -> None:
+    door = Door(await opened("open"))
+    door.inbox.fault = InboxFull("full")
+    await door.take(event())
+    assert door.said == [TEXTS("inbound.full")]
+    assert door.marks == [("m1", "failed")]
+
+
+async def test_an_event_that_cannot_be_kept_now_is_not_acknowledged() -> None:
+    door = Door(await opened("open"))
+    door.inbox.fault = StorageUnavailable("down")
+    with pytest.raises(StorageUnavailable):
+        await door.take(event())
+
+
+async def test_strangers_are_answered_and_nothing_of_theirs_is_kept() -> None:
+    access = await opened()
+    door = Door(access)
+    await door.take(event("hello"), event("hello again"), event(access.code or ""), event("now?"))
+    asked, paired = door.said
+    assert asked.startswith("This is a private bot. To be let in, give its owner this code within 60 minutes: ")
+    assert paired == TEXTS("access.paired")
+    assert [text for _, text, _ in door.kept] == ["now?"]
+
+
+async def test_strangers_and_blocked_people_are_told_so_politely() -> None:
+    door = Door(await opened("allowlist", people(_13=Role.BLOCKED)))
+    await door.take(event(), event(), event(person="13"), event(person="13"))
+    assert door.said == [TEXTS("access.refused"), TEXTS("access.blocked")]
+
+
+async def test_each_place_is_served_by_the_program_of_its_route() -> None:
+    door = Door(await opened("open"), routes=SEVERAL)
+    await door.take(event("a"), event("b", chat="7"), event("c", command="tax"))
+    assert door.kept == [("message", "a", "hello"), ("message", "b", "hidden"), ("new", "c", "tax")]
+
+
+async def test_where_no_route_holds_people_are_told() -> None:
+    door = Door(await opened("open"), routes=Routes([HIDDEN]))
+    await door.take(event("a"), event("b", private=False))
+    assert door.said == [TEXTS("programs.no_route")]
+    assert door.marks == [("m1", "failed")] * 2
+    assert door.kept == []
+
+
+async def test_programs_are_listed_chosen_and_remembered_for_the_conversation() -> None:
+    door = Door(await opened("open"), routes=SEVERAL)
+    await door.take(event("", command="programs"), event("tax", command="programs"), event("", command="programs"))
+    assert door.said == [
+        "Programs to choose from; /programs and a name begins one:\n\n- tax\n- hello ✓",
+        "Programs to choose from; /programs and a name begins one:\n\n- tax ✓\n- hello",
+    ]
+    await door.take(event("later"), event("elsewhere", chat="2"))
+    assert door.kept == [("new", "", "tax"), ("message", "later", "tax"), ("message", "elsewhere", "hello")]
+    again = Door(await opened("open"), routes=SEVERAL)
+    again.chosen.records = door.chosen.records
+    await again.take(event("after a restart"))
+    assert again.kept == [("message", "after a restart", "tax")]
+
+
+async def test_a_program_that_may_not_be_chosen_here_is_refused_with_those_that_may() -> None:
+    door = Door(await opened("open"), routes=SEVERAL)
+    await door.take(event("hidden", command="programs"), event("", command="start", program="nonsense"))
+    assert door.said[0] == "There is no program hidden to choose here. There are: tax, hello"
+    assert "nonsense" in door.said[1]
+    assert door.kept == []
+    assert door.chosen.records == {}
+    await door.take(event("", command="start", program="tax"))
+    assert door.kept == [("new", "", "tax")]
+
+
+async def test_a_choice_that_is_no_longer_offered_is_forgotten() -> None:
+    door = Door(await opened("open"), routes=SEVERAL)
+    door.chosen.records = {"test:1": "gone"}
+    await door.take(event("hi"))
+    assert door.kept == [("message", "hi", "hello")]
+
+
+async def test_where_there_is_nothing_to_choose_people_are_told() -> None:
+    door = Door(await opened("open"))
+    await door.take(event("", command="programs"))
+    assert door.said == [TEXTS("programs.none")]
+
+
+async def test_an_owner_approves_in_private_and_the_stranger_is_told() -> None:
+    store = people(_1=Role.OWNER)
+    access = await opened(store=store)
+    door = Door(access, store=store)
+    await door.take(event("hello", person="42", chat="42"))
+    code = door.said[0].rpartition(" ")[2]
+    await door.take(event(f"approve {code}", person="1", command="access", private=False))
+    assert door.said[1:] == [TEXTS("access.private_only")]
+    await door.take(event(f"approve {code}", person="1", command="access"))
+    assert door.told[2:] == [
+        ("test:42", TEXTS("access.approved")),
+        ("test:1", TEXTS("access.done", person="Ada (test:42)", role="member")),
+    ]
+    await door.take(event("thanks", person="42", chat="42"))
+    assert [text for _, text, _ in door.kept] == ["thanks"]

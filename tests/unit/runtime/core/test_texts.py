@@ -1,0 +1,67 @@
+"""What Parley says, and in which language."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtime.core.errors import ConfigError
+from runtime.core.texts import english, load_texts, placeholders
+
+
+def _german(directory: Path, toml: str) -> Path:
+    (directory / "de.toml").write_text(toml, encoding="utf-8")
+    return directory
+
+
+def test_english_comes_with_it() -> None:
+    texts = load_texts("en")
+    assert texts("commands.unknown", command="x") == "I do not know /x. /help says what can be done here."
+    assert texts.language == "en"
+
+
+def test_a_translation_says_what_it_has_and_english_the_rest(tmp_path: Path) -> None:
+    texts = load_texts("de", _german(tmp_path, '[access]\nblocked = "Leider darf ich nicht mit dir reden."'))
+    assert texts("access.blocked") == "Leider darf ich nicht mit dir reden."
+    assert texts("access.paired") == english()("access.paired")
+    assert list(texts) == list(english())
+
+
+def test_english_itself_may_be_worded_anew(tmp_path: Path) -> None:
+    (tmp_path / "en.toml").write_text('[access]\npaired = "Hi!"')
+    assert load_texts("en", tmp_path)("access.paired") == "Hi!"
+
+
+@pytest.mark.parametrize(
+    ("toml", "error"),
+    [
+        ('[acces]\nblocked = "x"', r'de\.toml: there is no text "acces\.blocked"; did you mean "access\.blocked"'),
+        (
+            '[commands]\nunknown = "{befehl}?"',
+            r'"commands\.unknown" has the placeholder \{befehl\}; there are: \{command\}',
+        ),
+        ('[access]\nblocked = "{name}"', r"there are: none"),
+        ('[access]\nblocked = "{"', r'"access\.blocked": .* a brace itself is written twice'),
+        ('[access]\nblocked = "{0.__class__}"', "not a name in braces"),
+        ('[access]\nblocked = ""', r'"access\.blocked" must be a text'),
+        ("[access]\nblocked = 3", r'"access\.blocked" must be a text'),
+        ("[access", "cannot be read as TOML"),
+    ],
+)
+def test_a_wrong_translation_is_refused_at_start(tmp_path: Path, toml: str, error: str) -> None:
+    with pytest.raises(ConfigError, match=error):
+        load_texts("de", _german(tmp_path, toml))
+
+
+def test_a_language_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="texts_dir is not set"):
+        load_texts("de")
+    with pytest.raises(ConfigError, match=r"there is no .*fr\.toml"):
+        load_texts("fr", tmp_path)
+    with pytest.raises(ConfigError, match="must be a language tag"):
+        load_texts("../en", tmp_path)
+
+
+def test_placeholders_are_names() -> None:
+    assert placeholders("{a} and {{b}} and {c}") == {"a", "c"}
