@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks.live_text.comparison import Line, Scenario, compare
+from benchmarks.live_text.picture import draw
 from benchmarks.live_text.policies import OURS
 from benchmarks.live_text.profiles import PROFILES
 from benchmarks.live_text.traces import TRACES
@@ -99,8 +101,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How fresh text is that grows on a platform with limits.")
     parser.add_argument("--full", action="store_true", help="all scenarios, 30 seeds, virtual time")
     parser.add_argument("--seeds", type=int, default=len(FULL_SEEDS), help="fewer seeds for --full")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw text produced and text shown")
     asked = parser.parse_args()
-    if asked.full:
+    if asked.picture is not None:
+        draw(asked.picture)
+    elif asked.full:
         print(table(compare(FULL, range(asked.seeds))))
     else:
         print(show(run()))
