@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import SecretStr
+
 from adapters.adapter import Adapter
 from adapters.records import Records
 from adapters.web.adapter import WebAdapter
@@ -13,6 +15,7 @@ from gateway.roles import Role
 from gateway.settings import Settings
 from gateway.settings_platforms import PlatformSettings
 from runtime.core.clock import Clock
+from runtime.core.errors import ConfigError
 from runtime.core.texts import Texts
 
 
@@ -48,22 +51,44 @@ def _telegram(ground: Ground) -> Listed | None:
     own = ground.settings.telegram
     if own.token is None:
         return None
-    from adapters.telegram.adapter import TelegramAdapter, TelegramOptions
+    from adapters.telegram.adapter import TelegramAdapter
+    from adapters.telegram.options import TelegramOptions
 
-    options = TelegramOptions(base_url=own.base_url)
-    adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, options=options)
-    return Listed(adapter, _rules(ground.settings, own), exclusive=True)
+    options = TelegramOptions(
+        base_url=own.base_url,
+        agents=own.agent_tokens(),
+        webhook_url=own.webhook_url,
+        listen=own.listen,
+        drafts=own.drafts,
+        rich=own.rich,
+        commands=ground.commands,
+        chats=own.allow_chats,
+    )
+    records = ground.records("telegram")
+    adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, records=records, options=options)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=own.webhook_url is None)
 
 
 def _slack(ground: Ground) -> Listed | None:
     own = ground.settings.slack
-    if own.bot_token is None or own.app_token is None:
+    if not own.secrets():
         return None
-    from adapters.slack.adapter import SlackAdapter, SlackOptions
+    from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions, keys_missing
+    from adapters.slack.installations import AppKeys
 
-    bot_token, app_token = own.bot_token.get_secret_value(), own.app_token.get_secret_value()
-    adapter = SlackAdapter(bot_token, app_token, clock=ground.clock, options=SlackOptions(base_url=own.base_url))
-    return Listed(adapter, _rules(ground.settings, own), exclusive=True)
+    several = own.client_id is not None and own.client_secret is not None
+    keys = SlackKeys(
+        bot_token=_shown(own.bot_token),
+        app_token=_shown(own.app_token),
+        signing_secret=_shown(own.signing_secret),
+        app=AppKeys(own.client_id or "", _shown(own.client_secret) or "") if several else None,
+        installations=ground.records("installations:slack") if several else None,
+    )
+    if missing := keys_missing(keys):
+        raise ConfigError(f"Slack is set up by half; set also {missing}.")
+    options = SlackOptions(base_url=own.base_url, commands=ground.commands)
+    adapter = SlackAdapter(keys, clock=ground.clock, options=options)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None)
 
 
 def _discord(ground: Ground) -> Listed | None:
@@ -86,6 +111,10 @@ def _discord(ground: Ground) -> Listed | None:
     token = own.token.get_secret_value()
     adapter = DiscordAdapter(token, clock=ground.clock, marks=marks, posts=posts, options=options)
     return Listed(adapter, _rules(ground.settings, own), exclusive=True)
+
+
+def _shown(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
 
 
 def _rules(settings: Settings, own: PlatformSettings) -> AccessRules:

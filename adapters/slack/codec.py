@@ -1,44 +1,26 @@
-"""Slack's events in our words, and our addresses in Slack's. Pure: no I/O, no library of Slack's.
-
-Messages are heard by the `message` events alone. An `app_mention` tells of the same message once more, and may lack its
-files (hermes-agent#77141).
-"""
+"""Our addresses, speakers and texts in Slack's terms, and Slack's texts in ours. Pure; no library of Slack's."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any
 from zlib import crc32
 
-from adapters.adapter import Inbound
+from adapters.paging import split_pages
 from adapters.slack.escaping import bold, utf16_length
-from adapters.slack.limits import MAX_SECTION_UNITS
+from adapters.slack.limits import MAX_BUTTON_LABEL, MAX_SECTION_UNITS, SECTION_TEXT_UNITS
 from adapters.slack.markup import render
+from adapters.text_length import measure_utf16
 from runtime.core.address import Address, Speaker
-from runtime.core.message import Attachment
+from runtime.core.message import Choice
 
 PLATFORM = "slack"
+CHOICE_ACTION = "choice:"
+"""With what the id of a button begins that is a choice."""
 MAX_NAME = 64
 """Characters of a speaker's name that are shown."""
-
-COMMANDS = ("start", "help", "stop", "new", "status")
-"""Words that are commands after `/` or `!`. Slack's own input takes a `/` at the very beginning for itself."""
-
-SCOPES = (
-    "channels:history",
-    "chat:write",
-    "chat:write.customize",
-    "groups:history",
-    "im:history",
-    "mpim:history",
-    "users:read",
-)
-"""What the bot's token must be allowed."""
-OWN_NAMES = "chat:write.customize"
-"""The scope without which every agent shows under the bot's name."""
 
 _FACES = tuple(
     f":{name}:"
@@ -61,12 +43,8 @@ _FACES = tuple(
         "frog",
     ]
 )
-_FROM_PEOPLE = frozenset({None, "file_share", "thread_broadcast", "me_message"})
 _REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
-_COMMAND = re.compile(r"[/!]([a-z]+)(?:\s+|$)", re.IGNORECASE)
-
-_Json: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +58,13 @@ class BotIdentity:
     name: str
     scopes: frozenset[str] = frozenset()
 
-    @property
-    def lacks(self) -> tuple[str, ...]:
-        """The scopes that are missing, as far as that is known."""
-        return tuple(scope for scope in SCOPES if scope not in self.scopes) if self.scopes else ()
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """How a person is called, and their language as Slack has it (`de-DE`)."""
+
+    name: str
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,71 +96,43 @@ def face_of(speaker: Speaker) -> Face | None:
     return Face(name, _FACES[crc32(name.encode()) % len(_FACES)])
 
 
-def page_of(text: str, heading: str | None) -> str:
-    """CommonMark as a message in mrkdwn, under a bold line with the speaker's name where there is one."""
-    if heading is None:
-        return render(text, MAX_SECTION_UNITS)
-    line = f"{bold(heading)}\n"
-    return line + render(text, MAX_SECTION_UNITS - utf16_length(line))
+def team_of(address: Address) -> str:
+    """The workspace's id."""
+    return address.conversation.partition(":")[0]
 
 
-def message_in(body: _Json, bot: BotIdentity) -> _Json | None:
-    """The message in an event, if a person wrote it just now. Raises KeyError or AttributeError for other shapes."""
-    event: _Json = body["event"]
-    if event.get("type") != "message" or event.get("subtype") not in _FROM_PEOPLE:
-        return None
-    if "bot_id" in event or event["user"] in (bot.user_id, "USLACKBOT"):
-        return None
-    return event if event.get("text") or event.get("files") else None
+def blocks_of(text: str, heading: str | None, choices: Sequence[Choice] = ()) -> list[dict[str, Any]]:
+    """CommonMark as the blocks of a message: sections of mrkdwn, under a bold line with the speaker's name where there
+    is one, and a row of buttons for the choices.
 
-
-def mentions(message: _Json, bot: BotIdentity) -> bool:
-    """Whether the bot is mentioned."""
-    return bot.user_id in _MENTION.findall(message.get("text", ""))
-
-
-def people_in(message: _Json, bot: BotIdentity) -> list[str]:
-    """The ids of the one who wrote and of those who are mentioned, the bot not among them."""
-    return [user for user in (message["user"], *_MENTION.findall(message.get("text", ""))) if user != bot.user_id]
-
-
-def in_direct_messages(message: _Json) -> bool:
-    return bool(message["channel"].startswith("D") or message.get("channel_type") == "im")
-
-
-def address_of(message: _Json, bot: BotIdentity) -> Address:
-    """Channel and thread. A mention outside of threads begins one: its own."""
-    thread = message.get("thread_ts")
-    if thread is None and mentions(message, bot) and not in_direct_messages(message):
-        thread = message["ts"]
-    return Address(PLATFORM, f"{bot.team_id}:{message['channel']}", thread)
-
-
-def inbound_of(body: _Json, bot: BotIdentity, names: Mapping[str, str], *, addressed: bool) -> Inbound:
-    """What a person said. `names` has those of `people_in`; who is missing there is shown by the id.
-
-    Raises KeyError, TypeError or ValueError for what does not look like a message.
+    A section shows without the word "edited" under it, whole, and with no names made links.
     """
-    message = body["event"]
-    text = plain_text(message.get("text") or "", bot, names)
-    command = _COMMAND.match(text) if addressed else None
-    if command is not None and command[1].casefold() not in COMMANDS:
-        command = None
-    return Inbound(
-        address=address_of(message, bot),
-        event_id=body["event_id"],
-        person_id=f"{PLATFORM}:{bot.team_id}:{message['user']}",
-        person_name=names.get(message["user"], message["user"]),
-        text=text[command.end() :].strip() if command is not None else text,
-        sent_at=datetime.fromtimestamp(float(message["ts"]), UTC),
-        private=in_direct_messages(message),
-        addressed=addressed,
-        command=command[1].casefold() if command is not None else None,
-        attachments=tuple(_attachments(message)),
-    )
+    line = "" if heading is None else f"{bold(heading)}\n"
+    pages = [text] if utf16_length(text) <= SECTION_TEXT_UNITS else split_pages(text, SECTION_TEXT_UNITS, measure_utf16)
+    blocks = []
+    for page in pages:
+        shown = line + render(page, MAX_SECTION_UNITS - utf16_length(line))
+        text_object = {"type": "mrkdwn", "text": shown, "verbatim": True}
+        blocks.append({"type": "section", "expand": True, "text": text_object})
+        line = ""
+    return [*blocks, _buttons(choices)] if choices else blocks
 
 
-def plain_text(text: str, bot: BotIdentity, names: Mapping[str, str]) -> str:
+def _buttons(choices: Sequence[Choice]) -> dict[str, Any]:
+    """The id of an action must be unique in its block."""
+    elements = [
+        {
+            "type": "button",
+            "action_id": f"{CHOICE_ACTION}{choice.id}",
+            "value": choice.id,
+            "text": {"type": "plain_text", "text": choice.label[:MAX_BUTTON_LABEL], "emoji": False},
+        }
+        for choice in choices
+    ]
+    return {"type": "actions", "block_id": "choices", "elements": elements}
+
+
+def plain_text(text: str, bot_user: str, names: Mapping[str, str]) -> str:
     """The text without mentions of the bot, people and channels by name, links and special characters as typed.
 
     A comma or colon goes with a mention at the beginning.
@@ -188,7 +141,7 @@ def plain_text(text: str, bot: BotIdentity, names: Mapping[str, str]) -> str:
     for found in _REFERENCE.finditer(text):
         kept = _joined(kept, text[position : found.start()])
         position = found.end()
-        if found[1] == f"@{bot.user_id}":
+        if found[1] == f"@{bot_user}":
             if not kept.strip():
                 kept, position = "", _after_address(text, position)
             continue
@@ -224,13 +177,6 @@ def _unescaped(text: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-def _attachments(message: _Json) -> Iterator[Attachment]:
-    """The files of a message; one from another organisation's channel comes with nothing but its id."""
-    for file in message.get("files", ()):
-        if file.get("mode") != "tombstone":
-            yield Attachment(
-                name=file.get("name") or "file.bin",
-                media_type=file.get("mimetype") or "application/octet-stream",
-                url=f"{PLATFORM}-file:{file['id']}",
-                size_bytes=file.get("size"),
-            )
+def mentioned_in(text: str) -> list[str]:
+    """The ids of those who are mentioned in a text of Slack's."""
+    return _MENTION.findall(text)

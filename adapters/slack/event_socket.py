@@ -1,4 +1,4 @@
-"""Socket Mode: events over a WebSocket, each acknowledged when its reader says so, and a new socket when one ends.
+"""Socket Mode: deliveries over a WebSocket, each acknowledged when its reader says so, and a new socket when one ends.
 
 slack_sdk's own client of Socket Mode goes on with an address that is used up, keeps a refused token to itself and reads
 without bounds; so the socket is aiohttp's, and slack_sdk has the address and the frames.
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import aiohttp
@@ -18,15 +17,11 @@ import anyio
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
-from adapters.slack.memory import Memory
+from adapters.slack.deliveries import Deliveries, delivery_of
 from adapters.slack.patience import Patience
 from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 
-MOST_WAITING: Final = 1000
-"""Events that may wait to be read; one more is left for Slack to send again."""
-DONE_REMEMBERED: Final = 10_000
-"""Acknowledged events that are known when Slack sends them once more: it does so for up to 6 minutes."""
 CLOSING_TAKES_S: Final = 1.0
 SHORT_LIFE_S: Final = 5.0
 """A connection that ends earlier is followed by another at once only the first time, then after a pause."""
@@ -34,68 +29,39 @@ SHORT_LIFE_S: Final = 5.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """An event. `again` says that Slack has sent it before."""
-
-    event_id: str
-    body: Mapping[str, Any]
-    again: bool
-
-
 class EventSocket:
-    """Events as they come, while `listen` runs. `open_url` gives the address of one connection."""
+    """Fills `deliveries` while `listen` runs. `open_url` gives the address of one connection."""
 
     def __init__(
-        self, open_url: Callable[[], Awaitable[str]], clock: Clock, *, ping_interval_s: float, call_timeout_s: float
+        self,
+        open_url: Callable[[], Awaitable[str]],
+        deliveries: Deliveries,
+        clock: Clock,
+        *,
+        ping_interval_s: float,
+        call_timeout_s: float,
     ) -> None:
         self._open_url = open_url
+        self._deliveries = deliveries
         self._clock = clock
         self._patience = Patience(clock)
         self._short_lives = 0
         self._ping_interval_s = ping_interval_s
         self._call_timeout_s = call_timeout_s
-        self._arrived, self._waiting = anyio.create_memory_object_stream[Delivery](MOST_WAITING)
-        self._pending: dict[str, list[str]] = {}
-        self._done = Memory[bool](DONE_REMEMBERED)
         self._socket: aiohttp.ClientWebSocketResponse | None = None
-        self._failure: AuthFailed | None = None
 
     async def listen(self, first_url: str) -> None:
-        """Fill in what `next` gives, for ever; ends when the token is refused, which `next` raises."""
+        """Bring deliveries for ever; ends when the token is refused, which their reader is told."""
         url = first_url
+        failure: AuthFailed | None = None
         try:
             while True:
                 await self._converse_patiently(url)
                 url = await self._patience.until_answered(self._open_url)
         except AuthFailed as error:
-            self._failure = error
+            failure = error
         finally:
-            self._arrived.close()
-
-    async def next(self) -> Delivery:
-        """The next event that was not seen before. Raises AuthFailed."""
-        try:
-            return await self._waiting.receive()
-        except anyio.EndOfStream:
-            if self._failure is None:
-                raise
-            raise self._failure from None
-
-    async def acknowledge(self, delivery: Delivery) -> None:
-        """Tell Slack that the event is safe, as often as it has sent it. Never raises: what is lost comes again."""
-        self._done.keep(delivery.event_id, True)
-        for envelope_id in self._pending.pop(delivery.event_id, ()):
-            await self._answer(envelope_id)
-
-    def leave(self, delivery: Delivery) -> None:
-        """Do not acknowledge: Slack shall send it again."""
-        self._pending.pop(delivery.event_id, None)
-
-    def close(self) -> None:
-        """Nothing is read any more."""
-        self._arrived.close()
-        self._waiting.close()
+            self._deliveries.fail(failure)
 
     async def _converse_patiently(self, url: str) -> None:
         """One connection, and a pause after it where the next one is likely to end as soon."""
@@ -140,29 +106,23 @@ class EventSocket:
                 await self._take(request)
 
     async def _take(self, request: SocketModeRequest) -> None:
-        event_id = request.payload.get("event_id")
-        if request.type != "events_api" or not isinstance(event_id, str) or event_id in self._done:
-            await self._answer(request.envelope_id)
-        elif event_id in self._pending:
-            self._pending[event_id].append(request.envelope_id)
-        else:
-            self._keep(Delivery(event_id, request.payload, bool(request.retry_attempt)), request.envelope_id)
+        async def confirm(safe: bool, words: Mapping[str, Any] | None) -> None:
+            if safe:
+                await self._answer(request.envelope_id, words)
 
-    def _keep(self, delivery: Delivery, envelope_id: str) -> None:
-        try:
-            self._arrived.send_nowait(delivery)
-        except anyio.WouldBlock:
-            _log.warning("Too many events of Slack's wait; one is left for later", extra={"waiting": MOST_WAITING})
+        delivery = delivery_of(request.type, request.payload, again=bool(request.retry_attempt))
+        if delivery is None:
+            await confirm(True, None)
         else:
-            self._pending[delivery.event_id] = [envelope_id]
+            await self._deliveries.take(delivery, confirm)
 
-    async def _answer(self, envelope_id: str) -> None:
+    async def _answer(self, envelope_id: str, words: Mapping[str, Any] | None) -> None:
         socket = self._socket
         if socket is None:
             return
         try:
             with anyio.move_on_after(self._call_timeout_s):
-                await socket.send_json(SocketModeResponse(envelope_id).to_dict())
+                await socket.send_json(SocketModeResponse(envelope_id, dict(words) if words else None).to_dict())
         except (aiohttp.ClientError, OSError) as error:
             _log.info("An acknowledgement did not reach Slack", extra={"error": repr(error)})
 

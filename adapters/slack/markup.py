@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from adapters.slack.escaping import escape, full_width, is_link, link_target, utf16_length
+from adapters.slack.mentioning import person_of
 
 _BULLET = "•"
 _RULE = "———"
@@ -62,6 +63,7 @@ class _Link:
 
     url: str
     shown: bool
+    mention: bool = False
 
 
 class _Writer:
@@ -236,6 +238,12 @@ class _Writer:
             self._at_edge = True
 
     def _begin_link(self, url: str) -> None:
+        mention = person_of(url)
+        if mention is not None:
+            self._before_mark()
+            self._append(mention)
+            self._links.append(_Link("", shown=False, mention=True))
+            return
         link = _Link(url, shown=not self._links and is_link(url))
         self._links.append(link)
         if link.shown:
@@ -256,7 +264,8 @@ class _Writer:
             self._parts.append(_EDGE)
 
     def _write(self, text: str) -> None:
-        if text:
+        """What stands inside a mention is the name, which Slack shows by itself."""
+        if text and not any(link.mention for link in self._links):
             self._flush_breaks()
             self._append(text)
 

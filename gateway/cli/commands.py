@@ -11,6 +11,7 @@ from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
 from gateway.cli.init import init
 from gateway.cli.run import run
+from gateway.cli.slack import app as slack
 from gateway.version import VERSION
 
 app = typer.Typer(
@@ -42,3 +43,4 @@ app.command("compile")(compile_programs)
 app.command()(check)
 app.command()(init)
 app.add_typer(access, name="access")
+app.add_typer(slack, name="slack")

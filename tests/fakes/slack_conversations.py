@@ -33,6 +33,8 @@ class Posted:
     history: list[str] = field(default_factory=list)
     pings: list[str] = field(default_factory=list)
     streaming: bool = False
+    tasks: list[dict[str, Any]] = field(default_factory=list)
+    file: str | None = None
 
     @property
     def shown(self) -> str:
@@ -44,6 +46,10 @@ class Posted:
         told: dict[str, Any] = {"type": "message", "user": self.user, "text": self.text, "ts": self.ts, "team": TEAM}
         if self.bot:
             told |= {"bot_id": BOT_ID, "app_id": APP_ID}
+        if self.blocks:
+            told["blocks"] = self.blocks
+        if self.username is not None:
+            told["username"] = self.username
         if self.thread_ts is not None:
             told["thread_ts"] = self.thread_ts
         if with_metadata and self.metadata is not None:
@@ -55,6 +61,7 @@ class Posted:
 class Channel:
     id: str
     member: bool = True
+    team: str = TEAM
     visible: bool = True
     archived: bool = False
     messages: list[Posted] = field(default_factory=list)
@@ -70,10 +77,11 @@ class Conversations:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._channels: dict[str, Channel] = {}
+        self.team = TEAM
         self._newest_us = 0
 
-    def open(self, channel: str, *, member: bool = True) -> Channel:
-        return self._channels.setdefault(channel, Channel(channel, member))
+    def open(self, channel: str, *, member: bool = True, team: str = TEAM) -> Channel:
+        return self._channels.setdefault(channel, Channel(channel, member, team))
 
     def next_ts(self) -> str:
         """A time stamp that no message has: seconds with six digits."""
@@ -82,7 +90,7 @@ class Conversations:
 
     def channel(self, params: Mapping[str, Any], *, to_write: bool = False, name: str = "channel") -> Channel:
         channel = self._channels.get(params.get(name, ""))
-        if channel is None or not channel.visible:
+        if channel is None or not channel.visible or channel.team != self.team:
             raise Refusal("channel_not_found")
         if not channel.member:
             raise Refusal("not_in_channel")
@@ -130,7 +138,7 @@ class Conversations:
         posted.metadata = params.get("metadata", posted.metadata)
         posted.pings += pings(params, update=True)
         posted.history.append(posted.shown)
-        return {"channel": channel.id, "ts": posted.ts, "text": posted.text}
+        return {"channel": channel.id, "ts": posted.ts, "text": posted.text, "message": posted.data()}
 
     def delete(self, params: Mapping[str, Any]) -> dict[str, Any]:
         channel, posted = self._own(params, "cant_delete_message")
@@ -152,10 +160,6 @@ class Conversations:
         outside = [m for m in channel.messages if m.thread_ts is None and m.ts > (params.get("oldest") or "")]
         return _page(outside[::-1], params)
 
-    def info(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        channel = self.channel(params)
-        return {"channel": {"id": channel.id, "is_im": channel.id[0] == "D", "is_archived": channel.archived}}
-
     def react(self, params: Mapping[str, Any]) -> dict[str, Any]:
         posted = self.find(self.channel(params, to_write=True), params.get("timestamp"))
         if posted is None:
@@ -164,6 +168,22 @@ class Conversations:
             raise Refusal("already_reacted")
         posted.reactions.append(params["name"])
         return {}
+
+    def take_back(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        posted = self.find(self.channel(params, to_write=True), params.get("timestamp"))
+        if posted is None:
+            raise Refusal("message_not_found")
+        if params["name"] not in posted.reactions:
+            raise Refusal("no_reaction")
+        posted.reactions.remove(params["name"])
+        return {}
+
+    def reactions(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        channel = self.channel(params)
+        posted = self.find(channel, params.get("timestamp"))
+        if posted is None:
+            raise Refusal("message_not_found")
+        return {"type": "message", "channel": channel.id, "message": posted.data()}
 
     def set_status(self, params: Mapping[str, Any]) -> dict[str, Any]:
         channel = self.channel(params, to_write=True, name="channel_id")

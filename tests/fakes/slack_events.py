@@ -37,8 +37,14 @@ class Event:
     kind: str = "events_api"
     deliveries: list[str] = field(default_factory=list)
     acknowledged: list[str] = field(default_factory=list)
+    words: Any = None
+    statuses: list[int] = field(default_factory=list)
     done: anyio.Event = field(default_factory=anyio.Event)
     given_up: bool = False
+
+
+Post = Callable[[str, Mapping[str, Any], int], Awaitable[tuple[int, Any]]]
+"""Sends a delivery by HTTP: its kind, its body and how often it was sent before; the status, and words if any."""
 
 
 class EventQueue:
@@ -53,6 +59,7 @@ class EventQueue:
         self._more = anyio.Event()
         self._someone = anyio.Event()
         self.connections: list[Connection] = []
+        self.post: Post | None = None
         self.events: dict[str, Event] = {}
 
     @property
@@ -60,12 +67,12 @@ class EventQueue:
         """Ids of the events that are neither acknowledged nor given up."""
         return [event_id for event_id, event in self.events.items() if not (event.done.is_set() or event.given_up)]
 
-    def put(self, event: Mapping[str, Any]) -> str:
+    def put(self, event: Mapping[str, Any], *, team: str = TEAM) -> str:
         """Send an event; returns its id."""
         event_id = f"Ev{next(self._ids):06d}"
         body = {
             "token": "unused",
-            "team_id": TEAM,
+            "team_id": team,
             "api_app_id": APP_ID,
             "event": dict(event),
             "type": "event_callback",
@@ -107,10 +114,11 @@ class EventQueue:
         connection.gone.set()
         self._noticed()
 
-    def acknowledge(self, envelope_id: str) -> None:
+    def acknowledge(self, envelope_id: str, words: Any = None) -> None:
         for event in self.events.values():
             if envelope_id in event.deliveries and envelope_id not in event.acknowledged:
                 event.acknowledged.append(envelope_id)
+                event.words = words or event.words
                 event.done.set()
                 self._noticed()
 
@@ -132,6 +140,9 @@ class EventQueue:
         self._more = anyio.Event()
 
     async def _deliver(self, event: Event) -> None:
+        if self.post is not None:
+            await self._deliver_by_http(event, self.post)
+            return
         reason = None
         for attempt, patience_s in enumerate(PATIENCE_S):
             connection = await self._connection()
@@ -144,6 +155,24 @@ class EventQueue:
             reason = await self._outcome(event, connection, patience_s)
             if reason is None:
                 return
+        event.given_up = True
+        self._noticed()
+
+    async def _deliver_by_http(self, event: Event, post: Post) -> None:
+        """Until it is answered with 200; only events are repeated (docs.slack.dev, using HTTP request URLs)."""
+        for attempt, patience_s in enumerate(PATIENCE_S if event.kind == "events_api" else (3.0,)):
+            event.deliveries.append(f"request-{next(self._ids)}")
+            status, words = await post(event.kind, event.body, attempt)
+            event.statuses.append(status)
+            if status == 200:
+                event.acknowledged.append(event.deliveries[-1])
+                event.words = words
+                event.done.set()
+                self._noticed()
+                return
+            self._noticed()
+            if attempt:
+                await self._clock.sleep_until(self._clock.monotonic() + patience_s)
         event.given_up = True
         self._noticed()
 

@@ -13,6 +13,7 @@ TIERS: Mapping[int, int] = {1: 1, 2: 20, 3: 50, 4: 100}
 """Calls in any 60 s, of one method in one workspace."""
 TIER_OF: Mapping[str, int] = {
     "apps.connections.open": 1,
+    "agents.sessions.setStatus": 3,
     "assistant.threads.setStatus": 4,
     "chat.appendStream": 4,
     "chat.delete": 3,
@@ -20,9 +21,13 @@ TIER_OF: Mapping[str, int] = {
     "chat.stopStream": 2,
     "chat.update": 3,
     "conversations.history": 3,
-    "conversations.info": 3,
     "conversations.replies": 3,
+    "files.completeUploadExternal": 4,
+    "files.getUploadURLExternal": 4,
+    "files.info": 4,
     "reactions.add": 3,
+    "reactions.get": 3,
+    "reactions.remove": 2,
     "users.info": 4,
 }
 POSTS_BURST = 3

@@ -14,9 +14,11 @@ import anyio
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.slack_conversations import BOT_ID, BOT_USER, TEAM, Conversations, Posted
 from tests.fakes.slack_events import EventQueue
+from tests.fakes.slack_files import Files
 from tests.fakes.slack_limits import RateLimits
 from tests.fakes.slack_refusal import Refusal, too_many_requests
 from tests.fakes.slack_streams import Streams
+from tests.fakes.slack_surfaces import Surfaces
 
 BOT_TOKEN = "xoxb-1-test"
 APP_TOKEN = "xapp-1-test"
@@ -25,12 +27,19 @@ FRIEND = "U0BOB"
 CHANNEL = "C0GENERAL"
 DIRECT = "D0ADA"
 NAMES: Mapping[str, str] = {PERSON: "Ada Lovelace", FRIEND: "Bob", BOT_USER: "parley"}
+OTHER_TEAM = "T0002"
+OTHER_TOKEN = "xoxb-2-test"
+CLIENT_ID, CLIENT_SECRET = "1.2", "client-secret"
+SIGNING_SECRET = "signing-secret"
 SCOPES = (
-    "channels:history channels:read chat:write chat:write.customize groups:history im:history mpim:history "
-    "reactions:write users:read"
+    "assistant:write channels:history chat:write chat:write.customize commands files:read files:write groups:history "
+    "im:history mpim:history reactions:read reactions:write users:read"
 )
 NEEDS: Mapping[str, str] = {
+    "agents.sessions.setStatus": "chat:write",
     "assistant.threads.setStatus": "chat:write",
+    "assistant.threads.setSuggestedPrompts": "assistant:write",
+    "assistant.threads.setTitle": "assistant:write",
     "chat.appendStream": "chat:write",
     "chat.delete": "chat:write",
     "chat.postMessage": "chat:write",
@@ -38,9 +47,14 @@ NEEDS: Mapping[str, str] = {
     "chat.stopStream": "chat:write",
     "chat.update": "chat:write",
     "conversations.history": "channels:history",
-    "conversations.info": "channels:read",
     "conversations.replies": "channels:history",
+    "files.completeUploadExternal": "files:write",
+    "files.delete": "files:write",
+    "files.getUploadURLExternal": "files:write",
+    "files.info": "files:read",
     "reactions.add": "reactions:write",
+    "reactions.get": "reactions:read",
+    "reactions.remove": "reactions:write",
     "users.info": "users:read",
 }
 
@@ -80,6 +94,8 @@ class SlackPlatform:
     def __init__(self, *, clock: Clock | None = None, limited: bool = False) -> None:
         self.clock: Clock = clock or SystemClock()
         self.bot_token, self.app_token = BOT_TOKEN, APP_TOKEN
+        self.tokens = {BOT_TOKEN: TEAM}
+        self.is_agent = True
         self.scopes = set(SCOPES.split())
         self.names = dict(NAMES)
         self.calls: list[Call] = []
@@ -87,6 +103,9 @@ class SlackPlatform:
         self.events = EventQueue(self.clock, self.noticed)
         self.conversations = Conversations(self.clock)
         self.streams = Streams(self.conversations, self.clock)
+        self.files = Files(self.conversations)
+        self.surfaces = Surfaces(self.conversations, self.clock)
+        self.codes: dict[str, tuple[str, str]] = {}
         self.socket_address = ""
         self._limits = RateLimits(self.clock) if limited else None
         self._faults: list[Fault] = []
@@ -110,6 +129,7 @@ class SlackPlatform:
             return posted.ts
         event = {
             "type": "message",
+            "team": place.team,
             "user": person,
             "text": text,
             "ts": posted.ts,
@@ -122,8 +142,8 @@ class SlackPlatform:
             event |= {"thread_ts": root.ts, "parent_user_id": root.user}
         if f"<@{BOT_USER}>" in text and channel[0] != "D":
             told = {key: value for key, value in event.items() if key != "channel_type"}
-            self.events.put(told | {"type": "app_mention"})
-        self.events.put(event | more)
+            self.events.put(told | {"type": "app_mention"}, team=place.team)
+        self.events.put(event | more, team=place.team)
         return posted.ts
 
     def mention(self, text: str, **more: Any) -> str:
@@ -148,10 +168,84 @@ class SlackPlatform:
             | {"previous_message": posted.data(), "ts": self.conversations.next_ts()}
         )
 
-    def press(self, action: str, *, channel: str = CHANNEL, person: str = PERSON) -> str:
-        """A person presses a button."""
-        payload = {"type": "block_actions", "user": {"id": person}, "channel": {"id": channel}}
-        return self.events.put_payload("interactive", payload | {"actions": [{"action_id": action}]})
+    def press(self, label: str, message: Posted, *, channel: str = CHANNEL, person: str = PERSON) -> str:
+        """A person presses the button with this label under a message."""
+        buttons = [e for block in message.blocks if block["type"] == "actions" for e in block["elements"]]
+        button = next(button for button in buttons if button["text"]["text"] == label)
+        container = {"type": "message", "message_ts": message.ts, "channel_id": channel, "is_ephemeral": False}
+        if message.thread_ts is not None:
+            container["thread_ts"] = message.thread_ts
+        payload = {
+            "type": "block_actions",
+            "user": {"id": person, "name": self.names[person], "team_id": TEAM},
+            "team": {"id": TEAM, "domain": "engines"},
+            "container": container,
+            "channel": {"id": channel, "name": "general"},
+            "message": message.data(),
+            "trigger_id": self.surfaces.trigger(),
+            "actions": [{**button, "block_id": "choices", "action_ts": "1.2"}],
+        }
+        return self.events.put_payload("interactive", payload)
+
+    def command(self, text: str, *, channel: str = CHANNEL, person: str = PERSON) -> str:
+        """A person writes `/parley text`."""
+        payload = {
+            "token": "unused",
+            "team_id": TEAM,
+            "channel_id": channel,
+            "user_id": person,
+            "user_name": self.names[person],
+            "command": "/parley",
+            "text": text,
+            "trigger_id": self.surfaces.trigger(),
+        }
+        return self.events.put_payload("slash_commands", payload)
+
+    def submit(self, text: str, *, person: str = PERSON) -> str:
+        """A person fills in the form that was opened last, and sends it."""
+        view = self.surfaces.views[-1]
+        state = {"values": {"text": {"text": {"type": "plain_text_input", "value": text}}}}
+        payload = {
+            "type": "view_submission",
+            "team": {"id": TEAM},
+            "user": {"id": person, "name": self.names[person]},
+            "trigger_id": self.surfaces.trigger(),
+            "view": view | {"state": state, "team_id": TEAM},
+        }
+        return self.events.put_payload("interactive", payload)
+
+    def react(self, name: str, ts: str, *, channel: str = CHANNEL, person: str = PERSON, gone: bool = False) -> None:
+        """A person puts a mark on a message, or takes it away."""
+        item = {"type": "message", "channel": channel, "ts": ts}
+        kind = "reaction_removed" if gone else "reaction_added"
+        event = {"type": kind, "user": person, "reaction": name, "item": item, "item_user": BOT_USER}
+        self.events.put(event | {"event_ts": self.conversations.next_ts()})
+
+    def open_assistant(self, *, channel: str = DIRECT, person: str = PERSON) -> str:
+        """A person opens the app's side panel: an empty thread, whose root is the app's."""
+        root = Posted(self.conversations.next_ts(), BOT_USER, "New Assistant Thread", bot=True)
+        self.conversations.open(channel).messages.append(root)
+        thread = {"user_id": person, "context": {}, "channel_id": channel, "thread_ts": root.ts}
+        self.events.put({"type": "assistant_thread_started", "assistant_thread": thread, "event_ts": root.ts})
+        return root.ts
+
+    def stop(self, thread: str, *, channel: str = CHANNEL, person: str = PERSON) -> None:
+        """A person presses the stop button of an agent's session."""
+        assert self.surfaces.sessions.get(f"{channel}/{thread}") == "processing", "there is no stop button"
+        stopped = self.streams.stop_all(channel, thread)
+        event = {"type": "agent_session_stopped", "channel": channel, "thread_ts": thread, "user": person}
+        self.events.put(event | {"event_ts": self.conversations.next_ts(), "streaming_message_ts": stopped})
+
+    def install(self, *, team: str = OTHER_TEAM, token: str = OTHER_TOKEN) -> str:
+        """Somebody lets the app into a workspace; the code that Slack's page sends back with the browser."""
+        code = f"code-{len(self.codes)}"
+        self.codes[code] = (team, token)
+        return code
+
+    def uninstall(self, team: str) -> None:
+        """Somebody takes the app out of a workspace: its tokens are worth nothing."""
+        self.tokens = {token: of for token, of in self.tokens.items() if of != team}
+        self.events.put({"type": "app_uninstalled"}, team=team)
 
     # What the network and Slack do.
 
@@ -213,6 +307,7 @@ class SlackPlatform:
         if method not in actions:
             raise Refusal("unknown_method")
         self._check_token(method, token)
+        self.conversations.team = self.tokens.get(token, TEAM)
         if self._limits is not None:
             self._limits.take(method)
             if method == "chat.postMessage":
@@ -226,7 +321,10 @@ class SlackPlatform:
         own_names = "chat:write.customize" in self.scopes
         return {
             "apps.connections.open": lambda _: {"url": f"{self.socket_address}?ticket={self.events.ticket()}"},
+            "agents.sessions.setStatus": lambda params: self.surfaces.set_session(params, is_agent=self.is_agent),
             "assistant.threads.setStatus": self.conversations.set_status,
+            "assistant.threads.setSuggestedPrompts": self.surfaces.set_prompts,
+            "assistant.threads.setTitle": self.surfaces.set_title,
             "auth.test": lambda _: self._identity(),
             "chat.appendStream": self.streams.append,
             "chat.delete": self.conversations.delete,
@@ -235,16 +333,25 @@ class SlackPlatform:
             "chat.stopStream": self.streams.stop,
             "chat.update": self.conversations.update,
             "conversations.history": self.conversations.history,
-            "conversations.info": self.conversations.info,
             "conversations.replies": self.conversations.replies,
+            "files.completeUploadExternal": self.files.complete,
+            "files.delete": self.files.delete,
+            "files.getUploadURLExternal": self.files.place,
+            "files.info": self.files.info,
+            "oauth.v2.access": self._granted,
             "reactions.add": self.conversations.react,
+            "reactions.get": self.conversations.reactions,
+            "reactions.remove": self.conversations.take_back,
+            "views.open": self.surfaces.open_view,
             "users.info": self._person,
         }
 
     def _check_token(self, method: str, token: str) -> None:
+        if method == "oauth.v2.access":
+            return
         if not token:
             raise Refusal("not_authed")
-        if token not in (self.bot_token, self.app_token):
+        if token not in (*self.tokens, self.bot_token, self.app_token):
             raise Refusal("invalid_auth")
         if (token == self.app_token) != (method == "apps.connections.open"):
             raise Refusal("not_allowed_token_type")
@@ -253,15 +360,28 @@ class SlackPlatform:
             raise Refusal("missing_scope", more={"needed": needed, "provided": ",".join(sorted(self.scopes))})
 
     def _identity(self) -> dict[str, Any]:
-        team = {"team": "Analytical Engines", "team_id": TEAM, "url": "https://engines.slack.example/"}
+        found = self.conversations.team
+        name = "Analytical Engines" if found == TEAM else "Difference Engines"
+        team = {"team": name, "team_id": found, "url": "https://engines.slack.example/"}
         return team | {"user": "parley", "user_id": BOT_USER, "bot_id": BOT_ID}
+
+    def _granted(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        if (params.get("client_id"), params.get("client_secret")) != (CLIENT_ID, CLIENT_SECRET):
+            raise Refusal("bad_client_secret")
+        if params.get("code") not in self.codes:
+            raise Refusal("invalid_code")
+        team, token = self.codes.pop(params["code"])
+        self.tokens[token] = team
+        named = {"id": team, "name": "Analytical Engines" if team == TEAM else "Difference Engines"}
+        return {"access_token": token, "token_type": "bot", "team": named, "bot_user_id": BOT_USER}
 
     def _person(self, params: Mapping[str, Any]) -> dict[str, Any]:
         user = params.get("user", "")
         if user not in self.names:
             raise Refusal("user_not_found")
         profile = {"display_name": self.names[user], "real_name": self.names[user]}
-        return {"user": {"id": user, "team_id": TEAM, "name": user.casefold(), "profile": profile}}
+        known = {"id": user, "team_id": TEAM, "name": user.casefold(), "profile": profile}
+        return {"user": known | ({"locale": "en-GB"} if params.get("include_locale") else {})}
 
     def _message(self, channel: str, ts: str) -> Posted:
         posted = self.conversations.find(self.conversations.open(channel), ts)

@@ -24,8 +24,8 @@ from tests.fakes.slack_events import Connection
 from tests.fakes.slack_platform import Fault, SlackPlatform
 from tests.fakes.slack_refusal import Refusal
 
-CONTROLS = frozenset({"say", "mention", "rewrite", "remove", "press", "drop", "fail"})
-_JSON = frozenset({"blocks", "metadata", "chunks", "attachments", "loading_messages"})
+CONTROLS = frozenset({"say", "mention", "rewrite", "remove", "command", "react", "drop", "fail"})
+_JSON = frozenset({"blocks", "metadata", "chunks", "attachments", "loading_messages", "files", "prompts", "view"})
 _FLAGS = frozenset({"link_names", "unfurl_links", "unfurl_media", "include_all_metadata", "inclusive"})
 
 
@@ -42,6 +42,8 @@ class SlackServer:
                 web.post("/api/{method}", self._method),
                 web.get("/api/{method}", self._method),
                 web.get("/socket", self._socket),
+                web.post("/upload/{file}", self._upload),
+                web.get("/files/{file}", self._download),
                 web.get("/_control/calls", self._calls),
                 web.get("/_control/messages", self._messages),
                 web.post("/_control/{name}", self._control),
@@ -110,10 +112,23 @@ class SlackServer:
         try:
             async for message in socket:
                 if message.type == WSMsgType.TEXT:
-                    self.platform.events.acknowledge(json.loads(message.data)["envelope_id"])
+                    answer = json.loads(message.data)
+                    self.platform.events.acknowledge(answer["envelope_id"], answer.get("payload"))
         finally:
             self.platform.events.left(connection)
         return socket
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        taken = self.platform.files.upload(request.match_info["file"], await request.read())
+        return web.Response(text="OK" if taken else "no", status=200 if taken else 400)
+
+    async def _download(self, request: web.Request) -> web.Response:
+        """Who has no right to a file is sent to a page where people log in."""
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        file = self.platform.files.files.get(request.match_info["file"])
+        if file is None or token not in self.platform.tokens or "files:read" not in self.platform.scopes:
+            return web.Response(status=302, headers={"Location": "/login"})
+        return web.Response(body=file.content)
 
     async def _control(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
@@ -140,6 +155,7 @@ async def serving(platform: SlackPlatform, *, port: int = 0) -> AsyncIterator[st
             await site.start()
             bound = runner.addresses[0][1]
             platform.socket_address = f"ws://127.0.0.1:{bound}/socket"
+            platform.files.address = f"http://127.0.0.1:{bound}"
             yield f"http://127.0.0.1:{bound}"
         finally:
             platform.close()

@@ -8,7 +8,7 @@ from typing import Any
 from runtime.core.clock import Clock
 from tests.fakes.slack_conversations import Conversations, Posted
 from tests.fakes.slack_refusal import Refusal
-from tests.fakes.slack_text import MAX_MARKDOWN_CHARS
+from tests.fakes.slack_text import MAX_MARKDOWN_CHARS, markdown_pings
 
 STREAM_LASTS_S = 300.0
 """After about so long a stream is dead, however much is appended (python-slack-sdk#1859)."""
@@ -30,6 +30,8 @@ class Streams:
             raise Refusal("missing_recipient_user_id")
         text = _added("", params)
         posted = self._conversations.add(channel, text, [], params, own_names=own_names)
+        posted.pings += markdown_pings(text)
+        _show_tasks(posted, params)
         posted.streaming = True
         self._ends_at_s[posted.ts] = self._clock.monotonic() + STREAM_LASTS_S
         return {"channel": channel.id, "ts": posted.ts}
@@ -39,13 +41,24 @@ class Streams:
         if not (params.get("markdown_text") or params.get("chunks")):
             raise Refusal("no_text")
         posted.text = _added(posted.text, params)
+        posted.pings = markdown_pings(posted.text)
+        _show_tasks(posted, params)
         posted.history.append(posted.text)
         return {"channel": params["channel"], "ts": posted.ts}
+
+    def stop_all(self, channel: str, thread: str) -> list[str]:
+        """Slack itself stops the streams of a thread, when a person presses its stop button."""
+        found = [m for m in self._conversations.open(channel).messages if m.streaming and m.thread_ts == thread]
+        for posted in found:
+            posted.streaming = False
+        return [posted.ts for posted in found]
 
     def stop(self, params: Mapping[str, Any]) -> dict[str, Any]:
         posted = self._live(params)
         posted.text = _added(posted.text, params)
         posted.history.append(posted.text)
+        posted.pings = markdown_pings(posted.text)
+        _show_tasks(posted, params)
         posted.streaming = False
         posted.metadata = params.get("metadata", posted.metadata)
         return {"channel": params["channel"], "ts": posted.ts}
@@ -60,6 +73,18 @@ class Streams:
         if not posted.streaming:
             raise Refusal("message_not_in_streaming_state")
         return posted
+
+
+def _show_tasks(posted: Posted, params: Mapping[str, Any]) -> None:
+    for chunk in params.get("chunks") or []:
+        if chunk.get("type") not in ("markdown_text", "task_update"):
+            raise Refusal("invalid_chunks")
+        if chunk["type"] == "task_update":
+            known = next((task for task in posted.tasks if task["id"] == chunk["id"]), None)
+            if known is None:
+                posted.tasks.append(dict(chunk))
+            else:
+                known.update(chunk)
 
 
 def _added(text: str, params: Mapping[str, Any]) -> str:

@@ -13,6 +13,8 @@ MAX_UPDATE_BYTES = 4_000
 MAX_MARKDOWN_CHARS = 12_000
 MAX_SECTION_CHARS = 3_000
 MAX_BLOCKS = 50
+MAX_ACTIONS = 25
+MAX_BUTTON_CHARS = 75
 
 _EXPLICIT = re.compile(r"<(!(?:here|channel|everyone)|@[UW][A-Z0-9]+|!subteam\^\w+)(?:\|[^>]*)?>")
 _TYPED = re.compile(r"(?<![\w<])@(?:here|channel|everyone)\b")
@@ -53,6 +55,11 @@ def pings(params: Mapping[str, Any], *, update: bool) -> list[str]:
     return found
 
 
+def markdown_pings(text: str) -> list[str]:
+    """Who is notified by markdown_text, taken as loosely as can be."""
+    return _EXPLICIT.findall(text) + _TYPED.findall(text)
+
+
 def _check_blocks(blocks: Any) -> None:
     if not isinstance(blocks, list):
         raise Refusal("invalid_blocks_format")
@@ -60,5 +67,14 @@ def _check_blocks(blocks: Any) -> None:
         raise Refusal("invalid_blocks")
     for block in blocks:
         text = block.get("text", {}).get("text", "")
+        if block.get("type") == "actions":
+            _check_buttons(block["elements"])
         if block.get("type") == "section" and not 1 <= units(text) <= MAX_SECTION_CHARS:
             raise Refusal("invalid_blocks")
+
+
+def _check_buttons(buttons: Any) -> None:
+    ids = [button["action_id"] for button in buttons]
+    long = any(len(button["text"]["text"]) > MAX_BUTTON_CHARS for button in buttons)
+    if not 1 <= len(buttons) <= MAX_ACTIONS or len(set(ids)) != len(ids) or long:
+        raise Refusal("invalid_blocks")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import anyio
 
-from adapters.slack.adapter import SlackAdapter, SlackOptions
+from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.slack_conversations import TEAM
@@ -40,7 +40,8 @@ class HastyClock:
 def new_adapter(
     options: SlackOptions, *, bot_token: str = BOT_TOKEN, app_token: str = APP_TOKEN, clock: Clock | None = None
 ) -> SlackAdapter:
-    return SlackAdapter(bot_token, app_token, clock=clock or SystemClock(), options=options)
+    keys = SlackKeys(bot_token=bot_token, app_token=app_token)
+    return SlackAdapter(keys, clock=clock or SystemClock(), options=options)
 
 
 def thread(root: str) -> Address:

@@ -154,12 +154,13 @@ async def test_replies_come_in_pages(call: Caller, platform: SlackPlatform) -> N
     assert (first["has_more"], second["has_more"]) == (True, False)
 
 
-async def test_reactions_and_channels_are_known(call: Caller, platform: SlackPlatform) -> None:
+async def test_reactions_and_people_are_known(call: Caller, platform: SlackPlatform) -> None:
     ts = platform.say("x")
     await call("reactions.add", channel=CHANNEL, timestamp=ts, name="eyes")
     assert await call.refusal("reactions.add", channel=CHANNEL, timestamp=ts, name="eyes") == "already_reacted"
     assert await call.refusal("users.info", user="U9") == "user_not_found"
-    assert (await call("conversations.info", channel=DIRECT))["channel"]["is_im"]
+    await call("reactions.remove", channel=CHANNEL, timestamp=ts, name="eyes")
+    assert await call.refusal("reactions.remove", channel=CHANNEL, timestamp=ts, name="eyes") == "no_reaction"
 
 
 async def test_status_lasts_two_minutes(call: Caller, platform: SlackPlatform, clock: FakeClock) -> None:

@@ -11,11 +11,12 @@ import anyio
 import pytest
 
 from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections
-from adapters.slack.adapter import SlackAdapter, SlackOptions
+from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.clock import SystemClock
 from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.slack.speaking import ADA, BOT, US, HastyClock, new_adapter, send, thread
 from tests.fakes.clock import FakeClock
+from tests.fakes.slack_conversations import TEAM
 from tests.fakes.slack_platform import DIRECT, FRIEND, PERSON, FaultKind, SlackPlatform
 
 pytestmark = pytest.mark.anyio
@@ -192,10 +193,8 @@ async def test_what_is_not_for_us_is_acknowledged_and_passed_over(
     platform.say("of a bot", channel=DIRECT, bot_id="B0OTHER")
     platform.say("joined", channel=DIRECT, subtype="channel_join")
     platform.events.put({"type": "message", "channel": 7, "text": "of a shape nobody knows", "user": "U1", "ts": "x"})
-    ts = platform.say("before", channel=DIRECT)
-    platform.rewrite(ts, "after", channel=DIRECT)
-    platform.remove(ts, channel=DIRECT)
-    platform.press("yes")
+    platform.events.put_payload("interactive", {"type": "shortcut", "trigger_id": "1.2", "team": {"id": TEAM}})
+    platform.say("before", channel=DIRECT)
     platform.say("hello", channel=DIRECT)
     async with adapter.connect() as inbound:
         heard = [(await anext(inbound)).text for _ in range(2)]
@@ -209,7 +208,12 @@ async def test_files_come_as_attachments(adapter: SlackAdapter, platform: SlackP
     async with adapter.connect() as inbound:
         heard = await anext(inbound)
     [attachment] = heard.attachments
-    assert (heard.text, attachment.name, attachment.url, attachment.size_bytes) == ("", "a.pdf", "slack-file:F1", 7)
+    assert (heard.text, attachment.name, attachment.url, attachment.size_bytes) == (
+        "",
+        "a.pdf",
+        "slack-file:T0001:F1",
+        7,
+    )
 
 
 async def test_people_and_mentions_have_names(adapter: SlackAdapter, platform: SlackPlatform) -> None:
@@ -334,7 +338,7 @@ async def test_failure_of_the_consumer_comes_out_as_it_is(adapter: SlackAdapter)
 @pytest.mark.parametrize("tokens", [("secret", "xapp-1"), ("xoxb-1", "secret"), ("xapp-1", "xoxb-1")])
 async def test_something_that_is_no_token_is_refused_at_once(tokens: tuple[str, str]) -> None:
     with pytest.raises(AuthFailed, match="does not look like"):
-        SlackAdapter(*tokens, clock=SystemClock())
+        SlackAdapter(SlackKeys(*tokens), clock=SystemClock())
 
 
 async def test_check_names_the_bot_and_its_workspace(adapter: SlackAdapter) -> None:

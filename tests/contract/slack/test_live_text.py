@@ -11,7 +11,7 @@ import pytest
 
 from adapters.edit_scheduler import EditScheduler
 from adapters.presenter import Page, Presenter
-from adapters.slack.adapter import SlackAdapter, SlackOptions
+from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from tests.contract.slack.speaking import thread
 from tests.fakes.clock import FakeClock
@@ -96,7 +96,7 @@ def platform(anyio_backend: str, clock: FakeClock) -> SlackPlatform:
 async def stage(platform: SlackPlatform, clock: FakeClock) -> AsyncIterator[Stage]:
     async with serving(platform) as address:
         options = SlackOptions(base_url=f"{address}/api/")
-        made = WatchedAdapter(BOT_TOKEN, APP_TOKEN, clock=clock, options=options)
+        made = WatchedAdapter(SlackKeys(BOT_TOKEN, APP_TOKEN), clock=clock, options=options)
         async with aclosing(made) as adapter, anyio.create_task_group() as tasks:
             yield Stage(adapter, platform, clock, tasks)
             tasks.cancel_scope.cancel()

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.capabilities import Budget
 from adapters.slack.adapter import SlackAdapter, SlackOptions
-from adapters.slack.web_api import MissingScope
+from adapters.slack.calls import MissingScope
 from runtime.core.address import GATEWAY, Speaker
 from runtime.core.errors import (
     AdapterError,
@@ -302,9 +302,9 @@ async def test_no_status_outside_of_threads(adapter: SlackAdapter, platform: Sla
 
 
 async def test_threads_of_a_channel_share_a_bucket_and_the_workspace_its_edits(adapter: SlackAdapter) -> None:
-    size = Budget(1.0, 3.0)
-    assert adapter.budget(thread("1.0")) == adapter.budget(US) == ("slack:T0001:C0GENERAL", size)
-    assert adapter.budget(ADA) == ("slack:T0001:D0ADA", size)
+    shared = Budget(1.0, 3.0, shared=True)
+    assert adapter.budget(thread("1.0")) == adapter.budget(US) == ("slack:T0001:C0GENERAL", shared)
+    assert adapter.budget(ADA) == ("slack:T0001:D0ADA", Budget(1.0, 3.0))
     assert adapter.capabilities.total_budget.rate_per_s * 60 + adapter.capabilities.total_budget.burst <= 50
 
 

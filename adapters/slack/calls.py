@@ -1,0 +1,193 @@
+"""Calls of Slack's Web API over slack_sdk: each with a time limit, each failure in our words. Never waits or retries.
+
+What its failures mean: docs.slack.dev, the errors of each method; slack_sdk 3.47, `slack_sdk.errors`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import aiohttp
+import anyio
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from runtime.core.errors import (
+    AdapterError,
+    AuthFailed,
+    BadMarkup,
+    MessageGone,
+    NotDelivered,
+    OutcomeUncertain,
+    RateLimited,
+    StreamOver,
+)
+
+OFFICIAL_SERVER: Final = "https://slack.com/api/"
+UNREACHABLE_PAUSE_S: Final = 1.0
+"""After how long a call is worth repeating that could not even be sent."""
+UNTOLD_PAUSE_S: Final = 5.0
+"""The pause where a 429 does not say how long."""
+
+_REFUSED_TOKEN: Final = frozenset(
+    {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type"}
+    | {"org_login_required", "app_uninstalled"}
+)
+_GONE: Final = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
+_BAD_MARKUP: Final = frozenset({"invalid_blocks", "invalid_blocks_format", "no_text", "markdown_text_conflict"})
+_STREAM_OVER: Final = frozenset(
+    {"message_not_in_streaming_state", "msg_too_long", "unknown_method", "channel_type_not_supported"}
+    | {"missing_recipient_user_id", "missing_recipient_team_id", "invalid_chunks", "user_not_in_channel"}
+)
+_UNCLEAR: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout", None})
+"""Slack says of fatal_error that a part may have been done before it."""
+_HINTS: Final[Mapping[str, str]] = {
+    "not_in_channel": "Invite the bot to the channel: /invite @its-name",
+    "channel_not_found": "The bot cannot see the channel; if it is a private one, invite the bot",
+    "is_archived": "The channel is archived",
+    "restricted_action": "The workspace's administrators do not let the bot post here",
+    "thread_not_found": "The thread was deleted",
+    "missing_scope": "Add the scope to the app and install it to the workspace again",
+}
+_UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError, SlackClientError)
+"""What the library raises where an answer is not what it expects."""
+
+
+class MissingScope(NotDelivered):
+    """The token is not allowed this. `needed` is the scope as Slack names it."""
+
+    def __init__(self, text: str, *, needed: str) -> None:
+        super().__init__(text)
+        self.needed = needed
+
+
+class StillStreaming(NotDelivered):
+    """The message is an open stream: it can be edited once that is closed."""
+
+
+class Transport:
+    """The connections to Slack, which all workspaces share."""
+
+    def __init__(self, base_url: str | None, call_timeout_s: float) -> None:
+        self.base_url = base_url or OFFICIAL_SERVER
+        self.call_timeout_s = call_timeout_s
+        self._session: aiohttp.ClientSession | None = None
+
+    def session(self) -> aiohttp.ClientSession:
+        """Connections that stay open; they can only be made inside a running loop."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession()
+        return self._session
+
+    async def close(self) -> None:
+        """The next call opens new ones."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+class Calls:
+    """What one token may call. `on_refused` hears that the token is refused: then the call is worth one more try."""
+
+    def __init__(self, transport: Transport, token: str | None, on_refused: Callable[[], None] | None = None) -> None:
+        self.transport = transport
+        self.token = token
+        self._on_refused = on_refused
+        # The library's own retries would post again after an answer that was lost.
+        self._client = AsyncWebClient(token, base_url=transport.base_url, retry_handlers=[], logger=_quiet_logger())
+
+    @property
+    def client(self) -> AsyncWebClient:
+        self._client.session = self.transport.session()
+        return self._client
+
+    @contextmanager
+    def call(self, method: str, *, at_setup: bool = False, streaming: bool = False) -> Iterator[None]:
+        """One call: its time limit, and its failure as one of our errors.
+
+        AuthFailed only `at_setup`, StreamOver only when `streaming`.
+        """
+        try:
+            with anyio.fail_after(self.transport.call_timeout_s):
+                yield
+        except TimeoutError as error:
+            text = f"Slack did not answer {method} within {self.transport.call_timeout_s:g} s"
+            raise OutcomeUncertain(text) from error
+        except SlackApiError as error:
+            raise self._translated(error, method, at_setup=at_setup, streaming=streaming) from error
+        except aiohttp.ClientConnectorError as error:
+            text = f"Slack: {method}: {error}. It could not be reached"
+            raise RateLimited(text, retry_after_s=UNREACHABLE_PAUSE_S) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise OutcomeUncertain(f"Slack: {method}: the connection broke: {error!r}") from error
+        except _UNREADABLE as error:
+            raise OutcomeUncertain(f"Slack's answer to {method} cannot be read: {error!r}") from error
+
+    def _translated(self, error: SlackApiError, method: str, *, at_setup: bool, streaming: bool) -> AdapterError:
+        """What went wrong, in our words. An answer that is not JSON has no error code."""
+        answer = error.response
+        told: Mapping[str, Any] = {}
+        if isinstance(answer, AsyncSlackResponse) and isinstance(answer.data, dict):
+            told = answer.data
+        code = told.get("error")
+        status = getattr(answer, "status_code", getattr(answer, "status", 0))
+        text = f"Slack: {method}: {code or f'HTTP {status}'}"
+        if code in ("ratelimited", "rate_limited") or status == 429:
+            return RateLimited(text, retry_after_s=_retry_after_s(header_of(answer, "retry-after")))
+        if code in _REFUSED_TOKEN and at_setup:
+            advice = "Slack refuses the token; the app's settings at api.slack.com/apps have a valid one"
+            return AuthFailed(f"{text}. {advice}")
+        if code in _REFUSED_TOKEN and self._on_refused is not None:
+            self._on_refused()
+            return RateLimited(f"{text}. The installation is looked up again", retry_after_s=UNREACHABLE_PAUSE_S)
+        if code in _UNCLEAR:
+            return OutcomeUncertain(text)
+        if streaming and code in _STREAM_OVER:
+            return StreamOver(text)
+        return _refusal(str(code), text, told)
+
+
+def told(answer: AsyncSlackResponse, key: str) -> str:
+    """A text that an answer must have; the library gives None for what is not there."""
+    value = answer[key]
+    if not isinstance(value, str):
+        raise TypeError(f"there is no {key}")
+    return value
+
+
+def header_of(answer: Any, name: str) -> str | None:
+    """A header of an answer, by its name in lower case."""
+    headers: Mapping[str, str] = getattr(answer, "headers", None) or {}
+    return next((value for key, value in headers.items() if key.casefold() == name), None)
+
+
+def _quiet_logger() -> logging.Logger:
+    """The library compares `logger.level`, which a child of a silent logger does not inherit, with DEBUG."""
+    logger = logging.getLogger("adapters.slack.sdk")
+    logger.setLevel(logging.WARNING)
+    return logger
+
+
+def _refusal(code: str, text: str, told: Mapping[str, Any]) -> AdapterError:
+    if code in _GONE:
+        return MessageGone(text)
+    if code in _BAD_MARKUP:
+        return BadMarkup(text)
+    if code == "streaming_state_conflict":
+        return StillStreaming(text)
+    hint = f"{text}. {_HINTS[code]}" if code in _HINTS else text
+    if code == "missing_scope":
+        needed = str(told.get("needed", ""))
+        return MissingScope(f"{hint}: {needed}", needed=needed)
+    return NotDelivered(hint)
+
+
+def _retry_after_s(header: str | None) -> float:
+    try:
+        return float(header or UNTOLD_PAUSE_S)
+    except ValueError:
+        return UNTOLD_PAUSE_S

@@ -1,0 +1,86 @@
+"""The slash command and its form: what they begin, and what the person is told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from adapters.adapter import Inbound
+from adapters.slack.codec import PLATFORM, BotIdentity, blocks_of
+from adapters.slack.deliveries import Delivery
+from adapters.slack.interactions import SLASH_COMMAND, SlashCommand, form, only_you, slash_command_in, submission_in
+from adapters.slack.stream_api import Recipient
+from adapters.slack.threads import Threads
+from adapters.slack.workspaces import Workspace
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.errors import NotDelivered
+
+DONE: Final = "\u2713"
+"""What a person is told whose command was taken."""
+
+Answer = tuple[Inbound | None, Mapping[str, Any] | None]
+"""Something for the gateway, and words for the person."""
+
+
+class Commanding:
+    """Slack does not repeat commands and forms: what fails is said to the person, who may try again."""
+
+    def __init__(self, threads: Threads, clock: Clock, commands: Mapping[str, str]) -> None:
+        self._threads = threads
+        self._clock = clock
+        self._commands = commands
+
+    async def command(self, delivery: Delivery, workspace: Workspace) -> Answer:
+        """`/parley …`. Raises KeyError for other shapes, RateLimited and OutcomeUncertain where Slack fails us."""
+        given = slash_command_in(delivery.body, self._commands)
+        if given.name == "help":
+            lines = [f"`{SLASH_COMMAND} {name}` {what}" for name, what in self._commands.items()]
+            return None, only_you("\n".join(lines))
+        direct = given.channel.startswith("D")
+        if not direct and given.name in ("new", "start", ""):
+            return await self._beginning(given, delivery, workspace)
+        conversation = f"{workspace.bot.team_id}:{given.channel}"
+        at = None if direct else self._threads.latest(conversation, given.user)
+        at = at or Address(PLATFORM, conversation)
+        return self._inbound(given, delivery, workspace.bot, at, given.name or None), only_you(DONE)
+
+    async def submission(self, delivery: Delivery, workspace: Workspace) -> Inbound | None:
+        """What was written in the form, as the beginning of a conversation."""
+        sent = submission_in(delivery.body)
+        if sent is None or not sent.text.strip():
+            return None
+        given = SlashCommand("", sent.text.strip(), sent.channel, sent.user, sent.user_name, "")
+        return (await self._beginning(given, delivery, workspace))[0]
+
+    async def _beginning(self, given: SlashCommand, delivery: Delivery, workspace: Workspace) -> Answer:
+        """A conversation in a thread of its own, under what the person wants to say."""
+        if not given.argument:
+            await workspace.api.open_form(given.trigger_id, form(given.channel))
+            return None, None
+        try:
+            said = blocks_of(given.argument, given.user_name)
+            answer = await workspace.api.send(given.channel, None, said, None, delivery.event_id)
+        except NotDelivered as error:
+            return None, only_you(str(error))
+        at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", str(answer["ts"]))
+        self._threads.ours.keep(at.key, True)
+        self._threads.heard(at, str(answer["ts"]), Recipient(given.user, workspace.bot.team_id))
+        return self._inbound(given, delivery, workspace.bot, at, None), only_you(DONE)
+
+    def _inbound(
+        self, given: SlashCommand, delivery: Delivery, bot: BotIdentity, at: Address, command: str | None
+    ) -> Inbound:
+        return Inbound(
+            address=at,
+            event_id=delivery.event_id,
+            person_id=f"{PLATFORM}:{bot.team_id}:{given.user}",
+            person_name=given.user_name,
+            text=given.argument,
+            sent_at=self._clock.now(),
+            private=given.channel.startswith("D"),
+            addressed=True,
+            command=command,
+            message_id=at.thread,
+            space=bot.team_id,
+        )

@@ -1,0 +1,114 @@
+"""What Slack brings, by either way: each once, until it is read, and confirmed when its reader says that it is safe."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import anyio
+
+from adapters.slack.memory import Memory
+from runtime.core.errors import AuthFailed
+
+MOST_WAITING: Final = 1000
+"""Deliveries that may wait to be read; one more is left for Slack to send again."""
+DONE_REMEMBERED: Final = 10_000
+"""Confirmed deliveries that are known when Slack sends them once more: it does so for up to 6 minutes."""
+
+Kind = Literal["events_api", "slash_commands", "interactive"]
+"""What it is about, by the names that Socket Mode has for it."""
+
+Confirm = Callable[[bool, Mapping[str, Any] | None], Awaitable[None]]
+"""Tells Slack whether a delivery is safe, perhaps with words for the person who caused it. Never raises."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Something that happened. `again` says that Slack has sent it before."""
+
+    event_id: str
+    body: Mapping[str, Any]
+    again: bool
+    kind: Kind = "events_api"
+
+
+class Deliveries:
+    """The deliveries of one time of listening."""
+
+    def __init__(self) -> None:
+        self._arrived, self._waiting = anyio.create_memory_object_stream[Delivery](MOST_WAITING)
+        self._pending: dict[str, list[Confirm]] = {}
+        self._done = Memory[bool](DONE_REMEMBERED)
+        self._failure: AuthFailed | None = None
+
+    async def take(self, delivery: Delivery, confirm: Confirm) -> None:
+        """Something came; `confirm` is called once, now or when it was read."""
+        if delivery.event_id in self._done:
+            await confirm(True, None)
+        elif delivery.event_id in self._pending:
+            self._pending[delivery.event_id].append(confirm)
+        else:
+            await self._keep(delivery, confirm)
+
+    async def next(self) -> Delivery:
+        """The next delivery that was not seen before. Raises AuthFailed once `fail` was called."""
+        try:
+            return await self._waiting.receive()
+        except anyio.EndOfStream:
+            if self._failure is None:
+                raise
+            raise self._failure from None
+
+    async def acknowledge(self, delivery: Delivery, words: Mapping[str, Any] | None = None) -> None:
+        """It is safe: tell Slack so, as often as it has sent it. What does not get there comes again."""
+        self._done.keep(delivery.event_id, True)
+        for confirm in self._pending.pop(delivery.event_id, ()):
+            await confirm(True, words)
+
+    async def leave(self, delivery: Delivery) -> None:
+        """It is not safe: Slack shall send it again."""
+        for confirm in self._pending.pop(delivery.event_id, ()):
+            await confirm(False, None)
+
+    def fail(self, failure: AuthFailed | None) -> None:
+        """Nothing more comes."""
+        self._failure = failure
+        self._arrived.close()
+
+    async def close(self) -> None:
+        """Nothing is read any more; what was not read is left to Slack."""
+        self._arrived.close()
+        self._waiting.close()
+        left, self._pending = self._pending, {}
+        for confirms in left.values():
+            for confirm in confirms:
+                await confirm(False, None)
+
+    async def _keep(self, delivery: Delivery, confirm: Confirm) -> None:
+        self._pending[delivery.event_id] = [confirm]
+        try:
+            self._arrived.send_nowait(delivery)
+        except (anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            _log.warning("Too much of Slack's waits; something is left for later", extra={"waiting": MOST_WAITING})
+            await self.leave(delivery)
+
+
+def delivery_of(kind: str, body: Mapping[str, Any], *, again: bool) -> Delivery | None:
+    """What came as a delivery; None for what has no id to know it by, or is of a kind that nobody asked for.
+
+    Presses, commands and forms have no event id. A trigger id is made for each of them.
+    """
+    match kind:
+        case "events_api":
+            event_id = body.get("event_id")
+            return Delivery(event_id, body, again) if isinstance(event_id, str) else None
+        case "slash_commands" | "interactive":
+            trigger = body.get("trigger_id") or (body.get("view") or {}).get("id")
+            event_id = f"{body.get('type', 'command')}:{trigger}"
+            return Delivery(event_id, body, again, kind) if isinstance(trigger, str) else None
+        case _:
+            return None

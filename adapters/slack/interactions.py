@@ -1,0 +1,112 @@
+"""Slash commands, presses and forms in our words, and the forms we show. Pure: no I/O, no library of Slack's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+from adapters.adapter import Inbound
+from adapters.slack.codec import CHOICE_ACTION, PLATFORM, BotIdentity
+from runtime.core.address import Address
+
+SLASH_COMMAND: Final = "/parley"
+FORM: Final = "parley_new"
+"""The form in which a longer first message is written."""
+FORM_CHARS: Final = 3000
+"""Most characters of a form's text field (Block Kit reference, plain text input)."""
+
+_Json: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """`/parley name argument` in a channel; Slack does not tell the thread, and takes no slash command inside one."""
+
+    name: str
+    argument: str
+    channel: str
+    user: str
+    user_name: str
+    trigger_id: str
+
+
+def slash_command_in(body: _Json, commands: Collection[str]) -> SlashCommand:
+    """The command; its name is empty where it is none of ours but something to say. Raises KeyError."""
+    name, _, argument = (body.get("text") or "").strip().partition(" ")
+    known = name.casefold() or "help"
+    if known not in commands:
+        known, argument = "", f"{name} {argument}"
+    who = body.get("user_name") or body["user_id"]
+    return SlashCommand(known, argument.strip(), body["channel_id"], body["user_id"], who, body["trigger_id"])
+
+
+def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbound | None:
+    """The choice that somebody pressed, or None. Raises KeyError, TypeError or AttributeError for other shapes."""
+    if body.get("type") != "block_actions":
+        return None
+    action = next((one for one in body["actions"] if one["action_id"].startswith(CHOICE_ACTION)), None)
+    if action is None:
+        return None
+    container = body["container"]
+    channel, user = container["channel_id"], body["user"]
+    return Inbound(
+        address=Address(PLATFORM, f"{bot.team_id}:{channel}", container.get("thread_ts")),
+        event_id=event_id,
+        person_id=f"{PLATFORM}:{bot.team_id}:{user['id']}",
+        person_name=user.get("name") or user["id"],
+        text=action["text"]["text"],
+        sent_at=now,
+        private=channel.startswith("D"),
+        addressed=True,
+        act="choice",
+        message_id=container["message_ts"],
+        space=bot.team_id,
+        choice=action["value"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A form that was sent: what was written in it, by whom and for which channel."""
+
+    text: str
+    channel: str
+    user: str
+    user_name: str
+
+
+def submission_in(body: _Json) -> Submission | None:
+    """The form, or None for something else. Raises KeyError, TypeError or AttributeError for other shapes."""
+    if body.get("type") != "view_submission" or body["view"]["callback_id"] != FORM:
+        return None
+    view, user = body["view"], body["user"]
+    text = view["state"]["values"]["text"]["text"]["value"] or ""
+    return Submission(text, view["private_metadata"], user["id"], user.get("name") or user["id"])
+
+
+def form(channel: str) -> dict[str, Any]:
+    """A form with room for a longer text."""
+    field = {"type": "plain_text_input", "action_id": "text", "multiline": True, "max_length": FORM_CHARS}
+    return {
+        "type": "modal",
+        "callback_id": FORM,
+        "private_metadata": channel,
+        "title": {"type": "plain_text", "text": "New conversation"},
+        "submit": {"type": "plain_text", "text": "Send"},
+        "close": {"type": "plain_text", "text": "Cancel"},
+        "blocks": [
+            {
+                "type": "input",
+                "block_id": "text",
+                "label": {"type": "plain_text", "text": "What is it about?"},
+                "element": field,
+            }
+        ],
+    }
+
+
+def only_you(text: str) -> dict[str, Any]:
+    """Words that only the person sees who gave a command."""
+    return {"response_type": "ephemeral", "text": text}

@@ -1,0 +1,92 @@
+"""What the app needs to be allowed on Slack, and the manifest that asks for exactly that. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from adapters.slack.interactions import SLASH_COMMAND
+
+SCOPES: Final = (
+    "assistant:write",
+    "channels:history",
+    "chat:write",
+    "chat:write.customize",
+    "commands",
+    "files:read",
+    "files:write",
+    "groups:history",
+    "im:history",
+    "mpim:history",
+    "reactions:read",
+    "reactions:write",
+    "users:read",
+)
+"""What a bot's token must be allowed."""
+OWN_NAMES: Final = "chat:write.customize"
+"""The scope without which every agent shows under the bot's name."""
+AGENT: Final = "assistant:write"
+"""The scope that an app has which is declared an agent: titles, prompts and the stop button."""
+
+EVENTS: Final = (
+    "agent_session_stopped",
+    "assistant_thread_started",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "message.mpim",
+    "reaction_added",
+    "reaction_removed",
+)
+"""What Slack must tell us."""
+INSTALLATION_EVENTS: Final = ("app_uninstalled", "tokens_revoked")
+"""What it must tell as well where the app is in several workspaces."""
+
+
+def lacking(scopes: frozenset[str]) -> tuple[str, ...]:
+    """The scopes that are missing, as far as that is known: no scopes at all means that Slack did not tell."""
+    return tuple(scope for scope in SCOPES if scope not in scopes) if scopes else ()
+
+
+def manifest(name: str, *, url: str | None = None, socket: bool = True, several: bool = False) -> dict[str, Any]:
+    """The app's manifest (docs.slack.dev, app manifest reference).
+
+    `url` is the gateway's public address, for the app whose events come by HTTP (not `socket`), and for one that is
+    installed in several workspaces.
+    """
+    hooks = None if url is None else f"{url.rstrip('/')}/hooks/slack"
+    events = None if hooks is None or socket else f"{hooks}/events"
+    command: dict[str, Any] = {
+        "command": SLASH_COMMAND,
+        "description": "Talk with agents",
+        "usage_hint": "[help | new | stop | status | programs]",
+        "should_escape": False,
+    }
+    oauth: dict[str, Any] = {"scopes": {"bot": list(SCOPES)}}
+    if several and hooks is not None:
+        oauth["redirect_urls"] = [f"{hooks}/oauth"]
+    subscribed = sorted([*EVENTS, *INSTALLATION_EVENTS]) if several else list(EVENTS)
+    return {
+        "display_information": {"name": name, "description": "Agents you can talk to"},
+        "features": {
+            "app_home": {
+                "home_tab_enabled": False,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
+            "agent_view": {"agent_description": "Agents you can talk to"},
+            "bot_user": {"display_name": name, "always_online": True},
+            "slash_commands": [command | _at(events, "url")],
+        },
+        "oauth_config": oauth,
+        "settings": {
+            "event_subscriptions": {**_at(events, "request_url"), "bot_events": subscribed},
+            "interactivity": {"is_enabled": True, **_at(events, "request_url")},
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": socket,
+            "token_rotation_enabled": False,
+        },
+    }
+
+
+def _at(address: str | None, key: str) -> dict[str, Any]:
+    return {} if address is None else {key: address}

@@ -1,0 +1,39 @@
+"""`parley slack manifest`: the app's manifest for Slack."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="What Slack needs.")
+
+
+@app.callback()
+def slack() -> None:
+    """What Slack needs."""
+
+
+@app.command()
+def manifest(
+    name: Annotated[str, typer.Option(help="The app's and the bot's name.")] = "Parley",
+    url: Annotated[
+        str | None, typer.Option(help="The gateway's public address: Slack then sends events there by HTTP.")
+    ] = None,
+    socket: Annotated[
+        bool, typer.Option("--socket", help="Events by Socket Mode all the same; --url is for installing only.")
+    ] = False,
+    several: Annotated[bool, typer.Option("--several", help="For several workspaces; needs --url.")] = False,
+) -> None:
+    """Print the manifest to paste at api.slack.com/apps, Create New App, From a manifest."""
+    if several and url is None:
+        raise typer.BadParameter("is needed with --several: workspaces install the app there", param_hint="--url")
+    if url is not None and not url.startswith("https://"):
+        raise typer.BadParameter(f'is "{url}"; Slack calls only https:// addresses', param_hint="--url")
+    import yaml
+
+    from adapters.slack.manifest import manifest as wanted
+    from gateway.cli.terminal import say
+
+    made = wanted(name, url=url, socket=socket or url is None, several=several)
+    say(yaml.safe_dump(made, sort_keys=False, allow_unicode=True).rstrip())
