@@ -80,8 +80,9 @@ export class MessageView {
   /** Choose a mark to put on the message. */
   pick(opener) {
     const close = (mark) => {
-      this.picker?.remove();
-      this.picker = null;
+      const { picker } = this;
+      this.picker = null; // before it goes: taking it out moves the focus, which would close it once more
+      picker?.remove();
       this.toolbar.classList.remove("open");
       opener.setAttribute("aria-expanded", "false");
       if (mark) this.actions.react(this.message, mark);

@@ -90,7 +90,7 @@ export class Suggestions {
       return true;
     }
     const item = this.items[this.at];
-    const done = this.input.value === item.text;
+    const done = this.input.value.slice(item.from, this.input.selectionEnd) === item.name;
     if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !done)) {
       this.take(item);
       return true;
