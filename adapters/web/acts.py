@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from uuid import uuid4
@@ -25,6 +26,8 @@ from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
 PLATFORM = "web"
 MAX_QUOTE = 200
 """A quote is shortened to so many characters."""
+
+_MENTION = re.compile(r"\[(@[^\]\n]*)\]\(person:[^)\s]*\)")
 
 Refusal = tuple[RefusalCode, str]
 
@@ -227,7 +230,7 @@ async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
     if quoted is None:
         return None
     names = ", ".join(file.name for file in quoted.files)
-    text = " ".join((quoted.text or names).split())
+    text = " ".join(_MENTION.sub(r"\1", quoted.text or names).split())
     short = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1].rstrip() + "…"
     return Quote(quoted.id, quoted.author_name, short)
 

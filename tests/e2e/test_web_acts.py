@@ -190,14 +190,14 @@ async def test_mentions_are_completed_and_highlighted(browser: Browser) -> None:
         await box.press_sequentially("or `@Guide`, @Guide")
         await box.press("Enter")
         await expect(grace.locator(".message.person .mention")).to_have_text(["@Grace Hopper", "@Guide"])
-        await expect(grace.locator(".mention.me")).to_have_text("@Grace Hopper")
+        await expect(grace.locator(".mention.mine")).to_have_text("@Grace Hopper")
         assert heard[0].text == "ask @Grace Hopper or `@Guide`, @Guide"
         who = await grace.evaluate("fetch('/session').then(answer => answer.json()).then(data => data.person.id)")
         link = f"[@Grace](person:{who})"
         await chat.adapter.send(LOBBY, f"{link} and [@Bob](person:web:bob)", speaker=GUIDE, nonce="n2", final=True)
         last = grace.locator(".message.agent").last
         await expect(last.locator(".mention")).to_have_text(["@Grace", "@Bob"])
-        await expect(last.locator(".mention.me")).to_have_text("@Grace")
+        await expect(last.locator(".mention.mine")).to_have_text("@Grace")
         await expect(last.locator("a")).to_have_count(0)
 
 

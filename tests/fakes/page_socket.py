@@ -70,10 +70,12 @@ class PageSocket:
 
 
 @asynccontextmanager
-async def page_socket(chat: WebChat, person: Person = ADA, **options: Any) -> AsyncGenerator[PageSocket]:
+async def page_socket(
+    chat: WebChat, person: Person = ADA, *, language: str | None = None, **options: Any
+) -> AsyncGenerator[PageSocket]:
     """A page in which this person has logged in."""
     url = chat.url.replace("http:", "ws:") + "/ws"
-    headers = {"Cookie": chat.cookie(person)}
+    headers = {"Cookie": chat.cookie(person)} | ({"Accept-Language": language} if language else {})
     async with connect(
         url, origin=options.pop("origin", chat.url), additional_headers=headers, proxy=None, **options
     ) as socket:

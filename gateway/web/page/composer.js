@@ -1,6 +1,7 @@
 /** Where a message is written: grows with its text, takes files, answers and changes what was said before. */
 
 import { el, icon, ICONS } from "./look.js";
+import { plainText } from "./markdown.js";
 import { Suggestions } from "./suggestions.js";
 import { Uploads } from "./uploads.js";
 
@@ -103,7 +104,7 @@ export class Composer {
 
   /** The next message answers this one. */
   quote(message) {
-    this.setContext({ quote: message }, `Replying to ${message.name}`, message.text);
+    this.setContext({ quote: message }, `Replying to ${message.name}`, plainText(message.text));
   }
 
   /** What is written becomes the new text of this message. */

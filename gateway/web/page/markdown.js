@@ -47,6 +47,11 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
   }
 });
 
+/** The text as plain words in one line. */
+export function plainText(text) {
+  return render(text).textContent.replace(/\s+/g, " ").trim();
+}
+
 /** The text as a document fragment. */
 export function render(text) {
   const fragment = purifier.sanitize(marked.parse(text), RULES);
@@ -64,7 +69,7 @@ export function render(text) {
 }
 
 function mention(text, id) {
-  return el("span", { class: id === known.me ? "mention me" : "mention" }, text);
+  return el("span", { class: id === known.me ? "mention mine" : "mention" }, text);
 }
 
 /** Highlight @name in plain words, never in code or links. */

@@ -1,6 +1,7 @@
 /** What a message has besides its text: what it answers, files, choices, and the marks that people put on it. */
 
 import { el, icon, ICONS } from "./look.js";
+import { plainText } from "./markdown.js";
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const UNITS = ["bytes", "KB", "MB", "GB"];
@@ -16,8 +17,9 @@ export function sizeText(bytes) {
 /** What the message answers; a press shows it. */
 export function drawQuote(quote, jump) {
   const name = el("span", { class: "quote-name" }, quote.name);
-  const button = el("button", { type: "button", class: "quoted", dir: "auto" }, name, " ", quote.text || "…");
-  button.setAttribute("aria-label", `In reply to ${quote.name}: ${quote.text}`);
+  const text = plainText(quote.text) || "…";
+  const button = el("button", { type: "button", class: "quoted", dir: "auto" }, name, " ", text);
+  button.setAttribute("aria-label", `In reply to ${quote.name}: ${text}`);
   button.addEventListener("click", () => jump?.(quote.id));
   return button;
 }
