@@ -50,7 +50,7 @@ class Files:
 
     async def _downloaded(self, address: Address, attachment: Attachment, max_bytes: int) -> bytes:
         adapter = self._adapters.get(address.platform)
-        if not isinstance(adapter, CanDownload):
+        if adapter is None or not isinstance(adapter, CanDownload):
             raise NotDelivered(f"{address.platform} gives no files; {attachment.name} cannot be read.")
         try:
             with anyio.fail_after(FETCH_TIMEOUT_S):

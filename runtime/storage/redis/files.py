@@ -69,7 +69,7 @@ class RedisFileStore:
         piece: str | None = await self._connection.retrying(call)
         return piece
 
-    async def _write(self, id_: str, fields: dict[str, str]) -> None:
+    async def _write(self, id_: str, fields: dict[Any, Any]) -> None:
         async def call(client: Redis) -> Any:
             return await client.hset(_key(id_), mapping=fields)
 
