@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from adapters.markdown import Measure, OpenFence, after_line, close_marks
+from adapters.fences import OpenFence, after_line
+from adapters.markdown import close_marks
+from adapters.text_length import Measure
 
 PARAGRAPH_FROM = 0.75
 """A page ends at the first end of a paragraph after this part of it is filled."""
@@ -25,10 +28,28 @@ _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """One page: its Markdown, and where its piece of the whole text ends."""
+    """One page: its Markdown, and the piece of the whole text it has, from `start` to `end`.
+
+    `head` is how many characters of the Markdown stand before that piece: the reopened fence. `fenced`: the piece ends
+    inside a code fence.
+    """
 
     text: str
     end: int
+    start: int = 0
+    head: int = 0
+    fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a page may hold: at most `limit`, and nothing of the whole text behind `ends_at`."""
+
+    limit: int
+    ends_at: int | None = None
+
+
+NO_ROOMS: Mapping[int, Room] = {}
 
 
 def split_pages(text: str, limit: int, measure: Measure) -> list[str]:
@@ -36,8 +57,10 @@ def split_pages(text: str, limit: int, measure: Measure) -> list[str]:
     return [cut.text for cut in cut_pages(text, limit, measure)]
 
 
-def cut_pages(text: str, limit: int, measure: Measure) -> list[Cut]:
-    """Pages of at most `limit`: cut at a paragraph, else a line, else a sentence, else a word, else anywhere.
+def cut_pages(text: str, limit: int, measure: Measure, rooms: Mapping[int, Room] = NO_ROOMS) -> list[Cut]:
+    """Pages of at most `limit`, or of their own of `rooms` by page number.
+
+    They are cut at a paragraph, else a line, else a sentence, else a word, else anywhere.
 
     Where a page ends depends only on what stands before that point: when the text grows, finished pages keep every
     character and nothing that was visible moves to another page (but a word, or a line of code, that the page ends in
@@ -49,20 +72,23 @@ def cut_pages(text: str, limit: int, measure: Measure) -> list[Cut]:
     start = 0
     opener: OpenFence | None = None
     while start < len(text):
+        room = rooms.get(len(pages), Room(limit))
         head = f"{opener.opener}\n" if opener else ""
-        end, fence = _page_end(text, start, limit - measure(head), measure, opener)
-        piece = text[start:end]
-        if end < len(text):
-            piece = piece.rstrip("\n") if fence is None else piece.removesuffix("\n")
-        body = head + piece
-        if fence is not None and end < len(text):
-            body += f"\n{fence.closer}"
-        elif end < len(text) and text[end - 1] != "\n":
-            body = close_marks(body)
+        bound = len(text) if room.ends_at is None else min(len(text), max(start + 1, room.ends_at))
+        end, fence = _page_end(text[:bound], start, room.limit - measure(head), measure, opener)
+        over = end < len(text) or end == room.ends_at
+        body = _body(head, text[start:end], fence) if over else head + text[start:end]
         if body.strip():
-            pages.append(Cut(body, end))
+            pages.append(Cut(body, end, start, len(head), fence is not None))
         start, opener = end, fence
     return pages
+
+
+def _body(head: str, piece: str, fence: OpenFence | None) -> str:
+    """A page that nothing is added to any more."""
+    if fence is not None:
+        return f"{head}{piece.removesuffix(chr(10))}\n{fence.closer}"
+    return head + piece.rstrip("\n") if piece.endswith("\n") else close_marks(head + piece)
 
 
 def _page_end(

@@ -13,7 +13,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections
-from adapters.presenter import Presenter, Typing
+from adapters.presenter import Presenter
+from adapters.stage import Luggage
+from adapters.typing_sign import Typing
 from adapters.web.adapter import WebAdapter
 from gateway.access import Access, Owners
 from gateway.access_commands import AccessCommands
@@ -112,8 +114,9 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     shares = Shares(RedisShareStore(connection), holder, clock)
     await shares.open()
     tasks.start_soon(shares.run)
-    outbound = await _outbound(chosen, Schedulers(records, shares, clock, tasks), ground, tasks, stack)
     files = Files({one.adapter.name: one.adapter for one in chosen}, kept)
+    schedulers, luggage = Schedulers(records, shares, clock, tasks), Luggage(files.load, ground.texts)
+    outbound = await _outbound(chosen, schedulers, luggage, ground, tasks, stack)
     people = people_in(connection, clock)
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = Limits(settings.limits, RedisCounters(connection), owners.has, ground.texts, clock)
@@ -170,15 +173,20 @@ async def _platforms(chosen: Sequence[Listed], people: People, clock: Clock, ent
 
 
 async def _outbound(
-    chosen: Sequence[Listed], schedulers: Schedulers, ground: _Ground, tasks: TaskGroup, stack: AsyncExitStack
+    chosen: Sequence[Listed],
+    schedulers: Schedulers,
+    luggage: Luggage,
+    ground: _Ground,
+    tasks: TaskGroup,
+    stack: AsyncExitStack,
 ) -> Outbound:
-    clock = ground.clock
+    clock, tell = ground.clock, ground.bus.publish
     presenters: dict[str, Presenter] = {}
     typing: dict[str, Typing] = {}
     for one in chosen:
         adapter = one.adapter
         scheduler = await schedulers.open(adapter)
-        presenters[adapter.name] = Presenter(adapter, scheduler, clock, on_event=ground.bus.publish)
+        presenters[adapter.name] = Presenter(adapter, scheduler, clock, on_event=tell, tasks=tasks, luggage=luggage)
         if isinstance(adapter, CanShowTyping):
             typing[adapter.name] = Typing(adapter, scheduler, clock, tasks)
         if isinstance(adapter, HoldsConnections):

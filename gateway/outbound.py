@@ -8,8 +8,10 @@ from contextlib import suppress
 
 from anyio.abc import TaskGroup
 
-from adapters.adapter import CanOffer, CanReact
-from adapters.presenter import Presenter, Typing
+from adapters.adapter import CanReact
+from adapters.page_part import Extras, Line
+from adapters.presenter import Presenter
+from adapters.typing_sign import Typing
 from runtime.channels.outbox import LivePage, PageRecord, PageSpec
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
@@ -23,13 +25,16 @@ class Outbound:
         self._presenters = presenters
         self._typing = typing
         self._tasks = tasks
+        for name, presenter in presenters.items():
+            if name in typing:
+                presenter.on_visible(typing[name].seen)
 
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
         """See `Outbox`. A page for a platform that is switched off waits for ever."""
         presenter = self._presenters.get(spec.address.platform)
         if presenter is None:
             return _Unreachable(spec.address.platform)
-        return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record)
+        return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record, extras=_extras(spec))
 
     def thinking(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
         """See `Outbox`."""
@@ -50,8 +55,8 @@ class Outbound:
     def settle(self, page: PageSpec, text: str, /) -> None:
         """See `Outbox`."""
         presenter = self._presenters.get(page.address.platform)
-        if presenter is not None and isinstance(presenter.adapter, CanOffer) and page.parts:
-            self._tasks.start_soon(_settled, presenter.adapter, page, text)
+        if presenter is not None:
+            self._tasks.start_soon(_settled, presenter, page, text)
 
     async def say(self, address: Address, text: str) -> None:
         """Tell a conversation something that belongs to no session; in the background, and not kept."""
@@ -68,10 +73,14 @@ async def _marked(adapter: CanReact, address: Address, message_id: str, mark: Ma
         await adapter.react(address, message_id, mark)
 
 
-async def _settled(adapter: CanOffer, page: PageSpec, text: str) -> None:
-    number, message = max(page.parts.items())
+async def _settled(presenter: Presenter, page: PageSpec, text: str) -> None:
+    line = Line(page.id, page.address, page.speaker, _extras(page))
     with suppress(AdapterError):  # a press that comes too late is answered as such
-        await adapter.offer(page.address, message, text, (), speaker=page.speaker, nonce=f"{page.id}.{number}")
+        await presenter.settle(line, page.parts, text)
+
+
+def _extras(spec: PageSpec) -> Extras:
+    return Extras(spec.reply_to, spec.people, spec.choices, spec.file)
 
 
 class _Unrecorded:

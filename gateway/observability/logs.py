@@ -34,13 +34,24 @@ _WARNINGS = frozenset(
         "stream.observer_failed",
         "step.rejected",
         "page.orphaned",
+        "page.diverged",
         "page.refused",
         "adapter.rate_limited",
         "access.refused",
         "storage.lost",
     }
 )
-_DEBUG = frozenset({"step.executed", "stream.started", "stream.completed", "page.opened", "page.sent", "trigger.fired"})
+_DEBUG = frozenset(
+    {
+        "step.executed",
+        "stream.started",
+        "stream.completed",
+        "page.opened",
+        "page.sent",
+        "page.checked",
+        "trigger.fired",
+    }
+)
 
 _REMARKS = "adapters"
 """Adapters see only the vocabulary, no bus: what they have to say goes to the standard library's loggers below this."""

@@ -11,7 +11,8 @@ import pytest
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.edit_scheduler import EditScheduler
-from adapters.presenter import Page, Presenter
+from adapters.page import Page
+from adapters.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from tests.contract.discord.speaking import general, private
 from tests.fakes.clock import FakeClock

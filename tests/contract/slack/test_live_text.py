@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from adapters.edit_scheduler import EditScheduler
-from adapters.presenter import Page, Presenter
+from adapters.page import Page
+from adapters.presenter import Presenter
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from tests.contract.slack.speaking import thread

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from adapters.markdown import close_open, measure_codepoints, measure_utf16, plain
+from adapters.markdown import close_open
 from adapters.paging import split_pages
+from adapters.plain_text import plain
+from adapters.text_length import measure_codepoints, measure_utf16
 
 PARSER = MarkdownIt("commonmark").enable(["strikethrough", "table"])
 MARKS = "ab *_~`[]()!\n\\#->1.|"

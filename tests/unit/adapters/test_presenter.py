@@ -11,7 +11,9 @@ import pytest
 
 from adapters.capabilities import Budget
 from adapters.edit_scheduler import EditScheduler
-from adapters.presenter import Page, Presenter, Typing
+from adapters.page import Page
+from adapters.presenter import Presenter
+from adapters.typing_sign import Typing
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AuthFailed, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 from tests.fakes.bucket_platform import GROUP, PRIVATE, TOTAL, BucketPlatform, Faults, make_capabilities
@@ -210,7 +212,7 @@ async def test_an_unclear_first_send_without_nonces_is_repeated_and_reported() -
         assert stage.platform.calls == 1
         await stage.clock.advance(3)
         assert stage.shown == ["hello"]
-        assert stage.events == ["page.orphaned"]
+        assert stage.events == ["page.orphaned", "page.checked"]
 
 
 async def test_refused_markup_is_sent_again_as_plain_text() -> None:
@@ -269,7 +271,7 @@ async def test_equal_text_is_not_sent_again() -> None:
     async with staged() as stage:
         stage.finish(stage.page("a"), "same")
         await stage.clock.advance(2)
-        stage.finish(stage.page("b", {0: "1"}), "same")
+        stage.finish(stage.page("a", {0: "1"}), "same")
         await stage.clock.advance(60)
         assert stage.platform.calls == 2
 

@@ -1,0 +1,144 @@
+"""The inline marks of one block of Markdown that is still being written: which of them are open at its end."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+_TARGET = re.compile(r"\((?:[^\s()]|\([^\s()]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
+_TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\"\n]*\"?)?)?\Z")
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run of `*`, `_` or `~` that may open emphasis: `left` marks of it are not used yet."""
+
+    char: str
+    left: int
+
+
+class InlineMarks:
+    """Reads the inline marks of one block from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._runs: list[_Run] = []
+        self._brackets: list[tuple[int, int]] = []
+        self._code = 0
+        self._end = len(text)
+        self._link_end: int | None = None
+        at = 0
+        while at < self._end:
+            at = self._read(at)
+
+    def closed(self) -> str:
+        """The text up to where it is certain, with everything open closed."""
+        text = self._text[: self._end]
+        for at, length in reversed(self._brackets):
+            text = text[:at] + text[at + length :]
+        text = text.rstrip()
+        while text and text[-1] in "*_~" and not self._code and not text.endswith(("\\*", "\\_", "\\~")):
+            text = text[:-1].rstrip()
+            self._runs = InlineMarks(text)._runs
+        return text + self.marks
+
+    @property
+    def marks(self) -> str:
+        """What closes everything that is open."""
+        runs = "".join(run.char * run.left for run in reversed(self._runs) if run.char != "~" or run.left == 2)
+        return "`" * self._code + runs
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing of the text could still turn into something else."""
+        return self._end == len(self._text) and not self._brackets
+
+    def _read(self, at: int) -> int:
+        char = self._text[at]
+        if char == "\\":
+            if at + 1 == self._end:
+                self._end = at
+            return at + 2
+        if char == "`":
+            return self._read_code(at)
+        if char in "*_~":
+            return self._read_run(at)
+        if char == "[":
+            image = at > 0 and self._text[at - 1] == "!"
+            self._brackets.append((at - image, 1 + image))
+        elif char == "]" and self._brackets:
+            return self._read_link(at)
+        elif char == "<" and re.compile(r"<[A-Za-z/][^\s<>]*\Z").match(self._text, at):
+            self._end = at
+        return at + 1
+
+    def _read_code(self, at: int) -> int:
+        run = self._run_length(at)
+        inner = at + run
+        close = re.compile(rf"(?<!`)`{{{run}}}(?!`)").search(self._text, inner)
+        if close:
+            return close.end()
+        content = self._text[inner:].rstrip("`")
+        if not content.strip():
+            self._end = at
+            return at
+        self._code = run
+        self._end = inner + len(content)
+        return self._end
+
+    def _read_link(self, at: int) -> int:
+        opener = self._brackets[-1]
+        rest = self._text[at + 1 :]
+        target = _TARGET.match(self._text, at + 1)
+        if target:
+            self._brackets.clear()
+            return target.end()
+        if not rest or _TARGET_BEGUN.match(rest):
+            self._end = at
+            return at
+        self._brackets.remove(opener)
+        return at + 1
+
+    def _read_run(self, at: int) -> int:
+        length = self._run_length(at)
+        end = at + length
+        before = self._text[at - 1] if at else " "
+        after = self._text[end] if end < len(self._text) else " "
+        char = self._text[at]
+        if char == "~" and length != 2:
+            return end
+        left = not after.isspace() and (not _is_mark(after) or before.isspace() or _is_mark(before))
+        right = not before.isspace() and (not _is_mark(before) or after.isspace() or _is_mark(after))
+        opens = left and (char != "_" or not right or _is_mark(before))
+        closes = right and (char != "_" or not left or _is_mark(after))
+        if closes:
+            length = self._close(char, length)
+        if opens and length:
+            self._runs.append(_Run(char, length))
+        return end
+
+    def _close(self, char: str, length: int) -> int:
+        """Match closing marks with the nearest openers; what is left over."""
+        index = len(self._runs) - 1
+        while length and index >= 0:
+            run = self._runs[index]
+            if run.char == char:
+                used = min(run.left, length)
+                run.left -= used
+                length -= used
+                del self._runs[index + 1 :]
+                if not run.left:
+                    self._runs.pop()
+            index -= 1
+        return length
+
+    def _run_length(self, at: int) -> int:
+        end = at
+        while end < len(self._text) and self._text[end] == self._text[at]:
+            end += 1
+        return end - at
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char)[0] in "PS"

@@ -1,0 +1,72 @@
+"""What is known about one platform message of a page, and what comes with a page besides its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from runtime.core.address import Address, Speaker
+from runtime.core.message import Attachment, Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a page has besides text: see the fields of the same names of `runtime.channels.outbox.PageSpec`."""
+
+    reply_to: str | None = None
+    people: Mapping[str, str] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+    file: Attachment | None = None
+
+
+NO_EXTRAS = Extras()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Who says a page, and where."""
+
+    id: str
+    address: Address
+    speaker: Speaker
+    extras: Extras = NO_EXTRAS
+
+
+@dataclass(slots=True)
+class Part:
+    """One platform message.
+
+    `shown` is its text and whether that was final; None when it is not known. `opened`: its beginning was recorded.
+    `doubtful`: a post may or may not have landed. `plain`: formatting is refused. `posts` counts messages it had.
+    `differs` counts answers that showed something else. `streaming`: a native stream is open, and `shown` is exactly
+    what was appended; `opened_at` is when it began (`Clock.monotonic`). `wide`: it holds as much as a stream does.
+    `ends_at` is where in the page's text it ends because its stream was over. `refuses_streams`: it is shown by posts
+    and edits. `gone`: it was taken away as not needed. `offered`: the choices stand under it.
+    """
+
+    platform_id: str | None = None
+    shown: tuple[str, bool] | None = None
+    opened: bool = False
+    doubtful: bool = False
+    plain: bool = False
+    posts: int = 0
+    differs: int = 0
+    streaming: bool = False
+    opened_at: float = 0.0
+    wide: bool = False
+    ends_at: int | None = None
+    refuses_streams: bool = False
+    gone: bool = False
+    offered: bool = False
+
+    def leave_stream(self) -> None:
+        """From now on by edits, which hold less."""
+        self.streaming = self.wide = False
+        self.ends_at = None
+        self.refuses_streams = True
+        self.shown = None
+
+    def lose_message(self) -> None:
+        """The message is not there any more: it is to be posted again."""
+        self.platform_id = self.shown = None
+        self.streaming = self.wide = self.offered = False
