@@ -308,7 +308,9 @@ def _value(settings: Settings, key: str) -> Any:
 def _masked(key: str, value: Any) -> str:
     if key in set(secret_keys()):
         return MASK
-    text = ", ".join(value) if isinstance(value, tuple | list) else str(value)
+    if key == "route":
+        return f"{len(value)} tables"
+    text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     if key in _URL_SETTINGS and "@" in text:
         scheme, _, rest = text.partition("://")
         return f"{scheme}://{MASK}@{rest.rpartition('@')[2]}"

@@ -39,9 +39,9 @@ def environment_of(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:
 
 
 class Gateway:
-    """`parley run PROGRAM` on a data directory that outlives it. Its output is read as long as it runs."""
+    """`parley run [PROGRAM]` on a data directory that outlives it. Its output is read as long as it runs."""
 
-    def __init__(self, data_dir: Path, program: Path, environment: Mapping[str, str], tasks: TaskGroup) -> None:
+    def __init__(self, data_dir: Path, program: Path | None, environment: Mapping[str, str], tasks: TaskGroup) -> None:
         self.url = ""
         self.output = ""
         self.data_dir = data_dir
@@ -59,7 +59,8 @@ class Gateway:
 
     async def start(self) -> None:
         """Return when it says where to go. Fails with its output when it does not."""
-        command = [sys.executable, "-m", "gateway", "run", str(self._program)]
+        program = [] if self._program is None else [str(self._program)]
+        command = [sys.executable, "-m", "gateway", "run", *program]
         environment = environment_of(self.data_dir, self._environment)
         process = await anyio.open_process(command, env=environment, cwd=self.data_dir, stderr=subprocess.STDOUT)
         self._process, self.output = process, ""
@@ -130,7 +131,7 @@ class Gateway:
 
 @asynccontextmanager
 async def gateway(
-    data_dir: Path, program: Path, environment: Mapping[str, str] | None = None
+    data_dir: Path, program: Path | None, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[Gateway]:
     """A running gateway, which is killed in the end if it still lives."""
     async with anyio.create_task_group() as tasks:
