@@ -97,6 +97,12 @@ class DiscordGateway:
             if shard is None or (session is not None and session.shard[0] == shard):
                 await socket.close(code=code)
 
+    def again(self) -> None:
+        """Tell every session once more what it was told last, as after a resume with a stale sequence number."""
+        for session in self.sessions.values():
+            last = session.frames[-1]
+            session.push(last["t"], last["d"])
+
     def forget(self) -> None:
         """End all sessions: whoever wants to resume one must begin anew."""
         self.sessions.clear()

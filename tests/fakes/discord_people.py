@@ -48,7 +48,7 @@ class People:
                         return self._interaction(person, channel, _PRESS, chosen, message)
         raise LookupError(f"message {message} offers no {label}")
 
-    def session(self, person: User, channel: str, part: str, **filled: str) -> str:
+    def session(self, person: User, channel: str, part: str, /, **filled: str) -> str:
         """Choose a part of /session; the interaction's id."""
         return self._interaction(person, channel, _COMMAND, self._filled(part, filled))
 

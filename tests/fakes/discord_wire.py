@@ -12,7 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import anyio
 from aiohttp import web
@@ -259,7 +259,7 @@ async def _body(request: web.Request) -> tuple[Any, list[Upload]]:
         return (json.loads(text) if text else None), []
     form = await request.post()
     files = [Upload(part.filename, part.file.read()) for part in form.values() if isinstance(part, web.FileField)]
-    return json.loads(str(form["payload_json"])), files
+    return json.loads(cast("str | bytearray", form["payload_json"])), files
 
 
 def _operation(method: str, path: str) -> tuple[str, str]:

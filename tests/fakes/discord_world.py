@@ -139,6 +139,10 @@ class DiscordWorld:
         self.backend.emit("INTERACTION_CREATE", payload)
         return str(record.id)
 
+    def press(self, channel: str, message: str, label: str, person: User | None = None) -> str:
+        """Somebody, Ada unless told otherwise, presses a choice under a message; the interaction's id."""
+        return self.people.press(person or self.ada, channel, message, label)
+
     def receipt(self, interaction: str) -> str | None:
         """What the person sees: None nothing yet, "" that something will follow, else the text."""
         record = self.backend.interactions[int(interaction)]
@@ -171,9 +175,9 @@ class DiscordWorld:
         self.backend.delete_message(int(channel), int(message))
 
     def forbid(self, *permissions: str) -> None:
-        """Take permissions from the bot's role."""
-        role = self.guild.roles[int(self.bot_role)]
-        role.permissions &= ~discord.Permissions(**dict.fromkeys(permissions, True)).value
+        """Take permissions from the bot's role and from everybody's."""
+        for role in self.guild.roles.values():
+            role.permissions &= ~discord.Permissions(**dict.fromkeys(permissions, True)).value
 
     def answer(self, operation: str, call: Callable[..., Any], body: Any, query: Mapping[str, str], path: str) -> Any:
         """The result of a call; `call` hands it to simcord. Raises BackendError."""

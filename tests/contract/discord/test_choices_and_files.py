@@ -1,0 +1,151 @@
+"""Choices under messages, and files both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+import pytest
+
+from adapters.adapter import CanDownload, CanOffer, CanUpload, File
+from adapters.discord.adapter import DiscordAdapter, DiscordOptions
+from adapters.discord.limits import MAX_FILE_BYTES
+from runtime.core.address import Address
+from runtime.core.errors import NotDelivered, OutcomeUncertain
+from runtime.core.message import Choice
+from tests.contract.discord.speaking import HOST, general, listening, new_adapter, private, send
+from tests.fakes.discord_wire import DiscordPlatform
+
+pytestmark = pytest.mark.anyio
+
+YES_NO = [Choice("question-1:yes", "Yes"), Choice("question-1:no", "No")]
+PLAN = File("plan.txt", "text/plain", b"a plan")
+
+
+async def offer(adapter: DiscordAdapter, to: Address, message: str, text: str, choices: list[Choice]) -> None:
+    await adapter.offer(to, message, text, choices, speaker=HOST, nonce="page.0")
+
+
+@pytest.mark.parametrize("place", [private, general])
+async def test_choice_is_offered_pressed_acknowledged_and_taken_away(
+    adapter: DiscordAdapter, platform: DiscordPlatform, place: Callable[[DiscordPlatform], Address]
+) -> None:
+    assert isinstance(adapter, CanOffer)
+    world, to = platform.world, place(platform)
+    channel = to.conversation.removeprefix("dm:")
+    async with listening(adapter, platform) as inbound:
+        message = await send(adapter, "Shall I?", to=to)
+        await offer(adapter, to, message, "Shall I?", YES_NO)
+        assert world.messages(channel)[0].choices == ("Yes", "No")
+        pressed = world.press(channel, message.partition("@")[0], "No")
+        item = await anext(inbound)
+        await offer(adapter, to, message, "Shall I? No.", [])
+        world.say("next", world.private())
+        await anext(inbound)
+        await platform.until(lambda: world.backend.interactions[int(pressed)].responded)
+    assert (item.act, item.choice, item.text, item.message_id) == ("choice", "question-1:no", "No", message)
+    assert (item.person_id, item.address, item.addressed) == (f"discord:{world.ada.id}", to, True)
+    assert world.messages(channel)[0].choices == ()
+    assert world.messages(channel)[0].text == "Shall I? No."
+
+
+async def test_press_is_acknowledged_within_three_seconds_however_long_it_waits(
+    adapter: DiscordAdapter, platform: DiscordPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapters.discord.receipts.ACKNOWLEDGE_WITHIN_S", 0.0)
+    world, ada = platform.world, private(platform)
+    async with listening(adapter, platform):
+        message = await send(adapter, "Shall I?", to=ada)
+        await offer(adapter, ada, message, "Shall I?", YES_NO)
+        pressed = world.press(world.private(), message, "Yes")
+        await platform.until(lambda: world.backend.interactions[int(pressed)].responded)
+
+
+@pytest.mark.parametrize(("count", "rows"), [(1, 1), (5, 1), (6, 2), (25, 5), (26, 2), (125, 5)])
+async def test_many_choices_fit_as_buttons_or_menus_and_each_can_be_chosen(
+    adapter: DiscordAdapter, platform: DiscordPlatform, count: int, rows: int
+) -> None:
+    world, us = platform.world, general(platform)
+    choices = [Choice(f"q:{number}", f"Number {number}") for number in range(count)]
+    async with listening(adapter, platform) as inbound:
+        message = await send(adapter, "Which?", to=us)
+        await offer(adapter, us, message, "Which?", choices)
+        number = message.partition("@")[0]
+        world.press(world.general, number, f"Number {count - 1}")
+        item = await anext(inbound)
+    assert world.messages(world.general)[0].choices == tuple(choice.label for choice in choices)
+    assert len(world.backend.get_message(int(world.general), int(number)).components) == rows
+    assert (item.choice, item.text) == (f"q:{count - 1}", f"Number {count - 1}")
+
+
+async def test_growing_text_keeps_its_choices(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    us = general(platform)
+    message = await send(adapter, "Shall I?", to=us)
+    await offer(adapter, us, message, "Shall I?", YES_NO)
+    await adapter.edit(us, message, "Shall I now?", speaker=HOST, nonce="page.0", final=True)
+    [posted] = platform.world.messages(platform.world.general)
+    assert (posted.text, posted.choices) == ("Shall I now?", ("Yes", "No"))
+
+
+async def test_file_of_a_person_can_be_fetched(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    assert isinstance(adapter, CanDownload)
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("look", platform.world.private(), files=[("plan.txt", b"abc")])
+        [file] = (await anext(inbound)).attachments
+    assert (file.name, file.media_type, file.size_bytes) == ("plan.txt", "text/plain", 3)
+    assert await adapter.download(file.url, max_bytes=3) == b"abc"
+    with pytest.raises(NotDelivered, match="longer than 2 bytes"):
+        await adapter.download(file.url, max_bytes=2)
+    with pytest.raises(NotDelivered, match="404"):
+        await adapter.download(file.url + "x", max_bytes=3)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://169.254.169.254/latest", "https://cdn.discordapp.com.example.org/a", "file:///etc/passwd"]
+)
+async def test_nothing_is_fetched_from_elsewhere(adapter: DiscordAdapter, url: str) -> None:
+    with pytest.raises(NotDelivered, match="no address of a file on Discord"):
+        await adapter.download(url, max_bytes=10)
+
+
+@pytest.mark.parametrize(("place", "author"), [(private, "TestBot"), (general, "Host")])
+async def test_file_is_sent_with_its_text_under_the_agents_name(
+    adapter: DiscordAdapter, platform: DiscordPlatform, place: Callable[[DiscordPlatform], Address], author: str
+) -> None:
+    assert isinstance(adapter, CanUpload)
+    to = place(platform)
+    message = await adapter.upload(to, PLAN, "The plan:", speaker=HOST, nonce="page.0")
+    silent = await adapter.upload(to, PLAN, "", speaker=HOST, nonce="page.1")
+    channel = to.conversation.removeprefix("dm:")
+    said = platform.world.messages(channel)
+    assert [(each.author, each.text, each.files) for each in said] == [
+        (author, "The plan:", ("plan.txt",)),
+        (author, "", ("plan.txt",)),
+    ]
+    assert [each.id for each in said] == [sent.partition("@")[0] for sent in (message, silent)]
+    [kept, _] = platform.world.backend.messages[int(channel)].values()
+    assert platform.world.backend.cdn.get(kept.attachments[0]["url"]) == b"a plan"
+
+
+@pytest.mark.parametrize("applied", [True, False])
+async def test_file_of_a_webhook_whose_answer_was_lost_is_there_once(
+    adapter: DiscordAdapter, platform: DiscordPlatform, applied: bool
+) -> None:
+    platform.fail("hook_send", "bad_gateway", applied=applied)
+    us = general(platform)
+    with pytest.raises(OutcomeUncertain):
+        await adapter.upload(us, PLAN, "", speaker=HOST, nonce="page.0")
+    message = await adapter.upload(us, PLAN, "", speaker=HOST, nonce="page.0")
+    assert [each.id for each in platform.world.messages(platform.world.general)] == [message.partition("@")[0]]
+
+
+async def test_file_that_is_too_large_is_refused(options: DiscordOptions, platform: DiscordPlatform) -> None:
+    large = replace(PLAN, data=b"x" * (MAX_FILE_BYTES + 1))
+    async with aclosing(new_adapter(options)) as adapter:
+        with pytest.raises(NotDelivered, match="too large"):
+            await adapter.upload(private(platform), large, "", speaker=HOST, nonce="page.0")
+        assert platform.calls == []
+        platform.fail("send", "refuse", status=413, code=40005)
+        with pytest.raises(NotDelivered, match="larger than this server takes"):
+            await adapter.upload(private(platform), PLAN, "", speaker=HOST, nonce="page.0")
