@@ -26,7 +26,6 @@ from adapters.discord.limits import CAPABILITIES
 from adapters.discord.marking import Marking
 from adapters.discord.menu import Menu
 from adapters.discord.patience import until_answered
-from adapters.discord.permissions import Invitation, invitation
 from adapters.discord.shard import Session
 from adapters.discord.threads import Threads
 from adapters.discord.voice import Utterance, Voice
@@ -140,11 +139,6 @@ class DiscordAdapter:
             return await health(BotApi(calls))
         finally:
             await calls.close()
-
-    async def invitation(self) -> Invitation:
-        """The link that lets the bot into a server. Raises as `check`."""
-        us, _ = await self._api.identity()
-        return invitation(us.application_id)
 
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None

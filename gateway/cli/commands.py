@@ -9,6 +9,7 @@ import typer
 from gateway.cli.access import app as access
 from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
+from gateway.cli.discord import app as discord
 from gateway.cli.init import init
 from gateway.cli.run import run
 from gateway.cli.slack import app as slack
@@ -44,3 +45,4 @@ app.command()(check)
 app.command()(init)
 app.add_typer(access, name="access")
 app.add_typer(slack, name="slack")
+app.add_typer(discord, name="discord")

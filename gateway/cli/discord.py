@@ -1,0 +1,61 @@
+"""`parley discord invite`: the link that lets the bot into a server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.terminal import ConfigOption, load_settings, plain_errors, say
+
+if TYPE_CHECKING:
+    from adapters.discord.permissions import Invitation
+    from gateway.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, help="What Discord needs.")
+
+
+@app.callback()
+def discord() -> None:
+    """What Discord needs."""
+
+
+@app.command()
+def invite(
+    application: Annotated[
+        str | None, typer.Option(help="The application's id; otherwise Discord is asked, with the bot's token.")
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Print the link that lets the bot into a server, and each right it asks for."""
+    import anyio
+
+    from adapters.discord.permissions import invitation
+
+    with plain_errors():
+        if application is not None and not application.isdecimal():
+            raise typer.BadParameter(f'is "{application}"; it is a number', param_hint="--application")
+        made = invitation(application) if application is not None else anyio.run(_asked, load_settings(config))
+    say(made.link)
+    say()
+    say("Open it as somebody who manages the server. It asks for these rights and no others:")
+    for right in made.permissions:
+        say(f"  {right.name:<24} {right.purpose}{'' if right.essential else ' (may be left out)'}")
+
+
+async def _asked(settings: Settings) -> Invitation:
+    from adapters.discord.bot_api import BotApi
+    from adapters.discord.calls import Calls
+    from adapters.discord.permissions import invitation
+    from runtime.core.clock import SystemClock
+    from runtime.core.errors import ConfigError
+
+    own = settings.discord
+    if own.token is None:
+        raise ConfigError("discord.token is not set: set PARLEY_DISCORD__TOKEN, or give --application with its id.")
+    calls = Calls(own.token.get_secret_value(), base_url=own.base_url, clock=SystemClock(), call_timeout_s=10.0)
+    try:
+        us, _ = await BotApi(calls).identity()
+    finally:
+        await calls.close()
+    return invitation(us.application_id)
