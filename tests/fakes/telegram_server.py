@@ -14,6 +14,7 @@ import contextlib
 import dataclasses
 import functools
 import json
+import re
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -22,6 +23,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import anyio
+import httpx
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -29,13 +31,19 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from tests.fakes.telegram_content import Upload
 from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_platform import TOKEN, Fault, TelegramPlatform
+from tests.fakes.telegram_platform import TOKEN, Bot, Fault, TelegramPlatform
 from tests.fakes.telegram_refusal import Refusal, too_many_requests
 
-CONTROLS = frozenset({"say", "rewrite", "press", "again", "block", "delete", "migrate", "fail"})
-_NUMBERS = frozenset({"chat_id", "message_id", "message_thread_id", "offset", "limit", "timeout"})
-_JSON = frozenset({"entities", "allowed_updates", "commands", "link_preview_options", "reply_markup", "scope"})
+CONTROLS = frozenset({"say", "rewrite", "press", "mark", "again", "block", "delete", "migrate", "fail"})
+_NUMBERS = frozenset(
+    {"chat_id", "message_id", "message_thread_id", "offset", "limit", "timeout", "draft_id", "user_id"}
+)
+_JSON = frozenset(
+    {"entities", "caption_entities", "allowed_updates", "commands", "link_preview_options", "scope"}
+    | {"reply_markup", "reply_parameters", "reaction", "rich_message"}
+)
 
 
 class BrokenAnswer(Response):
@@ -55,12 +63,14 @@ def application(platform: TelegramPlatform) -> Starlette:
             params = await _params(request)
         except ValueError as error:
             return _refused(platform, method, {}, Refusal(400, f"Bad Request: {error}"))
-        if request.path_params["token"] != platform.token:
+        bot = platform.bot_of(request.path_params["token"])
+        if bot is None:
             return _refused(platform, method, params, Refusal(401, "Unauthorized"))
-        return await _unless_gone(request, lambda: _answered(platform, method, params))
+        return await _unless_gone(request, lambda: _answered(platform, method, params, bot))
 
     return Starlette(
         routes=[
+            Route("/file/bot{token}/files/{file_id}", functools.partial(_file, platform), methods=["GET"]),
             Route("/bot{token}/{method}", bot_method, methods=["GET", "POST"]),
             Route("/_control/calls", functools.partial(_calls, platform), methods=["GET"]),
             Route("/_control/messages", functools.partial(_messages, platform), methods=["GET"]),
@@ -84,10 +94,14 @@ async def serving(platform: TelegramPlatform, *, port: int = 0) -> AsyncIterator
     server = _Server(config, platform)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(functools.partial(server.serve, sockets=[listener]))
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            platform.close()
+        async with httpx.AsyncClient(timeout=30) as http, anyio.create_task_group() as senders:
+            for bot in platform.bots:
+                senders.start_soon(bot.updates.deliver, http)
+            try:
+                yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            finally:
+                platform.close()
+                senders.cancel_scope.cancel()
 
 
 class _Server(uvicorn.Server):
@@ -122,9 +136,30 @@ async def _params(request: Request) -> dict[str, Any]:
         given |= json.loads(body)
     elif content_type == "application/x-www-form-urlencoded":
         given |= dict(parse_qsl(body.decode(), keep_blank_values=True, strict_parsing=bool(body)))
+    elif content_type == "multipart/form-data":
+        given |= _parts(body, request.headers["content-type"].partition("boundary=")[2])
     elif body:
         raise ValueError(f"content type {content_type!r} is not read by this server")
     return {name: _value(name, value) for name, value in given.items()}
+
+
+def _parts(body: bytes, boundary: str) -> dict[str, Any]:
+    """The fields and the files of a multipart body."""
+    found: dict[str, Any] = {}
+    for piece in body.split(f"--{boundary}".encode())[1:-1]:
+        head, _, data = piece.removeprefix(b"\r\n").partition(b"\r\n\r\n")
+        headers = head.decode()
+        name = re.search(r'[; ]name="([^"]*)"', headers)
+        filename = re.search(r'filename="([^"]*)"', headers)
+        kind = re.search(r"(?i)content-type: *([^\r]*)", headers)
+        if name is None:
+            raise ValueError("a part has no name")
+        content = data.removesuffix(b"\r\n")
+        if filename is None:
+            found[name[1]] = content.decode()
+        else:
+            found[name[1]] = Upload(filename[1], kind[1] if kind else "", content)
+    return found
 
 
 def _value(name: str, value: Any) -> Any:
@@ -151,13 +186,20 @@ async def _unless_gone(request: Request, work: Callable[[], Awaitable[Response]]
     return answer
 
 
-async def _answered(platform: TelegramPlatform, method: str, params: Mapping[str, Any]) -> Response:
+async def _file(platform: TelegramPlatform, request: Request) -> Response:
+    data = platform.files.get(request.path_params["file_id"])
+    if data is None or platform.bot_of(request.path_params["token"]) is None:
+        return PlainTextResponse("not found", 404)
+    return Response(data, media_type="application/octet-stream")
+
+
+async def _answered(platform: TelegramPlatform, method: str, params: Mapping[str, Any], bot: Bot) -> Response:
     platform.noticed()
     fault = platform.take_fault(method)
     try:
         if fault is not None and not fault.applied:
             return await _faulty(platform, method, params, fault)
-        work = platform.answer(method, params)
+        work = platform.answer(method, params, bot)
         result = await (_until_closing(platform, work) if method == "getUpdates" else work)
     except Refusal as refusal:
         return _refused(platform, method, params, refusal)
@@ -220,7 +262,7 @@ async def _control(platform: TelegramPlatform, request: Request) -> Response:
 
 
 async def _calls(platform: TelegramPlatform, request: Request) -> Response:
-    return JSONResponse([dataclasses.asdict(call) for call in platform.calls])
+    return Response(json.dumps([dataclasses.asdict(call) for call in platform.calls], default=str))
 
 
 async def _messages(platform: TelegramPlatform, request: Request) -> Response:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
+import httpx
 
 from tests.fakes.telegram_refusal import Refusal
 
@@ -22,6 +23,8 @@ class UpdateQueue:
     def __init__(self, noticed: Callable[[], None]) -> None:
         self._noticed = noticed
         self.webhook_url = ""
+        self.secret = ""
+        self.last_error = ""
         self.waiting = False
         self._seen: dict[int, dict[str, Any]] = {}
         self._pending: list[dict[str, Any]] = []
@@ -49,6 +52,51 @@ class UpdateQueue:
         """Deliver an update once more with the next answer, even where it was acknowledged."""
         self._again.append(self._seen[update_id])
         self.wake()
+
+    def content_of(self, update_id: int) -> Mapping[str, Any]:
+        return self._seen[update_id]
+
+    def withdraw(self) -> None:
+        """Forget what was not fetched."""
+        self._pending.clear()
+
+    def message_of(self, update_id: int) -> int:
+        """The number of the message that an update brought."""
+        update = self._seen[update_id]
+        return int((update.get("message") or update["edited_message"])["message_id"])
+
+    def send_to(self, url: str, secret: str, allowed: Sequence[str]) -> None:
+        """Send updates to an address from now on; an empty one ends that."""
+        self.webhook_url, self.secret, self._allowed = url, secret, allowed or self._allowed
+        self.wake()
+
+    async def deliver(self, http: httpx.AsyncClient) -> None:
+        """Send updates one after the other, for ever; what is not answered with success is sent again."""
+        while True:
+            changed = self._changed
+            if not self.secret or not (self._pending or self._again):
+                await changed.wait()
+                continue
+            update = (self._again or self._pending)[0]
+            if await self._sent(http, update):
+                if self._again:
+                    self._again.pop(0)
+                else:
+                    self._pending = [one for one in self._pending if one is not update]
+            else:
+                with anyio.move_on_after(0.05):
+                    await changed.wait()
+            self._noticed()
+
+    async def _sent(self, http: httpx.AsyncClient, update: Mapping[str, Any]) -> bool:
+        headers = {"X-Telegram-Bot-Api-Secret-Token": self.secret}
+        try:
+            answer = await http.post(self.webhook_url, json=update, headers=headers)
+        except httpx.HTTPError as error:
+            self.last_error = repr(error)
+            return False
+        self.last_error = "" if answer.is_success else f"Wrong response from the webhook: {answer.status_code}"
+        return answer.is_success
 
     def wake(self) -> None:
         self._changed.set()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import anyio
 
+from adapters.adapter import Inbound
 from adapters.records import Records
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
@@ -43,6 +45,11 @@ def new_adapter(
     options: TelegramOptions, *, token: str = TOKEN, clock: Clock | None = None, records: Records | None = None
 ) -> TelegramAdapter:
     return TelegramAdapter(token, clock=clock or SystemClock(), records=records or MemoryRecords(), options=options)
+
+
+async def ask(inbound: AsyncIterator[Inbound]) -> None:
+    """Ask for the next item, which says that the one before it is durable."""
+    await anext(inbound)
 
 
 async def send(adapter: TelegramAdapter, text: str, *, to: Address = ADA, speaker: Speaker = HOST) -> str:

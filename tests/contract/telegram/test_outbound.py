@@ -55,6 +55,7 @@ async def test_names_can_be_shown_everywhere(options: TelegramOptions, platform:
 
 
 async def test_answer_goes_to_the_topic(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
+    platform.chats.open_topic(GROUP, 9)
     await send(adapter, "hi", to=replace(US, thread="9"))
     assert platform.messages(GROUP)[0].thread == 9
 
