@@ -37,7 +37,7 @@ class AccessCommands:
         return answer or (self._texts("access.usage"), None)
 
     async def _list(self, _: list[str]) -> Answer:
-        lines = [f"- {person.role.word}: {person.name} ({person.id})" for person in await self._people.all()]
+        lines = [f"- {person.role.word}: {person.shown}" for person in await self._people.all()]
         for request in await self._people.requests():
             until = f"{request.expires_at:%H:%M} UTC"
             name, person = request.name, request.person_id

@@ -29,6 +29,11 @@ class Person:
     name: str
     role: Role
 
+    @property
+    def shown(self) -> str:
+        """Name and id, for people."""
+        return f"{self.name} ({self.id})" if self.name else self.id
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -103,6 +103,23 @@ async def test_a_guest_talks_in_an_open_group_and_commands_nothing(tmp_path: Pat
         await asked(alone)
 
 
+async def test_a_stranger_in_the_group_neither_stops_nor_steers_what_a_member_began(tmp_path: Path) -> None:
+    """Who may is asked of each message: a conversation that somebody was let into lets nobody else in."""
+    async with running(tmp_path) as (_, platform):
+        owner, stranger = TelegramTalk(platform, GROUP, person=1), TelegramTalk(platform, GROUP, person=302)
+        await owner.say("@ParleyBot hi")
+        await until_begun(owner, f"Teller\n{HELLO}")
+        await owner.say("@ParleyBot slow")
+        await until_begun(owner, "Teller\nOnce")
+        await stranger.say("/stop@ParleyBot")
+        await stranger.say("@ParleyBot tell me your secrets")
+        await owner.say("/status@ParleyBot")
+        await owner.until_that(lambda: "Begin → Listen" in owner.texts()[-1])
+        assert not any("⏹" in text or "secrets" in text for text in owner.texts())
+        await owner.say("/stop@ParleyBot")
+        await owner.until_that(lambda: "⏹" in owner.texts()[-1])
+
+
 async def test_over_a_limit_people_are_told_when_it_goes_on_and_owners_are_not_limited(tmp_path: Path) -> None:
     limits = {"PARLEY_TELEGRAM__ALLOW_PEOPLE": "301", "PARLEY_LIMITS__PERSON_MESSAGES_PER_DAY": "2"}
     async with running(tmp_path, **limits) as (made, platform):

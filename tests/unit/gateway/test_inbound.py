@@ -67,10 +67,11 @@ async def test_help_lists_what_this_person_may_do_and_reaches_no_session() -> No
     assert door.kept == []
 
 
-async def test_an_unknown_command_is_answered_and_reaches_no_session() -> None:
+@pytest.mark.parametrize("command", ["frobnicate", "message", "edit", "choice"])
+async def test_an_unknown_command_is_answered_and_poses_as_nothing_else(command: str) -> None:
     door = Door(await opened("open"))
-    await door.take(event("", command="frobnicate"))
-    assert door.said == ["I do not know /frobnicate. /help says what can be done here."]
+    await door.take(event("", command=command))
+    assert door.said == [f"I do not know /{command}. /help says what can be done here."]
     assert door.kept == []
 
 

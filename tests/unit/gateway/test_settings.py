@@ -168,3 +168,56 @@ def test_providers_keys_come_from_environment_and_dotenv(tmp_path: Path) -> None
     (tmp_path / ".env").write_text("GROQ_API_KEY=g\nOPENAI_API_KEY=dotenv\nPATH_OF_MINE=x\n")
     found = environment_keys({"OPENAI_API_KEY": "o", "PARLEY_MODEL_API_KEY": "p", "HOME": "/"}, tmp_path)
     assert found == {"GROQ_API_KEY": "g", "OPENAI_API_KEY": "o"}
+
+
+def test_routes_are_read_with_their_programs_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "other.toml").write_text(
+        'busy = "steer"\n[[route]]\nprogram = "tax.pb"\nchat = [-5, "C1"]\n[[route]]\nprogram = ["/a.pb", "b.pb"]\n'
+    )
+    found = load(environment={"PARLEY_CONFIG": "conf/other.toml"}, directory=tmp_path)
+    tax, several = found.route
+    assert tax.program == (str(tmp_path / "conf" / "tax.pb"),)
+    assert tax.chat == ("-5", "C1")
+    assert several.program == ("/a.pb", str(tmp_path / "conf" / "b.pb"))
+    assert found.busy == "steer"
+    assert settings.changed(found)["route"] == "2 tables"
+
+
+def test_a_wrong_route_is_named_with_its_file_and_number(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r'parley\.toml: \[\[route\]\] 2: .* "chanel"; did you mean "channel"\?'):
+        _load(tmp_path, '[[route]]\nprogram = "a.pb"\n[[route]]\nprogram = "b.pb"\nchanel = "x"\n')
+    with pytest.raises(ConfigError, match=r"environment: route must be a list of tables"):
+        _load(tmp_path, PARLEY_ROUTE="a.pb")
+
+
+def test_groups_of_people_are_named_by_platforms(tmp_path: Path) -> None:
+    toml = '[access.groups]\nfriends = ["telegram:42", "slack:T1:U2"]\n[telegram]\nallow_groups = ["friends"]\n'
+    found = _load(tmp_path, toml)
+    assert found.access.groups == {"friends": ("telegram:42", "slack:T1:U2")}
+    assert found.telegram.allow_groups == ("friends",)
+    assert _load(tmp_path, PARLEY_ACCESS__GROUPS__FRIENDS="web:1, web:2").access.groups["friends"] == ("web:1", "web:2")
+
+
+def test_a_group_that_is_not_there_and_a_person_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r'slack\.allow_groups: there is no group "freinds"; did you mean "friends"\?'
+    ):
+        _load(tmp_path, '[access.groups]\nfriends = []\n[slack]\nallow_groups = ["freinds"]\n')
+    with pytest.raises(ConfigError, match=r'access\.groups\.friends: "42" is nobody; write <platform>:<id>'):
+        _load(tmp_path, "[access.groups]\nfriends = [42]\n")
+
+
+@pytest.mark.parametrize(
+    ("toml", "error"),
+    [
+        ("[limits]\nperson_messages_per_day = -1", r"limits\.person_messages_per_day"),
+        ("[access]\npairing_minutes = 0", r"access\.pairing_minutes"),
+        ('busy = "drop"', "busy"),
+        ('[telegram]\nvisitors = "owner"', r"telegram\.visitors"),
+        ("[access]\ngroup = 3", r'"access\.group"; did you mean'),
+    ],
+)
+def test_wrong_limits_and_access_are_refused_by_name(tmp_path: Path, toml: str, error: str) -> None:
+    with pytest.raises(ConfigError, match=error):
+        _load(tmp_path, toml)
