@@ -192,13 +192,10 @@ class EditScheduler:
                 text.progress.visible = True
                 text.dirty = text.dirty or text.final or text.progress.unshown > 0
             text.settle()
-        elif isinstance(error, RateLimited | OutcomeUncertain):
-            text.dirty = True
-            if text.progress is not None:
-                text.progress.failed(visible, now)
-            if isinstance(error, OutcomeUncertain):
-                text.not_before = now + _pause_s(text.doubts + (0 if frame.idempotent else 1))
-                text.doubts += 1
+        elif isinstance(error, RateLimited):
+            _unseen(text, visible, now)
+        elif isinstance(error, OutcomeUncertain):
+            _doubt(text, frame, visible, now)
         elif isinstance(error, NotDelivered):
             text.close(delivered=False)
         else:
@@ -248,6 +245,22 @@ def _shown_already(text: LiveText, now: float) -> None:
     if text.progress is not None:
         text.progress.sending(text.progress.produced, now)
     text.settle()
+
+
+def _unseen(text: LiveText, visible: int, now: float) -> None:
+    """The frame did not land: people see only `visible` characters."""
+    text.dirty = True
+    if text.progress is not None:
+        text.progress.failed(visible, now)
+
+
+def _doubt(text: LiveText, frame: Frame, visible: int, now: float) -> None:
+    """The frame may have landed. An edit of a growing text need not be repeated: the next one in its time will do."""
+    text.not_before = now + _pause_s(text.doubts + (0 if frame.idempotent else 1))
+    text.doubts += 1
+    text.dirty = True
+    if text.final or not frame.idempotent or text.progress is None or not text.progress.visible:
+        _unseen(text, visible, now)
 
 
 def _token_at(text: LiveText, lanes: Sequence[Lane], now: float) -> float:

@@ -16,7 +16,7 @@ SPARE_POWER = 0.7
 """Tokens that can be spared for the expected rest count as this power of them. Simulated."""
 END_WAITS_S = 0.3
 """A frame leaves a bucket such that an end right after it waits for a token no longer than this, seconds. Chosen: a
-call in flight takes as long; it costs 1 to 4 % of mean delay and shortens tails from seconds to this. Simulated."""
+call in flight takes as long. It costs up to 2 % of mean delay, 6 % in groups, and shortens tails from seconds."""
 PAUSE_WAITS_S = 1.2
 """The same for a frame that shows everything before a pause, seconds: what is shown then needs no end. Simulated."""
 FIRST_CHARS = 20

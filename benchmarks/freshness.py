@@ -15,6 +15,7 @@ from benchmarks.live_text.comparison import Line, Scenario, compare
 from benchmarks.live_text.picture import draw
 from benchmarks.live_text.policies import OURS
 from benchmarks.live_text.profiles import PROFILES
+from benchmarks.live_text.real_time import Shown, show_everything
 from benchmarks.live_text.traces import TRACES
 from benchmarks.table import Row, show
 
@@ -55,6 +56,7 @@ TITLES = (
     "scenario", "policy", "delay", "optimum", "ratio", "95 %", "worst", "first", "tail", "longest tail", "longest gap",
     "calls", "429", "failed",
 )  # fmt: skip
+WIRE_TITLES = ("text", "delay", "first", "gap", "tail", "calls", "429", "502", "whole, once", "end", "lateness 99 %")
 
 
 def run() -> list[Row]:
@@ -92,6 +94,33 @@ def table(lines: Sequence[Line]) -> str:
                 str(line.failures),
             )
         )
+    return _aligned(cells)
+
+
+def wire_table(results: Sequence[Shown]) -> str:
+    """All figures in real time, one line a text."""
+    cells = [WIRE_TITLES]
+    for shown in results:
+        fresh, heard = shown.freshness, shown.heard
+        cells.append(
+            (
+                shown.answer.name,
+                f"{fresh.delay_s:.3f} s",
+                f"{fresh.first_s:.2f} s",
+                f"{fresh.gap_s:.2f} s",
+                f"{fresh.tail_s:.2f} s",
+                str(heard.calls),
+                str(heard.floods),
+                str(heard.lost),
+                "yes" if fresh.whole and not fresh.fell else "NO",
+                "yes" if shown.end_visible else "NO",
+                f"{shown.lateness_s * 1000:.1f} ms",
+            )
+        )
+    return _aligned(cells)
+
+
+def _aligned(cells: Sequence[tuple[str, ...]]) -> str:
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells)
 
@@ -101,10 +130,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How fresh text is that grows on a platform with limits.")
     parser.add_argument("--full", action="store_true", help="all scenarios, 30 seeds, virtual time")
     parser.add_argument("--seeds", type=int, default=len(FULL_SEEDS), help="fewer seeds for --full")
+    parser.add_argument("--wire", action="store_true", help="real time, over the real client libraries")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw text produced and text shown")
     asked = parser.parse_args()
     if asked.picture is not None:
         draw(asked.picture)
+    elif asked.wire:
+        print(wire_table(show_everything()))
     elif asked.full:
         print(table(compare(FULL, range(asked.seeds))))
     else:

@@ -84,8 +84,8 @@ def _panel(title: str, curves: Sequence[Curve]) -> list[str]:
         colour = _COLOURS[curve.name]
         line = "M" + place(0, 0)
         for point in curve.points:
-            x, y = place(point.at, point.length).split()
-            line += f"H{x}V{y}" if curve.steps else f"L{x} {y}"
+            right, height = place(point.at, point.length).split()
+            line += f"H{right}V{height}" if curve.steps else f"L{right} {height}"
         line += f"H{_LEFT + last_s * across:.1f}"
         dashes = ' stroke-dasharray="5 3"' if curve.name == "optimum" else ""
         parts.append(f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="1.6"{dashes}/>')

@@ -145,6 +145,26 @@ async def test_an_unclear_answer_is_repeated_at_once_and_then_ever_later() -> No
         assert line.final_shown
 
 
+async def test_an_unclear_answer_to_an_edit_costs_a_growing_text_no_further_call() -> None:
+    calls: list[int] = []
+    for unclear in (0, 2):
+        async with bench() as b:
+            line = b.line("a")
+            live = b.scheduler.open("room", Budget(1 / 3, 5), line)
+            for length in range(10, 3010, 10):
+                line.said = length
+                live.said(length)
+                if len(b.log) == 3:
+                    line.errors = [OutcomeUncertain("502") for _ in range(unclear)]
+                    unclear = 0
+                await b.clock.advance(0.05)
+            b.tasks.start_soon(live.finish, line.said)
+            await b.clock.advance(20)
+            assert (line.shown, line.final_shown) == (3000, True)
+            calls.append(len(b.log))
+    assert calls[0] == calls[1]
+
+
 async def test_no_timer_is_left_when_everything_is_shown() -> None:
     async with bench() as b:
         line = b.line("a")
