@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 import anyio
@@ -16,6 +16,8 @@ from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import Clock
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
+from runtime.execution.builtins import as_they_are
+from runtime.execution.heard import heard_content
 from runtime.execution.host import Executable
 from runtime.tape.journal import Journal
 from runtime.tape.state import AgentState
@@ -54,8 +56,8 @@ class Keeper(Protocol):
         """The agent has begun to execute that playbook."""
         ...
 
-    async def tell(self, text: str) -> None:
-        """Tell the people of the conversation something that no program said."""
+    async def tell(self, key: str, /, **values: object) -> None:
+        """Tell the people of the conversation something that no program said, by the text's key."""
         ...
 
 
@@ -69,6 +71,7 @@ class Agent:
         self.queue = MessageQueue(QUEUE_CAPACITY, clock)
         self._batcher = Batcher(self.queue.put_all, clock, tasks, self._is_addressed)
         self._running = anyio.CancelScope()
+        self._waiting = anyio.CancelScope()
         self._journal = journal
         self._keeper = keeper
         self._bus = bus
@@ -90,8 +93,13 @@ class Agent:
         return message.addresses(self.id) or self._named.search(message.content) is not None
 
     def interrupt(self) -> None:
-        """Give up what is running; the tape has been told."""
+        """Give up what is running, or about to; the tape has been told."""
         self._running.cancel()
+        self._waiting.cancel()
+
+    def forget(self, messages: Collection[str]) -> None:
+        """Take messages out of the queue that the tape no longer has in it."""
+        self.queue.remove(lambda message: message.id in messages)
 
     async def live(self) -> None:
         """Begin, then handle what comes, until the program has ended. Goes on where a crash left it."""
@@ -107,13 +115,24 @@ class Agent:
         if not self.state.paused and self.state.begun < len(beginning):
             await self._start(beginning[self.state.begun], (), begins=True)
             return
-        messages = await self._wait()
+        came: Sequence[Message] = ()
+        with anyio.CancelScope() as self._waiting:
+            came = await self._wait()
+        messages = self._without_late_choices(as_they_are(came, self.state))
+        if not messages:
+            return  # they were dropped or taken back while they were handed over
         if self.state.paused and beginning:
             self._begin_anew(messages)
         elif messages[0].type == MessageType.MEETING_INVITATION:
             await self._attend(messages[0])
         else:
             await self._handle(messages)
+
+    def _without_late_choices(self, messages: Sequence[Message]) -> list[Message]:
+        late = [message.id for message in messages if message.type == MessageType.CHOICE]
+        if late:
+            self._journal.note("dropped", agent=self.id, mids=late)
+        return [message for message in messages if message.id not in late]
 
     async def _attend(self, invitation: Message) -> None:
         executable = self._keeper.invited(self.id, invitation)
@@ -139,7 +158,7 @@ class Agent:
         return [first, *rest]
 
     def _begin_anew(self, messages: Sequence[Message]) -> None:
-        text = "\n".join(message.content for message in messages)
+        text = "\n".join(heard_content(message) for message in messages)
         mids = [message.id for message in messages]
         self._journal.note("anew", agent=self.id, mids=mids, set={"startup_message": text})
 
@@ -149,9 +168,9 @@ class Agent:
         if handler is None:
             self._journal.note("dropped", agent=self.id, mids=mids)
             if any(message.from_human for message in messages):
-                await self._keeper.tell(f"{self.state.klass} has nothing more to do here. /new starts afresh.")
+                await self._keeper.tell("session.finished", agent=self.state.klass)
             return
-        text = "\n".join(message.content for message in messages)
+        text = "\n".join(heard_content(message) for message in messages)
         await self._start(handler, (text,), mids=mids)
 
     async def _start(self, executable: Executable, args: tuple[Any, ...], **more: Any) -> None:
@@ -185,8 +204,9 @@ class Agent:
             return
         self._publish("playbook.failed", executable, error=str(failure))
         self._journal.note("paused", agent=self.id)
-        again = " Write again to begin anew." if self._keeper.beginning(self.state.klass) else ""
-        await self._keeper.tell(f"⚠️ {executable.name} could not go on: {str(failure).rstrip('.')}.{again}")
+        again = "_again" if self._keeper.beginning(self.state.klass) else ""
+        error = str(failure).rstrip(".")
+        await self._keeper.tell(f"session.playbook_failed{again}", playbook=executable.name, error=error)
 
     def _publish(self, name: str, executable: Executable, **data: Any) -> None:
         self._bus.publish(name, session_id=self._journal.session, agent_id=self.id, playbook=executable.name, **data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anyio.abc import TaskGroup
@@ -20,13 +20,18 @@ from runtime.core.ids import ANYONE, AgentId, MeetingId, parse_meeting_id
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.execution.builtins import call_arguments
 from runtime.execution.frame import Call, Frame
+from runtime.execution.heard import heard_content
 from runtime.execution.host import Builtin, Executable, Host, site
+from runtime.execution.prompt import said_so_far
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Target
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.meetings.meetings import Meetings
 from runtime.tape.journal import Journal
 from runtime.tape.state import FrameState, MeetingState
+
+MAX_PAST_TURNS = 20
+"""What an interrupted playbook said in so many turns is known to the one that follows."""
 
 FIRST_AGENT = 1000
 """Agents of a session are numbered from here."""
@@ -61,27 +66,50 @@ class Supervisor:
         for id_ in self._journal.state.agents:
             self._wake(AgentId(id_))
 
-    def start(self, startup_message: str | None) -> None:
-        """Make the agents that exist from the beginning: those that begin or stand by, and the first."""
+    def start(self, first: Message | None) -> None:
+        """Make the agents that exist from the beginning: those that begin or stand by, and the first.
+
+        Those that begin answer the message `first`.
+        """
         specs = [spec for spec in self._program.agents if spec.kind is AgentKind.AI]
         for spec in specs:
             if spec is specs[0] or begins(spec) or spec.metadata.get("startup_mode") == "standby":
-                variables = {"startup_message": startup_message} if begins(spec) and startup_message is not None else {}
-                self._make(spec.name, variables)
+                self._make(spec.name, first if begins(spec) else None)
 
-    async def interrupt(self) -> bool:
-        """Stop whatever the agents are doing; True when one was doing something."""
-        busy = [agent for agent in self._agents.values() if self._journal.state.roots(agent.id)]
-        for agent in busy:
-            for root in self._journal.state.roots(agent.id):
-                await self._host.reap(root.id)
-            self._journal.note("stop", agent=agent.id)
-            agent.interrupt()
-        return bool(busy)
+    async def stop(self) -> tuple[bool, list[Message]]:
+        """Stop whatever the agents are doing; whether one was doing something, and what people said that nobody read.
 
-    def _make(self, klass: str, variables: dict[str, Any] | None = None) -> AgentId:
+        Takes effect before it returns, without waiting for anything; durable with the next commit.
+        """
+        agents = list(self._agents.values())
+        busy = any(self._journal.state.roots(agent.id) for agent in agents)
+        unread = [message for agent in agents for message in agent.state.queue]
+        for agent in agents:
+            await self._stop(agent, drop=[message.id for message in agent.state.queue])
+        return busy, [message for message in unread if message.from_human]
+
+    async def interrupt(self, id_: AgentId) -> None:
+        """Stop what one agent does, for a message to handle instead; it keeps what was said and its queue."""
+        past = [entry for root in self._journal.state.roots(id_) for entry in said_so_far(root)]
+        await self._stop(self._agents[id_], past=past[-MAX_PAST_TURNS:])
+
+    async def _stop(self, agent: Agent, *, drop: Sequence[str] = (), past: Sequence[Mapping[str, str]] = ()) -> None:
+        roots = self._journal.state.roots(agent.id)
+        if not roots and not drop:
+            return
+        for root in roots:
+            await self._host.reap(root.id)
+        self._journal.note("stop", agent=agent.id, drop=list(drop), past=list(past), idle=not roots)
+        agent.forget(drop)
+        agent.interrupt()
+
+    def _make(self, klass: str, first: Message | None = None) -> AgentId:
         id_ = AgentId(str(FIRST_AGENT + len(self._journal.state.agents)))
-        self._journal.note("agent", id=id_, **{"class": klass}, vars=variables or {})
+        more: dict[str, Any] = {"vars": {}}
+        if first is not None:
+            more = {"vars": {"startup_message": heard_content(first)}, "answering": first.platform_id}
+            more["person"] = first.sender_id
+        self._journal.note("agent", id=id_, **{"class": klass}, **more)
         self._wake(id_)
         return id_
 
@@ -89,18 +117,26 @@ class Supervisor:
         agent = self._agents[id_] = Agent(id_, self._journal, self, self._clock, self._bus, self._tasks)
         self._tasks.start_soon(agent.live)
 
-    def recipient(self, text: str) -> AgentId:
-        """Whom a person's message is for: an agent it names first, the one that waits for people, else the first."""
+    def recipient(self, text: str, quoted: str | None) -> AgentId:
+        """Whom a person's message is for: an agent it names first, the one it quotes (by the platform's id of what it
+        said), the one that waits for people, else the first."""
         for id_, agent in self._agents.items():
             name = agent.state.klass.lower()
             if text.lower().startswith((f"@{name}", f"{name}:", f"{name},")):
                 return AgentId(id_)
+        said = self._journal.state.said.get(quoted or "")
+        if said is not None and said.agent in self._agents:
+            return AgentId(said.agent)
         waits = [
             w for w in self._journal.state.waits.values() if w.source and (w.source.get("human") or "any" in w.source)
         ]
         for wait in sorted(waits, key=lambda w: w.seq, reverse=True):
             return AgentId(self._journal.state.frames[wait.frame].agent)
         return AgentId(next(iter(self._agents)))
+
+    def forget(self, agent: str, message: str) -> None:
+        """An agent's message was taken back, on the tape already."""
+        self._agents[agent].forget({message})
 
     async def hear(self, message: Message, agent: AgentId) -> None:
         """Bring a person's message to an agent, and to the meetings that it takes part in."""
@@ -187,8 +223,12 @@ class Supervisor:
         """See `Keeper`."""
         return await self._host.run_frame(frame, executable)
 
-    async def tell(self, text: str) -> None:
+    async def tell(self, key: str, /, **values: object) -> None:
         """See `Keeper`."""
+        await self.say(self._pages.texts(key, **values))
+
+    async def say(self, text: str) -> None:
+        """Tell the people of the conversation something that is put together already."""
         self._pages.tell(text)
         await self._journal.commit()
 

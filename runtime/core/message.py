@@ -30,7 +30,9 @@ class MessageType(StrEnum):
     DELETED = "deleted"
     """A person took back what they had said."""
     REACTION = "reaction"
-    """A person put a mark on what was said."""
+    """A person put a mark on what was said; the content is the mark, empty when it was taken away."""
+    CHOICE = "choice"
+    """A person pressed one of the answers that a question offers; the content is its label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One utterance; immutable. `recipient_id` is None for a broadcast, `created_at` is UTC."""
+    """One utterance; immutable. `recipient_id` is None for a broadcast, `created_at` is UTC.
+
+    `platform_id` is the platform's id of a person's message, `quote` what it replies to or puts a mark on. `before` is
+    what a changed message said first. `answers` is the page of the question that a choice belongs to.
+    """
 
     id: MessageId
     sender_id: ParticipantId
@@ -79,6 +85,10 @@ class Message:
     ack_required: bool = False
     from_human: bool = False
     sender_name: str | None = None
+    platform_id: str | None = None
+    quote: Quote | None = None
+    before: str | None = None
+    answers: str | None = None
 
     def addresses(self, participant: ParticipantId) -> bool:
         """Whether this message is meant for `participant` in particular."""
@@ -87,6 +97,7 @@ class Message:
 
 def message_to_data(message: Message) -> dict[str, Any]:
     """The message as JSON data, without what is empty."""
+    quote = message.quote
     data: dict[str, Any] = {
         "id": message.id,
         "from": message.sender_id,
@@ -103,6 +114,10 @@ def message_to_data(message: Message) -> dict[str, Any]:
         "ack": message.ack_required,
         "human": message.from_human,
         "name": message.sender_name,
+        "pid": message.platform_id,
+        "quote": quote and [quote.message_id, quote.author, quote.text],
+        "before": message.before,
+        "answers": message.answers,
     }
     return {key: value for key, value in data.items() if value not in (None, [], False)}
 
@@ -110,6 +125,7 @@ def message_to_data(message: Message) -> dict[str, Any]:
 def message_from_data(data: Mapping[str, Any]) -> Message:
     """The inverse of `message_to_data`."""
     kind = data.get("type", "direct")
+    quote = data.get("quote")
     return Message(
         id=data["id"],
         sender_id=data["from"],
@@ -126,4 +142,8 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         ack_required=data.get("ack", False),
         from_human=data.get("human", False),
         sender_name=data.get("name"),
+        platform_id=data.get("pid"),
+        quote=Quote(*quote) if quote else None,
+        before=data.get("before"),
+        answers=data.get("answers"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Sequence
 from typing import Any, Protocol
 
 import anyio
@@ -22,17 +22,16 @@ from runtime.execution.speech import Pages
 from runtime.execution.targets import Population, Target, resolve_target, wait_source
 from runtime.tape.fold import call_key
 from runtime.tape.journal import Journal
-from runtime.tape.state import PageState, takes
+from runtime.tape.state import AgentState, PageState, takes
 
 MAX_WAITED_MESSAGES = 100
 """At most this many messages are taken by one wait."""
-
-UNREAD = "The program ended before it read your last message. Write again to begin anew."
 
 SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Step": (1, ("location",)),
     "Trigger": (1, ("code",)),
     "Say": (2, ("target", "message")),
+    "Ask": (2, ("question", "options", "of")),
     "Var": (2, ("name", "value")),
     "Artifact": (3, ("name", "summary", "value")),
     "WaitForMessage": (1, ("source", "timeout_s")),
@@ -175,7 +174,7 @@ class Builtins:
         if not wanted and any(
             message.from_human for agent in self._journal.state.agents.values() for message in agent.queue
         ):
-            self._pages.tell(UNREAD)
+            self._pages.tell(self._pages.texts("session.unread"))
         self._journal.note("ended")
         await self._journal.commit()
         self.ended.set()
@@ -196,8 +195,11 @@ class Builtins:
             self._journal.note("wait", **site(frame, call), source=source, due=due)
         taken = await self.receive(frame, call.pos)
         values = None if taken is None else [_as_value(message) for message in taken]
+        asides = [_as_value(message) for message in frame.agent.asides] if values else []
+        if values and asides:
+            values[0]["asides"] = asides
         mids = [message.id for message in taken or ()]
-        self._journal.note("took", **site(frame, call), mids=mids, val=values)
+        self._journal.note("took", **site(frame, call), mids=mids, val=values, asides=bool(asides))
         await self._journal.commit()
 
     async def sleep(self, frame: Frame, call: Call) -> None:
@@ -212,24 +214,31 @@ class Builtins:
         await self._clock.sleep_until(self._clock.monotonic() + due_at - self._clock.now().timestamp())
         self._journal.note("took", **site(frame, call), mids=[], val=None)
 
-    async def receive(self, frame: Frame, pos: str) -> list[Message] | None:
+    async def receive(self, frame: Frame, pos: str, *, at_most: int = MAX_WAITED_MESSAGES) -> list[Message] | None:
         """Wait as the tape says at `pos`, going idle first; None when the time is over."""
         wait = self._journal.state.waits[call_key(frame.id, pos)]
-        queue = self._conduits.queue(frame.state.agent)
         await self._journal.commit()
-        left_s = None if wait.due is None else wait.due - self._clock.now().timestamp()
-        source = wait.source or {}
-        try:
-            return list(
-                await queue.get_batch(
+        source, taken = wait.source or {}, list[Message]()
+        while not taken:
+            left_s = None if wait.due is None else max(0.0, wait.due - self._clock.now().timestamp())
+            try:
+                came = await self._conduits.queue(frame.state.agent).get_batch(
                     lambda message: takes(source, message),
                     min_messages=1,
-                    max_messages=MAX_WAITED_MESSAGES,
-                    timeout_s=left_s if left_s is None else max(0.0, left_s),
+                    max_messages=at_most,
+                    timeout_s=left_s,
                 )
-            )
-        except QueueTimeout:
-            return None
+            except QueueTimeout:
+                return None
+            if not frame.alive:
+                await anyio.sleep_forever()  # stopped while it was handed over: whoever did that cancels us
+            taken = as_they_are(came, frame.agent)
+        return taken
+
+    def forget(self, agent: str, messages: Collection[Message]) -> None:
+        """Take messages out of an agent's queue that were shown to its work, on the tape already."""
+        taken = {message.id for message in messages}
+        self._conduits.queue(agent).remove(lambda message: message.id in taken)
 
     async def begin_stream(self, frame: Frame, target: Target) -> LiveStream | None:
         """Start to show an utterance to `target` while it is written; None when nobody would see it grow."""
@@ -345,6 +354,12 @@ class Builtins:
         self._bus.publish(
             name, session_id=self._journal.session, agent_id=frame.state.agent, playbook=frame.state.playbook, **data
         )
+
+
+def as_they_are(messages: Sequence[Message], agent: AgentState) -> list[Message]:
+    """What a queue gave, as the tape has it by now: changed, and without what was taken back or dropped."""
+    current = {message.id: message for message in agent.queue}
+    return [current[message.id] for message in messages if message.id in current]
 
 
 def _as_value(message: Message) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,10 @@ import anyio
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
-from runtime.core.errors import LLMError, ProgramChanged, SandboxError, VerificationError
+from runtime.core.errors import LLMError, PlaybookError, ProgramChanged, SandboxError, VerificationError
+from runtime.core.message import Message, MessageType
 from runtime.execution.builtins import Builtins, LiveStream
+from runtime.execution.doing import doing_step
 from runtime.execution.frame import Frame, drive
 from runtime.execution.host import Host, RaisedByPlaybook
 from runtime.execution.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
@@ -42,9 +44,13 @@ MAX_TURNS = 200
 _WAITS_FOR_NOBODY = frozenset({"call"})
 
 
+MayAsk = Callable[[str | None], Awaitable[str | None]]
+"""Asked before every call of the model, with the person who caused it: the sentence why not, or None."""
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What executing a session needs."""
+    """What executing a session needs. `steers`: what people say to an agent at work is shown to the work."""
 
     program: Program
     journal: Journal
@@ -55,6 +61,8 @@ class Machine:
     llm: LLMClient
     clock: Clock
     bus: Bus
+    may_ask: MayAsk
+    steers: bool = False
 
 
 class Interpreter:
@@ -128,6 +136,9 @@ class Interpreter:
             gave=results_text(state),
             waits=waits,
         )
+        if waits is None and (steering := self._steering()):
+            journal.note("steer", f=frame.id, mids=[message.id for message in steering])
+            self._machine.builtins.forget(self._agent_id, steering)
         self._publish("turn.completed")
 
     async def _turn(self) -> None:
@@ -137,6 +148,8 @@ class Interpreter:
                 await self._execute(index)
         breaks = 0
         while self._frame.state.ending is None:
+            if self._cut():
+                return
             run = self._reply_run()
             try:
                 await self._ask(run)
@@ -145,6 +158,21 @@ class Interpreter:
                 if not run.said_anything or breaks > MAX_BREAKS:
                     await self._model_failed(error)
                     return
+
+    def _steering(self) -> list[Message]:
+        """What people said to the agent while it worked, when that is for the work to see."""
+        if not self._machine.steers:
+            return []
+        return [m for m in self._frame.agent.queue if m.from_human and m.type != MessageType.CHOICE]
+
+    def _cut(self) -> bool:
+        """End the turn behind the last statement, so that the next one sees what people said meanwhile."""
+        state = self._frame.state
+        done = state.statements and state.statements[-1].done and not state.statements[-1].error
+        if not done or not self._steering():
+            return False
+        self._machine.journal.note("end", f=self._frame.id, how="yield", val="call")
+        return True
 
     def _reply_run(self) -> ReplyRun:
         state = self._frame.state
@@ -155,8 +183,12 @@ class Interpreter:
     async def _ask(self, run: ReplyRun) -> None:
         """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""
         machine, frame = self._machine, self._frame
+        person = frame.agent.person or machine.journal.state.person
+        refused = await machine.may_ask(person)
+        if refused is not None:
+            raise PlaybookError(refused)
         self._publish("llm.requested", model=machine.llm.model)
-        machine.pages.thinking(frame.state.agent, True)
+        machine.pages.thinking(self._agent_id, True, self._doing())
         request = CompletionRequest(build_prompt(machine.program, self._agent, machine.journal.state, frame.state))
         try:
             async with machine.llm.stream(request) as completion:
@@ -171,9 +203,21 @@ class Interpreter:
             machine.pages.thinking(self._agent_id, False)
             with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
                 await machine.builtins.drop_stream(frame.id, "the reply broke off")
-        self._publish("llm.answered", tokens_in=usage.input_tokens, tokens_out=usage.output_tokens)
+        self._publish(
+            "llm.answered",
+            tokens_in=usage.input_tokens,
+            tokens_out=usage.output_tokens,
+            conversation=machine.pages.address.key,
+            participant_id=person,
+        )
         if run.rejected is not None:
             self._reject(run.rejected)
+
+    def _doing(self) -> str | None:
+        """The step that is executed, in the words of the program."""
+        line = (self._frame.state.step or "").split(":")
+        step = self._playbook.step(line[1]) if len(line) > 1 else None
+        return doing_step(step.text) if step is not None else None
 
     def _reject(self, rejected: Rejected) -> None:
         frame = self._frame
@@ -240,7 +284,7 @@ class Interpreter:
     async def _model_failed(self, error: LLMError) -> None:
         """Say what is wrong with the model, and try again when somebody writes: nothing of the frame is lost."""
         self._publish("llm.failed", error=f"{type(error).__name__}: {error}")
-        await self._machine.builtins.notice(self._frame, f"⚠️ {error}")
+        await self._machine.builtins.notice(self._frame, self._machine.pages.texts("session.trouble", error=error))
         self._machine.journal.note("park", f=self._frame.id, waits={"human": True})
 
     async def open_stream(self, target: str) -> LiveStream | None:
@@ -252,7 +296,9 @@ class Interpreter:
     def halted(self) -> bool:
         """Whether the last statement ended the turn or failed: nothing more of this reply runs."""
         state = self._frame.state
-        return state.ending is not None or bool(state.statements and state.statements[-1].error)
+        if state.ending is not None or bool(self._steering()):
+            return True
+        return bool(state.statements and state.statements[-1].error)
 
     @property
     def half_said(self) -> bool:

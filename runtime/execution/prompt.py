@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from runtime.core.message import Attachment, Message
+from runtime.execution.heard import heard_line
 from runtime.execution.verifier import Rejected
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step
 from runtime.llm.client import ChatMessage
@@ -44,6 +45,8 @@ Rules
 Markdown.
 - `text = await ReadFile("report.csv")` reads a text file that a person sent; `await SendFile("result.csv", content, \
 "a text beside it")` sends one to the user.
+- `answer = await Ask("Ship it?", ["Yes", "No"])` asks the user to choose and waits; it gives the option that was \
+chosen, or what was written instead. `of="Ada"` lets only that person answer.
 - `await Var("name", value)` sets the program's `$name`; it is read by its plain name. Other assignments make locals.
 - Playbooks are called as `result = await Playbook(args)`; other agents' public ones as `await Agent.Playbook(args)`.
 - End with exactly one of `await Yld("user")`, `await Yld("agent 1001")`, `await Yld("meeting")` (wait for a message), \
@@ -122,21 +125,15 @@ def shown_value(value: Any, max_chars: int = MAX_VALUE_CHARS) -> str:
 def heard_text(frame: FrameState) -> str:
     """What the frame hears at the beginning of a turn: its call, or the messages that came."""
     lines = [frame.gave] if frame.gave else []
-    lines += [_message_line(message) for message in frame.inbox]
+    lines += [_message_line(message, while_working=message.id in frame.steered) for message in frame.inbox]
     if not lines:
         lines.append("Execute from the beginning." if frame.turn == 0 else "Go on.")
     return "\n".join(lines)
 
 
-def _message_line(message: Message) -> str:
-    where = f" in meeting {message.meeting_id}" if message.meeting_id else ""
-    if message.from_human:
-        who = message.sender_name or "user"
-        who = who if who == "user" else f"{who} (user)"
-    else:
-        who = f"{message.sender_class} (agent {message.sender_id})"
+def _message_line(message: Message, *, while_working: bool) -> str:
     files = "".join(f"\n[{_file_line(file)}]" for file in message.attachments)
-    return f"Message from {who}{where}: {message.content}{files}"
+    return heard_line(message, while_working=while_working) + files
 
 
 def _outcome(record: CallRecord) -> str:
@@ -251,6 +248,13 @@ def build_prompt(program: Program, agent: AgentSpec, state: SessionState, frame:
 def said_text(frame: FrameState) -> str:
     """The reply of this turn as it was executed, for the frame's transcript."""
     return "```python\n" + "\n".join(statement.source for statement in frame.statements) + "\n```"
+
+
+def said_so_far(frame: FrameState) -> list[dict[str, str]]:
+    """What a frame was told and answered, its unfinished turn included."""
+    if not frame.statements:
+        return list(frame.transcript)
+    return [*frame.transcript, {"heard": heard_text(frame), "said": said_text(frame)}]
 
 
 def results_text(frame: FrameState) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -13,10 +14,11 @@ from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.ids import MessageId, StreamId
-from runtime.core.message import Attachment, Message
+from runtime.core.message import Attachment, Choice, Mark, Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.core.texts import Texts
 from runtime.tape.journal import Journal
-from runtime.tape.state import PageState
+from runtime.tape.state import PageState, QuestionState
 
 INTERRUPTED = " ⏹"
 """Closes an utterance that was broken off and will not be finished."""
@@ -33,10 +35,13 @@ class Pages:
     shown is repaired after a restart; an open page is gone on with by its frame's next utterance to the same target.
     """
 
-    def __init__(self, journal: Journal, outbox: Outbox, address: Address, tasks: TaskGroup, bus: Bus) -> None:
+    def __init__(
+        self, journal: Journal, outbox: Outbox, address: Address, tasks: TaskGroup, bus: Bus, texts: Texts
+    ) -> None:
+        self.texts = texts
         self._journal = journal
         self._outbox = outbox
-        self._address = address
+        self.address = address
         self._tasks = tasks
         self._bus = bus
         self._live: dict[str, LivePage] = {}
@@ -76,8 +81,26 @@ class Pages:
             return page
         await self._close(lambda other: other.to == to and frame.startswith(other.frame + ":"))
         agent = self._journal.state.frames[frame].agent
-        seq = self._journal.note("page", f=frame, agent=agent, to=to)
+        seq = self._journal.note("page", f=frame, agent=agent, to=to, reply=self._answered(agent))
         return self._journal.state.pages[str(seq)]
+
+    def _answered(self, agent: str) -> str | None:
+        """The platform's id of the message that the agent's next page quotes: where others can read along."""
+        return None if self._journal.state.private else self._journal.state.agents[agent].answering
+
+    def question(self, frame: str, prefix: str, options: Sequence[str]) -> PageState:
+        """A page of its own for a question; `prefix` makes the ids of its choices unique in the conversation."""
+        agent = self._journal.state.frames[frame].agent
+        number = self._journal.state.seq + 1
+        choices = [[f"{prefix}.{number}.{index}", label] for index, label in enumerate(options)]
+        reply = self._answered(agent)
+        seq = self._journal.note("page", f=frame, agent=agent, to="ask", reply=reply, choices=choices)
+        return self._journal.state.pages[str(seq)]
+
+    def settle(self, question: QuestionState, agent: str) -> None:
+        """Take the choices of a question away."""
+        spec = self._spec(question.page, agent, question.parts, question.reply_to)
+        self._outbox.settle(spec, question.text)
 
     def with_file(self, frame: str, file: Attachment) -> PageState:
         """A page of its own for a file; what is finished with it is the text beside it."""
@@ -105,10 +128,15 @@ class Pages:
         if live is not None:
             live.abandon()
 
-    def thinking(self, agent: str, active: bool) -> None:
-        """An agent works on an answer, or has stopped."""
+    def thinking(self, agent: str, active: bool, doing: str | None = None) -> None:
+        """An agent works on an answer, or has stopped; `doing` says on what."""
         known = self._journal.state.agents.get(agent)
-        self._outbox.thinking(self._address, Speaker(agent, known.klass if known else "Parley"), active)
+        speaker = Speaker(agent, known.klass if known else "Parley")
+        self._outbox.thinking(self.address, speaker, active, doing=doing)
+
+    def mark(self, message: str, mark: Mark | None) -> bool:
+        """Put a mark on a person's message, by the platform's id; False when the platform has none."""
+        return self._outbox.mark(self.address, message, mark)
 
     def expect_stream(self, stream: StreamId, page: PageState) -> None:
         """The stream that is about to start is the text of `page`."""
@@ -165,13 +193,20 @@ class Pages:
     def _page(self, page: PageState) -> LivePage:
         live = self._live.get(page.id)
         if live is None:
-            agent = self._journal.state.agents.get(page.agent)
-            speaker = Speaker(page.agent, agent.klass if agent else "Parley")
-            spec = PageSpec(
-                f"{self._journal.session}.{page.id}", self._address, speaker, dict(page.parts), file=page.file
+            spec = replace(
+                self._spec(page.id, page.agent, page.parts, page.reply_to),
+                choices=tuple(Choice(id_, label) for id_, label in page.choices),
+                file=page.file,
             )
             live = self._live[page.id] = self._outbox.page(spec, _Record(self._journal, page, self._bus))
         return live
+
+    def _spec(self, page: str, agent: str, parts: Mapping[int, str], reply_to: str | None) -> PageSpec:
+        state = self._journal.state
+        known = state.agents.get(agent)
+        speaker = Speaker(agent, known.klass if known else "Parley")
+        people = {name: person for person, name in state.people.items()}
+        return PageSpec(f"{self._journal.session}.{page}", self.address, speaker, dict(parts), reply_to, people)
 
 
 class _PageStream:

@@ -128,6 +128,32 @@ class _Lowering(ast.NodeTransformer):
         node.body = [*updates, *node.body]
         return node
 
+    def visit_If(self, node: ast.If) -> ast.AST:
+        node.test = self._asked(node.test)
+        return self.generic_visit(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        node.test = self._asked(node.test)
+        return self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        node.test = self._asked(node.test)
+        return self.generic_visit(node)
+
+    def _asked(self, test: ast.expr) -> ast.expr:
+        """A condition whose values are wanted: `if Ask(…) == "Yes"`."""
+        match test:
+            case ast.Compare():
+                test.left = self._asked(test.left)
+                test.comparators = [self._asked(value) for value in test.comparators]
+            case ast.BoolOp():
+                test.values = [self._asked(value) for value in test.values]
+            case ast.UnaryOp():
+                test.operand = self._asked(test.operand)
+            case ast.NamedExpr():
+                test.value = self._asked(test.value)
+        return self._awaited(test)
+
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.AST]:
         node.value = self._awaited(node.value)
         name = _var_name(node.value)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import uuid
 from collections.abc import Callable
-from typing import Any, Self
+from contextlib import suppress
+from typing import Any
 
-import anyio
-
-from runtime.core.errors import JournalError, LeaseLost
+from runtime.channels.outbox import PageSpec
+from runtime.core.address import GATEWAY
+from runtime.core.errors import AdapterError, JournalError, LeaseLost
 from runtime.core.ids import SessionId
+from runtime.sessions.backlog import Backlog
 from runtime.sessions.inbox import Inbox, InboxEntry
 from runtime.sessions.session import Outcome, Session
 from runtime.sessions.store import Lease, SessionRecord
@@ -32,36 +33,30 @@ class Conversation:
         self._lease = lease
         self._around = around
         self._inbox = inbox
-        self._send, self._entries = anyio.create_memory_object_stream[InboxEntry](math.inf)
+        self._backlog = Backlog()
         self._broken: str | None = None
         self._attempts = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._send.close()
-        self._entries.close()
-
     def put(self, entry: InboxEntry) -> None:
-        """The next event; bounded by the shard's inbox, from which it is taken when it was processed."""
-        self._send.send_nowait(entry)
+        """The next event."""
+        self._backlog.put(entry)
 
     @property
     def waiting(self) -> int:
         """Events that no session has taken."""
-        return self._entries.statistics().current_buffer_used
+        return len(self._backlog)
 
     async def run(self, wake: SessionRecord | None) -> bool:
         """Live as long as there is something to do; False when the shard is another node's now.
 
         `wake` is a session that a restart goes on with.
         """
-        record, first = wake, None
+        record = wake
+        first: InboxEntry | None = None
         while True:
             record = record or await self._around.store.current(self._shard, self._key)
             if record is None:
-                first = first or await self._first()
+                first = await self._first()
                 if first is None:
                     return True
                 record = self._new(first)
@@ -71,22 +66,41 @@ class Conversation:
             outcome = await self._live(session, first)
             if outcome is None:
                 return False
-            first = session.unfinished_entry
             if outcome is Outcome.FAILED:
+                first = session.unfinished[0] if session.unfinished else None
+                self._backlog.put_back(session.unfinished[1:])
                 await self._pause()
                 continue
-            record = None
-            if first is None and not self.waiting:
+            record = first = None
+            self._backlog.put_back(session.unfinished)
+            if not self.waiting:
                 return True
 
     async def _first(self) -> InboxEntry | None:
         """The event that begins a session; one that needs a session and finds none is put aside."""
         while self.waiting:
-            entry = await self._entries.receive()
-            if entry.event.kind in ("message", "start", "new"):
+            stop = self._backlog.take_stop()
+            if stop is not None:
+                for void in stop.entries:
+                    await self._discard(void)
+                await self._tell(stop.entry, "session.nothing_runs")
+                continue
+            entry = self._backlog.take()
+            if entry is None or entry.event.kind in ("message", "start", "new"):
                 return entry
-            await self._inbox.discard(entry, self._lease().token, reason="there is no session to apply it to")
+            await self._discard(entry)
+            if entry.event.kind == "choice":
+                await self._tell(entry, "session.question_closed")
         return None
+
+    async def _discard(self, entry: InboxEntry) -> None:
+        await self._inbox.discard(entry, self._lease().token, reason="there is no session to apply it to")
+
+    async def _tell(self, entry: InboxEntry, key: str) -> None:
+        """Say something that belongs to no session; it may be lost in a crash."""
+        page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, entry.event.address, GATEWAY), _Unrecorded())
+        with suppress(AdapterError):  # nobody sees it then, and nothing depends on it
+            await page.finish(self._around.texts(key))
 
     def _new(self, first: InboxEntry) -> SessionRecord:
         id_ = SessionId(uuid.uuid4().hex)
@@ -98,7 +112,7 @@ class Conversation:
         before = self.waiting
         outcome: Outcome | None = Outcome.FAILED
         try:
-            outcome = await session.run(self._entries, first, self._broken)
+            outcome = await session.run(self._backlog, first, self._broken)
         except* LeaseLost:
             outcome = None
         except* Exception as group:  # noqa: BLE001 - a bug in one session must not end the others
@@ -123,6 +137,16 @@ class Conversation:
             self._broken = self._around.texts("session.broken", error=cause)
         elif self._attempts >= MAX_ATTEMPTS:
             self._broken = self._around.texts("session.failed")
+
+
+class _Unrecorded:
+    """For what may be lost in a crash."""
+
+    async def opening(self, part: int, text: str, /) -> None:
+        """Not kept."""
+
+    async def sent(self, part: int, platform_id: str, /) -> None:
+        """Not kept."""
 
 
 def _leaves(group: BaseException) -> list[BaseException]:

@@ -54,8 +54,7 @@ class Registry:
         return conversation
 
     async def _live(self, key: str, conversation: Conversation, wake: SessionRecord | None) -> None:
-        with conversation:
-            ours = await conversation.run(wake)
-            while ours and conversation.waiting:
-                ours = await conversation.run(None)
-            del self._conversations[key]
+        ours = await conversation.run(wake)
+        while ours and conversation.waiting:
+            ours = await conversation.run(None)
+        del self._conversations[key]

@@ -9,20 +9,20 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
-from anyio.streams.memory import MemoryObjectReceiveStream
 
 from runtime.agents.library import Library
 from runtime.agents.supervisor import Supervisor, begins
-from runtime.core.ids import MessageId, PersonId
-from runtime.core.message import HUMAN_CLASS, Attachment, Message
 from runtime.execution.builtins import Builtins
 from runtime.execution.files import FileCalls
 from runtime.execution.host import Host
 from runtime.execution.interpreter import Machine
+from runtime.execution.questions import Questions
 from runtime.execution.speech import Pages
 from runtime.execution.triggers import VariableRules
 from runtime.language.program import AgentKind
+from runtime.sessions.backlog import Backlog, Stop
 from runtime.sessions.inbox import InboxEntry, InboxEvent
+from runtime.sessions.intake import Intake, message_of
 from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.surroundings import Surroundings
 from runtime.tape.journal import Batch, Journal
@@ -51,11 +51,12 @@ class Session:
         self._program = around.program(record.program)
         self._journal = Journal(record.id, around.clock, self._write)
         self._broken: str | None = None
-        self.unfinished_entry: InboxEntry | None = None
-        """The event that was being taken when the session ended, for the next one to take."""
+        self.unfinished: list[InboxEntry] = []
+        """The events that were being taken when the session ended, for the next one to take."""
         self._supervisor: Supervisor
         self._pages: Pages
         self._builtins: Builtins
+        self._intake: Intake
 
     async def _write(self, batch: Batch) -> None:
         await self._around.store.commit(
@@ -73,9 +74,7 @@ class Session:
             )
         )
 
-    async def run(
-        self, entries: MemoryObjectReceiveStream[InboxEntry], first: InboxEntry | None, broken: str | None
-    ) -> Outcome:
+    async def run(self, backlog: Backlog, first: InboxEntry | None, broken: str | None) -> Outcome:
         """Live until the program ends, a new session is asked for, or nothing happens for a while.
 
         `first` begins a session that has no tape yet, and is the first thing that a restored one takes. `broken` says
@@ -87,29 +86,44 @@ class Session:
         async with anyio.create_task_group() as tasks:
             self._build(tasks)
             tasks.start_soon(self._journal.run)
-            self.unfinished_entry = first
+            self.unfinished = [] if first is None else [first]
             await self._restore()
+            tasks.start_soon(self._obey_stops, backlog)
             if first is not None and not self._journal.state.started:
                 await self._begin(first)
                 first = None
-            elif self._broken is not None and first is None and not entries.statistics().current_buffer_used:
-                self._pages.tell(f"⚠️ {self._broken}")
-            outcome = await self._serve(entries, first)
+            elif self._broken is not None and first is None and not len(backlog):
+                self._pages.tell(self._say("trouble", error=self._broken))
+            outcome = await self._serve(backlog, first)
             tasks.cancel_scope.cancel()
         return outcome
 
     def _build(self, tasks: TaskGroup) -> None:
         around, journal = self._around, self._journal
-        pages = self._pages = Pages(journal, around.outbox, self.record.address, tasks, around.bus)
+        pages = self._pages = Pages(journal, around.outbox, self.record.address, tasks, around.bus, around.texts)
         supervisor = self._supervisor = Supervisor(self._program, journal, pages, tasks, around.clock, around.bus)
         builtins = self._builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
-        calls = {**builtins.table(), **supervisor.calls()}
+        questions = Questions(journal, pages, builtins)
+        busy = around.busy.get(self.record.program, "queue")
+        intake = self._intake = Intake(journal, supervisor, pages, questions, busy)
+        journal.watch = intake.noted
+        calls = {**builtins.table(), **questions.table(), **supervisor.calls()}
         if around.files is not None:
             calls |= FileCalls(journal, pages, self.record.address, around.files).table()
         host = Host(journal, pages, supervisor, tasks, calls)
         journal.busy = host.busy
         machine = Machine(
-            self._program, journal, host, builtins, pages, around.sandbox, around.llm, around.clock, around.bus
+            self._program,
+            journal,
+            host,
+            builtins,
+            pages,
+            around.sandbox,
+            around.llm,
+            around.clock,
+            around.bus,
+            may_ask=lambda person: around.allowance(self.record.address, person),
+            steers=busy == "steer",
         )
         supervisor.equip(Library(self._program, machine, supervisor), host)
         agents = {spec.name: spec for spec in self._program.agents}
@@ -128,24 +142,28 @@ class Session:
             self._journal.note("broken", why=self._broken)
         else:
             self._supervisor.restore()
+            self._intake.restore()
         self._publish("session.restored")
 
     async def _begin(self, entry: InboxEntry) -> None:
-        program = self._program
+        program, event = self._program, entry.event
         self._consume(entry)
         self._journal.note("begin", program=program.digest)
-        self._note_person(entry.event)
+        self._note_person(event)
         begun = any(begins(spec) for spec in program.agents if spec.kind is AgentKind.AI)
-        text = entry.event.text
-        self._supervisor.start(text if begun else None)
-        if entry.event.kind == "message" and not begun:
-            await self._hear(entry.event)
-        elif not begun:
-            await self._supervisor.tell(f"{program.name} is here. Write to begin.")
-        await self._taken()
+        self._supervisor.start(message_of(event, None) if begun else None)
+        if self._broken is not None:
+            await self._supervisor.tell("session.trouble", error=self._broken)
+        elif begun:
+            self._intake.heard(event, self._supervisor.recipient(event.text, None))
+        elif event.kind == "message":
+            await self._hear(event)
+        else:
+            await self._supervisor.tell("session.ready", program=program.name)
+        await self._taken(entry)
         self._publish("session.started")
 
-    async def _serve(self, entries: MemoryObjectReceiveStream[InboxEntry], first: InboxEntry | None) -> Outcome:
+    async def _serve(self, backlog: Backlog, first: InboxEntry | None) -> Outcome:
         heard: Outcome | None = None
         async with anyio.create_task_group() as tasks:
 
@@ -154,17 +172,18 @@ class Session:
                 tasks.cancel_scope.cancel()
 
             tasks.start_soon(watch_end)
-            heard = await self._listen(entries, first)
+            heard = await self._listen(backlog, first)
             tasks.cancel_scope.cancel()
         await self._pages.all_shown()
         await self._journal.commit()
         return heard or Outcome.ENDED
 
-    async def _listen(self, entries: MemoryObjectReceiveStream[InboxEntry], first: InboxEntry | None) -> Outcome:
+    async def _listen(self, backlog: Backlog, first: InboxEntry | None) -> Outcome:
         entry = first
         while True:
             if entry is not None:
-                self.unfinished_entry = entry
+                if entry is not first:
+                    self.unfinished.append(entry)
                 if self._journal.state.ended:
                     return Outcome.ENDED
                 if entry.event.kind == "new":
@@ -173,8 +192,8 @@ class Session:
                 await self._take(entry)
                 entry = None
             with anyio.move_on_after(self._around.idle_s):
-                entry = await entries.receive()
-            if entry is None and not self._journal.restless() and not self._pages.unfinished:
+                entry = await backlog.receive()
+            if entry is None and not self._journal.restless() and not self._pages.unfinished and not len(backlog):
                 return Outcome.RESTING
 
     async def _take(self, entry: InboxEntry) -> None:
@@ -182,25 +201,46 @@ class Session:
         self._consume(entry)
         self._note_person(event)
         if event.kind == "stop":
-            stopped = await self._supervisor.interrupt()
-            await self._supervisor.tell("⏹ Stopped. Write to begin anew." if stopped else "Nothing is running.")
+            await self._stop(Stop(entry))
         elif event.kind == "status":
-            await self._supervisor.tell(self._status())
+            await self._supervisor.say(self._status())
         elif event.kind == "start":
-            await self._supervisor.tell("We are in the middle of a conversation. /new begins another.")
+            await self._supervisor.tell("session.already")
         elif self._broken is not None:
-            await self._supervisor.tell(f"⚠️ {self._broken}")
+            await self._supervisor.tell("session.trouble", error=self._broken)
         else:
             await self._hear(event)
-        await self._taken()
+        await self._taken(entry)
+
+    async def _obey_stops(self, backlog: Backlog) -> None:
+        """A stop waits for nothing: neither for what was said before it, nor for the store."""
+        while True:
+            stop = await backlog.receive_stop()
+            self.unfinished += stop.entries
+            if self._journal.state.ended:
+                continue
+            for entry in stop.entries:
+                self._consume(entry)
+            self._note_person(stop.entry.event)
+            await self._stop(stop)
+            await self._taken(*stop.entries)
+
+    async def _stop(self, stop: Stop) -> None:
+        busy, unread = await self._supervisor.stop()
+        self._intake.stopped(unread, [entry.event for entry in stop.passed])
+        stopped = busy or unread or stop.passed
+        self._pages.tell(self._say("stopped" if stopped else "nothing_runs"))
 
     def _consume(self, entry: InboxEntry) -> None:
         """Take `entry` out of the inbox with the commit that carries what it leads to."""
         self._journal.consume(entry.entry_id)
 
-    async def _taken(self) -> None:
+    async def _taken(self, *entries: InboxEntry) -> None:
         await self._journal.commit()
-        self.unfinished_entry = None
+        self.unfinished = [entry for entry in self.unfinished if entry not in entries]
+
+    def _say(self, key: str, **values: object) -> str:
+        return self._around.texts(f"session.{key}", **values)
 
     def _note_person(self, event: InboxEvent) -> None:
         if self._journal.state.people.get(event.person_id) != event.person_name:
@@ -210,27 +250,17 @@ class Session:
             self._journal.note("file", name=file["name"], type=file["media_type"], url=file["url"], size=size)
 
     async def _hear(self, event: InboxEvent) -> None:
-        agent = self._supervisor.recipient(event.text)
-        message = Message(
-            id=MessageId(f"in.{event.id}"),
-            sender_id=PersonId(event.person_id),
-            sender_class=HUMAN_CLASS,
-            content=event.text,
-            created_at=event.sent_at,
-            recipient_id=agent,
-            attachments=tuple(Attachment(**dict(a)) for a in event.attachments),
-            from_human=True,
-            sender_name=event.person_name,
-        )
-        await self._supervisor.hear(message, agent)
-        self._publish("message.received", message_id=message.id, participant_id=event.person_id)
+        await self._intake.take(event)
+        if event.kind in ("message", "edit"):
+            self._publish("message.received", message_id=f"in.{event.id}", participant_id=event.person_id)
 
     def _status(self) -> str:
         state = self._journal.state
-        lines = [f"**{self._program.name}** · model: {self._around.llm.model}"]
+        lines = [self._say("status", program=self._program.name, model=self._around.llm.model)]
         for agent in state.agents.values():
             stack = [f.playbook for f in state.frames.values() if f.agent == agent.id]
-            lines.append(f"- {agent.klass} (agent {agent.id}): {' → '.join(stack) or 'idle'}")
+            doing = " → ".join(stack) or self._say("status_idle")
+            lines.append(self._say("status_agent", agent=agent.klass, number=agent.id, doing=doing))
         return "\n".join(lines)
 
     def _publish(self, name: str, **data: Any) -> None:

@@ -1,41 +1,57 @@
 """The fold: one pure function from facts to state, used live and in recovery.
 
 Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a call's position in it):
-session   wake · broken[why] · begin[program] · person[id, name] · file[name, type, url, size] · ended
-agent     agent[id, class] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] · dropped[agent, mids]
+session   wake · broken[why] · begin[program] · person[id, name] · file[name, type, url, size] · ended ·
+          heard[person, name, private, agent, message, text, pid?]
+agent     agent[id, class] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] · dropped[agent, mids] ·
+          changed[agent, message, text, pid] · recalled[agent, message, pid] · aside[agent, message]
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc] · drop[f, pos, …]
           turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
-          park[f, waits] · stop[agent]
+          park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
 statement stmt[f, src] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val]
 call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] · intent[f, pos]
-waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val]
-page      page[f, agent, to, file?] · opening[page, part, text] · sent[page, part, pid] · fin[page, text, + res] ·
-          close[page, text] · shown[page]
+waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
+          ask[f, pos, page, options, of?]
+page      page[f, agent, to, file?, reply?, choices?] · opening[page, part, text] · sent[page, part, pid] ·
+          fin[page, text, + res] · close[page, text] · shown[page]
 meeting   meeting[id, topic, host, f] · invite[id, agent, answer] · joined[id, who] · left[id, who] · meeting_end[id]
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from runtime.core.errors import Divergence
-from runtime.core.message import Attachment, message_from_data
+from runtime.core.message import Attachment, Message, message_from_data
 from runtime.tape.state import (
     MAX_FILES,
+    MAX_REMEMBERED,
     AgentState,
     CallRecord,
     CallSite,
     Ending,
     FrameState,
+    HeardState,
     MeetingState,
     PageState,
+    QuestionState,
+    SaidState,
     SessionState,
     StatementState,
     WaitState,
 )
 
 Data = Mapping[str, Any]
+
+_Known = TypeVar("_Known")
+
+MAX_ASIDES = 50
+"""So much of what happened to messages is kept for an agent to see."""
+
+MAX_QUOTED_CHARS = 500
+"""So much of what an agent said is kept to be quoted."""
 
 TURN = "turn"
 """The position of the wait between two turns of a frame."""
@@ -71,6 +87,7 @@ def _record(state: SessionState, data: Data) -> None:
     state.waits.pop(key, None)
     state.intents.pop(key, None)
     state.fired.pop(key, None)
+    state.questions.pop(key, None)
     agent = state.agents[frame.agent]
     variables = agent.variables
     variables.update(data.get("set") or {})
@@ -93,16 +110,34 @@ def _prune(state: SessionState, frame: str) -> None:
     state.waits = {key: wait for key, wait in state.waits.items() if wait.frame not in gone}
     state.intents = {key: n for key, n in state.intents.items() if key.split("|")[0] not in gone}
     state.fired = {key: f for key, f in state.fired.items() if key.split("|")[0] not in gone}
+    state.questions = {key: q for key, q in state.questions.items() if q.frame not in gone}
 
 
-def _take(state: SessionState, agent: str, message_ids: list[str]) -> list[Any]:
+def _take(state: SessionState, agent: str, message_ids: list[str]) -> list[Message]:
     queue = state.agents[agent].queue
     wanted = set(message_ids)
     taken = [message for message in queue if message.id in wanted]
     if len(taken) != len(wanted):
         raise Divergence(f"agent {agent} takes messages that are not in its queue: {sorted(wanted)}")
-    state.agents[agent].queue = [message for message in queue if message.id not in wanted]
+    owner = state.agents[agent]
+    owner.queue = [message for message in queue if message.id not in wanted]
+    for message in taken:
+        if message.from_human:
+            owner.person, owner.answering = str(message.sender_id), message.platform_id
     return taken
+
+
+def _asides(state: SessionState, agent: str) -> list[Message]:
+    owner = state.agents[agent]
+    asides, owner.asides = owner.asides, []
+    return asides
+
+
+def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
+    known.pop(key, None)
+    known[key] = value
+    while len(known) > MAX_REMEMBERED:
+        del known[next(iter(known))]
 
 
 def _wake(state: SessionState, _: int, __: Data) -> None:
@@ -134,8 +169,34 @@ def _file(state: SessionState, _: int, data: Data) -> None:
     state.files = [*(known for known in state.files if known.url != file.url), file][-MAX_FILES:]
 
 
+def _heard(state: SessionState, _: int, data: Data) -> None:
+    state.person, state.private = data["person"], data["private"]
+    if data.get("pid") is not None:
+        heard = HeardState(data["message"], data["agent"], data["person"], data["name"], data["text"])
+        _remember(state.heard, data["pid"], heard)
+
+
+def _changed(state: SessionState, _: int, data: Data) -> None:
+    agent = state.agents[data["agent"]]
+    agent.queue = [replace(m, content=data["text"]) if m.id == data["message"] else m for m in agent.queue]
+    state.heard[data["pid"]].text = data["text"]
+
+
+def _recalled(state: SessionState, _: int, data: Data) -> None:
+    agent = state.agents[data["agent"]]
+    agent.queue = [message for message in agent.queue if message.id != data["message"]]
+    state.heard.pop(data["pid"], None)
+
+
+def _aside(state: SessionState, _: int, data: Data) -> None:
+    asides = state.agents[data["agent"]].asides
+    asides.append(message_from_data(data["message"]))
+    del asides[:-MAX_ASIDES]
+
+
 def _agent(state: SessionState, _: int, data: Data) -> None:
-    state.agents[data["id"]] = AgentState(data["id"], data["class"], dict(data.get("vars") or {}))
+    agent = state.agents[data["id"]] = AgentState(data["id"], data["class"], dict(data.get("vars") or {}))
+    agent.person, agent.answering = data.get("person"), data.get("answering")
 
 
 def _anew(state: SessionState, _: int, data: Data) -> None:
@@ -176,7 +237,10 @@ def _start(state: SessionState, _: int, data: Data) -> None:
     )
     agent.variables.update(data.get("set") or {})
     frame.base = dict(agent.variables)
-    frame.inbox = _take(state, agent.id, data.get("mids") or [])
+    mids = data.get("mids") or []
+    frame.inbox = [*(_asides(state, agent.id) if mids else ()), *_take(state, agent.id, mids)]
+    if up is None:
+        frame.transcript, agent.past = agent.past, []
     state.frames[frame.id] = frame
 
 
@@ -208,7 +272,11 @@ def _stop(state: SessionState, _: int, data: Data) -> None:
     agent = data["agent"]
     for frame in state.roots(agent):
         _prune(state, frame.id)
-    state.agents[agent].paused = True
+    owner = state.agents[agent]
+    owner.paused = owner.paused or not data.get("idle")
+    owner.past = list(data.get("past") or ())
+    dropped = set(data.get("drop") or ())
+    owner.queue = [message for message in owner.queue if message.id not in dropped]
     for meeting in state.meetings.values():
         meeting.joined = [who for who in meeting.joined if who != agent]
         if meeting.host == agent:
@@ -217,6 +285,12 @@ def _stop(state: SessionState, _: int, data: Data) -> None:
 
 def _park(state: SessionState, _: int, data: Data) -> None:
     state.frames[data["f"]].waits_for = data["waits"]
+
+
+def _steer(state: SessionState, _: int, data: Data) -> None:
+    frame = state.frames[data["f"]]
+    frame.inbox += _take(state, frame.agent, data["mids"])
+    frame.steered += data["mids"]
 
 
 def _turn(state: SessionState, _: int, data: Data) -> None:
@@ -229,7 +303,9 @@ def _turn(state: SessionState, _: int, data: Data) -> None:
     frame.gave = data.get("gave", "")
     frame.waits_for = data.get("waits")
     frame.records, frame.order, frame.statements, frame.turn_steps = {}, [], [], []
-    frame.rejections, frame.inbox, frame.ending = [], [], None
+    frame.rejections, frame.inbox, frame.steered, frame.ending = [], [], [], None
+    if data.get("said") is not None:
+        frame.inbox += _asides(state, frame.agent)
     frame.base = dict(state.agents[frame.agent].variables)
 
 
@@ -286,15 +362,29 @@ def _took(state: SessionState, _: int, data: Data) -> None:
     taken = _take(state, frame.agent, data["mids"])
     if data["pos"] == TURN:
         state.waits.pop(call_key(frame.id, TURN), None)
-        frame.inbox.extend(taken)
+        frame.inbox += [*_asides(state, frame.agent), *taken]
         frame.waits_for = None
-    else:
-        _record(state, data)
+        return
+    if data.get("asides"):
+        _asides(state, frame.agent)
+    _record(state, data)
+
+
+def _ask(state: SessionState, _: int, data: Data) -> None:
+    page = state.pages[data["page"]]
+    state.questions[call_key(data["f"], data["pos"])] = QuestionState(
+        data["f"], page.id, data["text"], list(data["options"]), data.get("of"), page.reply_to
+    )
 
 
 def _page(state: SessionState, seq: int, data: Data) -> None:
     file = Attachment(*data["file"]) if data.get("file") else None
-    state.pages[str(seq)] = PageState(str(seq), data["f"], data["agent"], data["to"], file=file)
+    page = PageState(str(seq), data["f"], data["agent"], data["to"], file=file)
+    page.reply_to, page.choices = data.get("reply"), list(data.get("choices") or ())
+    state.pages[page.id] = page
+    agent = state.agents.get(page.agent)
+    if agent is not None and page.reply_to is not None:
+        agent.answering = None
 
 
 def _opening(state: SessionState, _: int, data: Data) -> None:
@@ -307,6 +397,11 @@ def _sent(state: SessionState, _: int, data: Data) -> None:
     page = state.pages.get(data["page"])
     if page is not None:
         page.parts[data["part"]] = data["pid"]
+        text = page.text or page.opened.get(data["part"], "")
+        _remember(state.said, data["pid"], SaidState(page.agent, text[:MAX_QUOTED_CHARS]))
+    for question in state.questions.values():
+        if question.page == data["page"]:
+            question.parts[data["part"]] = data["pid"]
 
 
 def _fin(state: SessionState, _: int, data: Data) -> None:
@@ -324,7 +419,10 @@ def _close(state: SessionState, _: int, data: Data) -> None:
 
 
 def _shown(state: SessionState, _: int, data: Data) -> None:
-    state.pages.pop(data["page"], None)
+    page = state.pages.pop(data["page"], None)
+    for pid in page.parts.values() if page is not None else ():
+        if page is not None and pid in state.said:
+            state.said[pid].text = page.text[:MAX_QUOTED_CHARS]
 
 
 def _meeting(state: SessionState, _: int, data: Data) -> None:
@@ -363,6 +461,10 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "ended": _ended,
     "person": _person,
     "file": _file,
+    "heard": _heard,
+    "changed": _changed,
+    "recalled": _recalled,
+    "aside": _aside,
     "agent": _agent,
     "anew": _anew,
     "paused": _paused,
@@ -373,6 +475,7 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "drop": _drop,
     "stop": _stop,
     "park": _park,
+    "steer": _steer,
     "turn": _turn,
     "stmt": _stmt,
     "done": _done,
@@ -384,6 +487,7 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "intent": _intent,
     "wait": _wait,
     "took": _took,
+    "ask": _ask,
     "page": _page,
     "opening": _opening,
     "sent": _sent,

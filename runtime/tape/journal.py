@@ -17,7 +17,7 @@ from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
 
-_SESSION_KINDS = frozenset({"wake", "broken", "begin", "person", "file", "ended", "agent"})
+_SESSION_KINDS = frozenset({"wake", "broken", "begin", "person", "file", "heard", "ended", "agent"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,8 @@ class Journal:
         self._failed: StorageError | None = None
         self._listeners: dict[str, Callable[[], None]] = {}
         self._awake = False
+        self.watch: Callable[[str, Mapping[str, Any]], None] = lambda _kind, _data: None
+        """Told of every fact when it was noted."""
         self.busy: Callable[[], bool] = lambda: False
         """Whether code of the session is running now that the state knows nothing of."""
 
@@ -99,6 +101,7 @@ class Journal:
         frame = plain.get("f")
         if frame is not None:
             self._tell(frame)
+        self.watch(kind, plain)
         return seq
 
     def consume(self, entry_id: str) -> None:

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from runtime.core.message import Attachment, Message
+from runtime.core.message import Attachment, Message, MessageType
+
+MAX_REMEMBERED = 500
+"""Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
 
 MAX_FILES = 50
 """Files of one conversation that its agents can read."""
@@ -90,6 +93,8 @@ class FrameState:
     ending: Ending | None = None
     waits_for: dict[str, Any] | None = None
     meeting: str | None = None
+    steered: list[str] = field(default_factory=list)
+    """Messages of `inbox` that came while the frame was working."""
 
 
 @dataclass(slots=True)
@@ -105,6 +110,9 @@ class PageState:
     opened: dict[int, str] = field(default_factory=dict)
     parts: dict[int, str] = field(default_factory=dict)
     shown: bool = False
+    reply_to: str | None = None
+    choices: list[list[str]] = field(default_factory=list)
+    """Id and label of each."""
     file: Attachment | None = None
 
 
@@ -137,6 +145,46 @@ class AgentState:
     paused: bool = False
     last_addressed: str | None = None
     """The agent it spoke to last, as `agent 1001`."""
+    asides: list[Message] = field(default_factory=list)
+    """What happened to messages, for it to see with the next one."""
+    person: str | None = None
+    """Whose message it took last."""
+    answering: str | None = None
+    """The platform's id of that message, until something was said after it."""
+    past: list[dict[str, str]] = field(default_factory=list)
+    """What was said in a playbook that a message interrupted, for the one that handles it."""
+
+
+@dataclass(slots=True)
+class HeardState:
+    """A person's message as the platform knows it; `agent` is whom it went to."""
+
+    message: str
+    agent: str
+    person: str
+    name: str
+    text: str
+
+
+@dataclass(slots=True)
+class SaidState:
+    """An agent's message as the platform knows it."""
+
+    agent: str
+    text: str
+
+
+@dataclass(slots=True)
+class QuestionState:
+    """A question that waits for its answer. `parts` are the platform's ids of its page, `of` whose answer counts."""
+
+    frame: str
+    page: str
+    text: str
+    options: list[str]
+    of: str | None
+    reply_to: str | None
+    parts: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -155,8 +203,13 @@ class MeetingState:
 def takes(source: Mapping[str, Any], message: Message) -> bool:
     """Whether a wait for `source` takes `message`. Keys of a source: `any`, `human`, `agents` (ids), `meeting` (id).
 
-    A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on.
+    A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
+    for the question (`ask`, its page) alone; `of` is the one person whose words count.
     """
+    if message.type == MessageType.CHOICE:
+        return message.answers is not None and source.get("ask") == message.answers
+    if message.from_human and source.get("of") not in (None, message.sender_id):
+        return False
     if source.get("any") or message.from_human:
         return True
     if "meeting" in source:
@@ -183,12 +236,24 @@ class SessionState:
     fired: dict[str, list[str]] = field(default_factory=dict)
     people: dict[str, str] = field(default_factory=dict)
     meetings: dict[str, MeetingState] = field(default_factory=dict)
+    private: bool = True
+    person: str | None = None
+    """Who wrote last."""
+    heard: dict[str, HeardState] = field(default_factory=dict)
+    said: dict[str, SaidState] = field(default_factory=dict)
+    """Messages of people and of agents by the platform's ids, the latest ones."""
+    questions: dict[str, QuestionState] = field(default_factory=dict)
     files: list[Attachment] = field(default_factory=list)
     """What people sent, the latest last; the oldest are forgotten beyond `MAX_FILES`."""
 
     def roots(self, agent: str) -> list[FrameState]:
         """The frames of `agent` that nobody called."""
         return [frame for frame in self.frames.values() if frame.caller is None and frame.agent == agent]
+
+    def queued(self, message: str) -> tuple[AgentState, Message] | None:
+        """The message of this id that nobody has taken yet, and whose queue it is in."""
+        found = ((agent, waiting) for agent in self.agents.values() for waiting in agent.queue)
+        return next((pair for pair in found if pair[1].id == message), None)
 
     def below(self, frame: str) -> Iterator[str]:
         """The ids of `frame` and of all frames that it called, directly or not."""

@@ -23,8 +23,8 @@ from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.registry import Registry
-from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.store import Commit, Lease, SessionRecord
+from runtime.sessions.surroundings import Surroundings
 from runtime.tape.tape import Fact
 
 ADDRESS = Address("test", "1")
@@ -58,6 +58,7 @@ class Shown:
     speaker: str
     text: str
     texts: list[str] = field(default_factory=list)
+    spec: PageSpec | None = None
 
 
 class World:
@@ -87,6 +88,12 @@ class World:
         self._outbox: set[str] = set()
         self._inbox: list[InboxEntry] = []
         self._arrived = 0
+        self.discarded: list[InboxEntry] = []
+        self.reacts = True
+        self.marks: list[tuple[str, Mark | None]] = []
+        self.settled: list[PageSpec] = []
+        self.offered: list[PageSpec] = []
+        self.doing: list[str | None] = []
 
     def point(self) -> None:
         """Something is about to leave the process, or just has."""
@@ -108,7 +115,8 @@ class World:
             return None
         self._arrived += 1
         text = self.people.pop(0)
-        event = InboxEvent(str(self._arrived), ADDRESS, "test:1", "Ada", text, self.clock.now())
+        number = str(self._arrived)
+        event = InboxEvent(number, ADDRESS, "test:1", "Ada", text, self.clock.now(), message_id=f"m{number}")
         entry = InboxEntry(0, str(self._arrived), event)
         self.take_in(entry)
         return entry
@@ -184,15 +192,20 @@ class World:
         raise AssertionError(f"the test hands events over by itself, not within {wait_s} s")
 
     async def discard(self, entry: InboxEntry, _token: int, /, *, reason: str) -> None:
-        raise AssertionError(f"{entry} was discarded: {reason}")
+        assert reason
+        self._inbox.remove(entry)
+        self.discarded.append(entry)
+        if not self._inbox and not self._awake and not self._outbox:
+            self.idle.set()
 
     # -- the platform
 
-    def send(self, speaker: str, text: str, nonce: str) -> str:
+    def send(self, spec: PageSpec, text: str) -> str:
         """Post a message; with nonces, the same one twice is one message."""
+        nonce = f"{spec.id}.0"
         self.point()
         if not (self.nonce and nonce in self._nonces):
-            self.chat.append(Shown(speaker, text, [text]))
+            self.chat.append(Shown(spec.speaker.name, text, [text], spec))
             self._nonces[nonce] = len(self.chat) - 1
         platform_id = str(self._nonces[nonce] if self.nonce else len(self.chat) - 1)
         self.point()
@@ -208,17 +221,20 @@ class World:
 
     def page(self, spec: PageSpec, record: PageRecord, /) -> _Page:
         self.specs.append(spec)
+        if spec.choices:
+            self.offered.append(spec)
         return _Page(self, spec, record)
 
-    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
-        """Nothing to see."""
+    def thinking(self, _address: Address, _speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
+        self.doing.append(doing if active else None)
 
-    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /) -> bool:
-        """Nothing to see."""
-        return False
+    def mark(self, _address: Address, message_id: str, mark: Mark | None, /) -> bool:
+        if self.reacts:
+            self.marks.append((message_id, mark))
+        return self.reacts
 
-    def settle(self, _page: PageSpec, _text: str, /) -> None:
-        """Nothing to see."""
+    def settle(self, page: PageSpec, _text: str, /) -> None:
+        self.settled.append(page)
 
 
 class _Page:
@@ -246,7 +262,7 @@ class _Page:
     async def _open(self) -> None:
         text = self._text
         await self._record.opening(0, text)
-        self._id = self._world.send(self._spec.speaker.name, text, f"{self._spec.id}.0")
+        self._id = self._world.send(self._spec, text)
         await self._record.sent(0, self._id)
         self._opened.set()
 

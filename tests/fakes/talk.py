@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -13,14 +14,13 @@ from runtime.bus import Bus
 from runtime.core.errors import LLMError
 from runtime.core.events import Event
 from runtime.core.message import Attachment
-from runtime.execution.files import Files
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.registry import Registry
-from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.store import Lease
+from runtime.sessions.surroundings import Surroundings
 from tests.fakes.crash_world import ADDRESS, World
 
 
@@ -104,23 +104,27 @@ class Talk:
         """Who said it."""
         return [shown.speaker for shown in self.world.chat]
 
-    def post(self, text: str, *, name: str = "Ada", kind: str = "message", files: Sequence[Attachment] = ()) -> None:
-        """Somebody does something; nobody waits for what comes of it."""
+    def post(self, text: str, *, name: str = "Ada", files: Sequence[Attachment] = (), **more: Any) -> None:
+        """Somebody does something; nobody waits for what comes of it. `more` are fields of the event."""
         self._count += 1
-        attached = tuple(asdict(file) for file in files)
         event = InboxEvent(
-            str(self._count), ADDRESS, f"test:{name}", name, text, self.world.clock.now(), kind, attachments=attached
+            str(self._count),
+            ADDRESS,
+            f"test:{name}",
+            name,
+            text,
+            self.world.clock.now(),
+            attachments=tuple(asdict(file) for file in files),
+            **({"message_id": f"m{self._count}"} | more),
         )
         entry = InboxEntry(0, str(self._count), event)
         self.world.take_in(entry)
         self.registry.dispatch(entry, Lease(0, 1))
 
-    async def say(
-        self, text: str, *, name: str = "Ada", kind: str = "message", files: Sequence[Attachment] = ()
-    ) -> list[str]:
+    async def say(self, text: str, *, name: str = "Ada", files: Sequence[Attachment] = (), **more: Any) -> list[str]:
         """Somebody does something; what people see when all has become quiet, since then."""
         before = len(self.world.chat)
-        self.post(text, name=name, kind=kind, files=files)
+        self.post(text, name=name, files=files, **more)
         await self.world.idle.wait()
         return self.chat[before:]
 
@@ -150,20 +154,18 @@ class Talk:
 
 @asynccontextmanager
 async def talking(
-    program: Program,
-    model: Model,
-    sandbox: Sandbox,
-    *,
-    world: World | None = None,
-    idle_s: float = 900.0,
-    files: Files | None = None,
+    program: Program | Mapping[str, Program], model: Model, sandbox: Sandbox, *, world: World | None = None, **more: Any
 ) -> AsyncIterator[Talk]:
-    """A process that runs until the block ends. Give `world` again to go on in another one."""
+    """A process that runs until the block ends. Give `world` again to go on in another one.
+
+    `more` are fields of the surroundings.
+    """
     world = world or World(())
     bus = Bus(world.clock)
     events: list[Event] = []
     bus.subscribe("*", events.append)
-    around = Surroundings({program.name: program}, world, world, sandbox, model, world.clock, bus, idle_s, files)
+    programs = {program.name: program} if isinstance(program, Program) else program
+    around = Surroundings(programs, world, world, sandbox, model, world.clock, bus, **more)
     async with anyio.create_task_group() as tasks:
         world.tasks = tasks
         world.idle = anyio.Event()

@@ -122,3 +122,10 @@ def test_a_variable_that_nobody_declared_is_not_kept_as_a_local_too() -> None:
 def test_names_bound_by_except_and_match_are_known() -> None:
     source = "try:\n    pass\nexcept ValueError as a:\n    pass\nmatch 1:\n    case [b, *c]:\n        pass\n"
     assert assigned_names(ast.parse(source)) == {"a", "b", "c"}
+
+
+def test_calls_in_conditions_are_awaited_and_those_that_are_gathered_are_not() -> None:
+    source = 'if not Ask("a", ["b"]) == "b" and F():\n    x = await asyncio.gather(F(), F())'
+    lowered = lower(source, (), {"Ask", "F"}).source
+    assert lowered.startswith("if not await Ask('a', ['b']) == 'b' and await F():")
+    assert "asyncio.gather(F(), F())" in lowered

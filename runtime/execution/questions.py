@@ -1,0 +1,110 @@
+"""Questions with choices: asked as a page, answered by a press or in words, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.message import Message, MessageType
+from runtime.execution.builtins import Builtins, call_arguments
+from runtime.execution.frame import Call, Frame
+from runtime.execution.host import Builtin, site
+from runtime.execution.speech import Pages
+from runtime.tape.fold import call_key
+from runtime.tape.journal import Journal
+from runtime.tape.state import QuestionState
+
+MAX_OPTIONS = 25
+MAX_OPTION_CHARS = 200
+
+_PREFIX_CHARS = 8
+
+
+class Questions:
+    """The open questions of one session, and the call that asks one."""
+
+    def __init__(self, journal: Journal, pages: Pages, builtins: Builtins) -> None:
+        self._journal = journal
+        self._pages = pages
+        self._builtins = builtins
+
+    def table(self) -> dict[str, Builtin]:
+        """The call by name."""
+        return {"Ask": self.ask}
+
+    async def ask(self, frame: Frame, call: Call) -> None:
+        """Ask the people, and wait: the chosen option, or what somebody wrote instead."""
+        key = call_key(frame.id, call.pos)
+        if key not in self._journal.state.questions:
+            await self._put(frame, call)
+        question = self._journal.state.questions[key]
+        agent = frame.state.agent
+        try:
+            taken = await self._builtins.receive(frame, call.pos, at_most=1)
+        finally:
+            self._pages.settle(question, agent)
+        answer = answer_of(taken[0], question.options) if taken else None
+        mids = [message.id for message in taken or ()]
+        self._journal.note("took", **site(frame, call), mids=mids, val=answer)
+        await self._journal.commit()
+
+    async def _put(self, frame: Frame, call: Call) -> None:
+        text, options, of = call_arguments(call, "question", "options", "of", optional=1)
+        labels = _labels(options)
+        person = None if of is None else self._person(str(of))
+        await self._builtins.drop_stream(frame.id, "a question was asked")
+        await self._pages.room()
+        page = self._pages.question(frame.id, str(self._journal.session)[:_PREFIX_CHARS], labels)
+        position = {"f": frame.id, "pos": call.pos}
+        self._journal.note("ask", **position, page=page.id, text=str(text), options=labels, of=person)
+        self._journal.note("fin", page=page.id, text=str(text))
+        source = {"human": True, "ask": page.id, "of": person}
+        self._journal.note("wait", **site(frame, call), source=source, due=None)
+        self._pages.show(page)
+
+    def _person(self, name: str) -> str:
+        people = self._journal.state.people
+        for person, known in people.items():
+            if name.strip().removeprefix("@").casefold() in (known.casefold(), person.casefold()):
+                return person
+        raise UnknownTarget(f"nobody called {name!r} is here; here are {', '.join(people.values()) or 'no people yet'}")
+
+    def open_for(self, choice: str) -> tuple[QuestionState, str] | None:
+        """The question that a choice belongs to and the label; None when it was answered or is not known."""
+        prefix, _, rest = choice.partition(".")
+        page, _, index = rest.partition(".")
+        if prefix != str(self._journal.session)[:_PREFIX_CHARS]:
+            return None
+        for question in self._journal.state.questions.values():
+            known = question.page == page and index.isdecimal() and int(index) < len(question.options)
+            if known and not self._answered(question):
+                return question, question.options[int(index)]
+        return None
+
+    def _answered(self, question: QuestionState) -> bool:
+        queue = self._journal.state.agents[self._journal.state.frames[question.frame].agent].queue
+        return any(message.answers == question.page for message in queue)
+
+
+def answer_of(message: Message, options: Sequence[str]) -> str:
+    """The option that a message means, by its number or its words; else what it says."""
+    words = message.content.strip()
+    if message.type == MessageType.CHOICE:
+        return words
+    for option in options:
+        if words.casefold() == option.casefold():
+            return option
+    number = words.rstrip(".)")
+    if number.isdecimal() and 1 <= int(number) <= len(options):
+        return options[int(number) - 1]
+    return message.content
+
+
+def _labels(options: Any) -> list[str]:
+    if not isinstance(options, list | tuple) or not 1 <= len(options) <= MAX_OPTIONS:
+        raise PlaybookError(f"Ask takes a list of 1 to {MAX_OPTIONS} options, not {options!r}")
+    labels = [str(option).strip() for option in options]
+    if len(set(labels)) < len(labels) or not all(0 < len(label) <= MAX_OPTION_CHARS for label in labels):
+        raise PlaybookError(f"the options of Ask must differ and have 1 to {MAX_OPTION_CHARS} characters: {labels}")
+    return labels

@@ -1,0 +1,194 @@
+"""What people do, brought to the agents it concerns: messages, and what becomes of messages afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+
+from runtime.agents.supervisor import Supervisor
+from runtime.core.ids import AgentId, MessageId, PersonId
+from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote, message_to_data
+from runtime.execution.questions import Questions
+from runtime.execution.speech import Pages
+from runtime.sessions.inbox import InboxEvent
+from runtime.sessions.surroundings import Busy
+from runtime.tape.journal import Journal
+from runtime.tape.state import QuestionState, takes
+
+_TAKES = frozenset({"took", "start", "anew", "steer"})
+
+
+class Intake:
+    """Takes the events of one session that are not commands; each becomes facts, for the commit that consumes it.
+
+    A message to an agent at work is acknowledged at once: by a mark, or, where the platform has none, by a sentence,
+    once until the agent has taken what waits.
+    """
+
+    def __init__(
+        self, journal: Journal, supervisor: Supervisor, pages: Pages, questions: Questions, busy: Busy
+    ) -> None:
+        self._journal = journal
+        self._supervisor = supervisor
+        self._pages = pages
+        self._questions = questions
+        self._busy = busy
+        self._marked: dict[str, str] = {}
+        self._told: set[str] = set()
+        self._kinds: dict[str, Callable[[InboxEvent], Awaitable[None]]] = {
+            "message": self._message,
+            "edit": self._edit,
+            "deletion": self._deletion,
+            "reaction": self._reaction,
+            "choice": self._choice,
+        }
+
+    def restore(self) -> None:
+        """What waits to be read was marked so before the restart, as far as we know."""
+        for agent in self._journal.state.agents.values():
+            self._marked |= {m.id: m.platform_id for m in agent.queue if m.from_human and m.platform_id is not None}
+
+    async def take(self, event: InboxEvent) -> None:
+        """Bring an event to whom it concerns; what nobody knows how to take is handled as a message."""
+        await self._kinds.get(event.kind, self._message)(event)
+
+    def heard(self, event: InboxEvent, agent: AgentId) -> None:
+        """Write down that a person's message went to `agent`."""
+        self._journal.note(
+            "heard",
+            pid=event.message_id,
+            message=f"in.{event.id}",
+            agent=agent,
+            person=event.person_id,
+            name=event.person_name,
+            private=event.private,
+            text=event.text,
+        )
+
+    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Hears every fact: what was waiting and is taken now is marked as seen."""
+        if kind in _TAKES:
+            self._mark(data.get("mids") or (), "seen")
+            self._told.discard(data.get("agent") or self._owner(data))
+
+    def stopped(self, messages: Iterable[Message], events: Iterable[InboxEvent]) -> None:
+        """Mark what will not be answered any more."""
+        self._told.clear()
+        for pid in (*(m.platform_id for m in messages), *(e.message_id for e in events)):
+            if pid is not None:
+                self._pages.mark(pid, "stopped")
+
+    def _owner(self, data: Mapping[str, Any]) -> str:
+        frame = self._journal.state.frames.get(data.get("f", ""))
+        return frame.agent if frame is not None else ""
+
+    def _mark(self, messages: Iterable[str], mark: Mark) -> None:
+        for message in messages:
+            pid = self._marked.pop(message, None)
+            if pid is not None:
+                self._pages.mark(pid, mark)
+
+    async def _message(self, event: InboxEvent) -> None:
+        quoted = event.quote.message_id if event.quote is not None else None
+        agent = self._supervisor.recipient(event.text, quoted)
+        self.heard(event, agent)
+        await self._hear(message_of(event, agent), agent)
+
+    async def _edit(self, event: InboxEvent) -> None:
+        known = self._journal.state.heard.get(event.message_id or "")
+        if known is None or known.text == event.text:
+            return
+        if self._journal.state.queued(known.message) is not None:
+            changed = {"agent": known.agent, "message": known.message, "pid": event.message_id}
+            self._journal.note("changed", **changed, text=event.text)
+            return
+        agent, before = AgentId(known.agent), known.text
+        self.heard(event, agent)
+        await self._hear(message_of(event, agent, type=MessageType.EDITED, before=before), agent)
+
+    async def _deletion(self, event: InboxEvent) -> None:
+        known = self._journal.state.heard.get(event.message_id or "")
+        if known is None:
+            return
+        if self._journal.state.queued(known.message) is not None:
+            self._journal.note("recalled", agent=known.agent, message=known.message, pid=event.message_id)
+            self._supervisor.forget(known.agent, known.message)
+            self._marked.pop(known.message, None)
+            return
+        agent = AgentId(known.agent)
+        self._aside(message_of(event, agent, type=MessageType.DELETED, content=known.text), agent)
+
+    async def _reaction(self, event: InboxEvent) -> None:
+        said = self._journal.state.said.get(event.message_id or "")
+        agent = self._journal.state.agents.get(said.agent) if said is not None else None
+        if said is None or agent is None:
+            return
+        quote = Quote(event.message_id or "", agent.klass, said.text)
+        self._aside(message_of(event, AgentId(agent.id), type=MessageType.REACTION, quote=quote), AgentId(agent.id))
+
+    def _aside(self, message: Message, agent: AgentId) -> None:
+        self._journal.note("aside", agent=agent, message=message_to_data(message))
+
+    async def _choice(self, event: InboxEvent) -> None:
+        found = self._questions.open_for(event.choice or "")
+        if found is None:
+            self._pages.tell(self._pages.texts("session.question_closed"))
+            return
+        question, label = found
+        if question.of not in (None, event.person_id):
+            self._refuse(question)
+            return
+        agent = AgentId(self._journal.state.frames[question.frame].agent)
+        more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
+        await self._supervisor.hear(message_of(event, agent, **more), agent)
+
+    def _refuse(self, question: QuestionState) -> None:
+        name = self._journal.state.people.get(question.of or "", "")
+        self._pages.tell(self._pages.texts("session.question_for", name=name))
+
+    async def _hear(self, message: Message, agent: AgentId) -> None:
+        working = self._works(agent, message)
+        if working and self._busy == "interrupt":
+            await self._supervisor.interrupt(agent)
+            working = False
+        await self._supervisor.hear(message, agent)
+        if working:
+            self._acknowledge(message, agent)
+
+    def _works(self, agent: AgentId, message: Message) -> bool:
+        """Whether the agent is at work and no part of it waits for such a message."""
+        state = self._journal.state
+        waits = (w for w in state.waits.values() if state.frames[w.frame].agent == agent and w.source is not None)
+        return bool(state.roots(agent)) and not any(takes(wait.source or {}, message) for wait in waits)
+
+    def _acknowledge(self, message: Message, agent: AgentId) -> None:
+        for question in self._journal.state.questions.values():
+            if question.of is not None and self._journal.state.frames[question.frame].agent == agent:
+                self._refuse(question)
+                return
+        pid = message.platform_id
+        if pid is not None and self._pages.mark(pid, "queued"):
+            self._marked[message.id] = pid
+        elif agent not in self._told:
+            self._told.add(agent)
+            self._pages.tell(self._pages.texts("session.queued"))
+
+
+def message_of(event: InboxEvent, agent: AgentId | None, **other: Any) -> Message:
+    """The event as a message to `agent`; `other` are fields that differ."""
+    fields: dict[str, Any] = {
+        "content": event.text,
+        "attachments": tuple(Attachment(**dict(a)) for a in event.attachments),
+        "quote": event.quote,
+    }
+    return Message(
+        id=MessageId(f"in.{event.id}"),
+        sender_id=PersonId(event.person_id),
+        sender_class=HUMAN_CLASS,
+        created_at=event.sent_at,
+        recipient_id=agent,
+        from_human=True,
+        sender_name=event.person_name,
+        platform_id=event.message_id,
+        **(fields | other),
+    )

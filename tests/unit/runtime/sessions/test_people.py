@@ -1,0 +1,168 @@
+"""What people do besides writing: they change, take back, quote and react; it reaches whom it concerns."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from runtime.core.message import Quote
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, Reply, Talk, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+ASK = block('await Step("Main:01:QUE")', 'await Say("user", "Where to?")', 'await Yld("user")')
+ON = block('await Say("user", "I see.")', 'await Yld("user")')
+
+
+def travel() -> Program:
+    return program(agent("Travel", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
+
+
+def said_by(talk: Talk, text: str) -> str:
+    """The platform's id of a message of ours."""
+    return str(talk.chat.index(text))
+
+
+def paused(reply: str) -> tuple[Reply, anyio.Event]:
+    gate = anyio.Event()
+    return Reply(reply, gate=gate), gate
+
+
+SLOW = """```python
+await Step("Main:01:QUE")
+await Say("user", "Where to?")
+# a long time passes here, and nothing of it is seen by anybody who waits
+await Yld("user")
+```"""
+
+
+async def test_an_edit_of_a_message_that_was_not_taken_replaces_it(sandbox: MontySandbox) -> None:
+    slow, gate = paused(SLOW)
+    model = Model(slow, ON)
+    async with talking(travel(), model, sandbox) as talk:
+        talk.post("go")
+        await model.writing.wait()
+        talk.post("Osla", message_id="x")
+        talk.post("Oslo", kind="edit", message_id="x")
+        await talk.settled()
+        gate.set()
+        await talk.world.idle.wait()
+    assert "Message from Ada (user): Oslo" in model.told(1)
+    assert "Osla" not in model.told(1)
+
+
+async def test_a_message_that_was_taken_back_before_it_was_taken_is_not_heard_of(sandbox: MontySandbox) -> None:
+    slow, gate = paused(SLOW)
+    model = Model(slow, ON)
+    async with talking(travel(), model, sandbox) as talk:
+        talk.post("go")
+        await model.writing.wait()
+        talk.post("never mind me", message_id="x")
+        talk.post("", kind="deletion", message_id="x")
+        await talk.settled()
+        gate.set()
+        await talk.world.idle.wait()
+        assert model.left == 1
+        await talk.say("Oslo")
+    assert "never mind" not in model.told(1)
+
+
+async def test_an_edit_of_an_answered_message_is_handled_like_a_message(sandbox: MontySandbox) -> None:
+    model = Model(ASK, ON, ON)
+    async with talking(travel(), model, sandbox) as talk:
+        await talk.say("go")
+        await talk.say("Oslo", message_id="x")
+        assert await talk.say("Bergen", kind="edit", message_id="x") == ["I see."]
+        assert await talk.say("Bergen", kind="edit", message_id="x") == []
+    assert 'Ada (user) changed what they said from "Oslo" to "Bergen"' in model.told(2)
+
+
+async def test_a_deletion_and_a_reaction_wake_nobody_and_are_seen_with_the_next_message(sandbox: MontySandbox) -> None:
+    model = Model(ASK, ON, ON)
+    async with talking(travel(), model, sandbox) as talk:
+        await talk.say("go")
+        await talk.say("Oslo", message_id="x")
+        assert await talk.say("", kind="deletion", message_id="x") == []
+        assert await talk.say("👍", kind="reaction", message_id=said_by(talk, "Where to?"), name="Bo") == []
+        assert len(model.asked) == 2
+        await talk.say("Bergen")
+    told = model.told(2)
+    assert 'Ada (user) took back what they said: "Oslo"\n' in told
+    assert 'Bo (user) put 👍 on "Where to?"\nMessage from Ada (user): Bergen' in told
+
+
+async def test_a_python_playbook_finds_deletions_beside_the_next_message(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    for _ in range(2):
+        for message in await WaitForMessage("user"):
+            await Say("user", message["text"] + str([m["type"] for m in message.get("asides", [])]))
+"""
+    echo = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    async with talking(echo, Model(), sandbox) as talk:
+        await talk.say("go")
+        assert await talk.say("one", message_id="x") == ["one[]"]
+        assert await talk.say("", kind="deletion", message_id="x") == []
+        assert await talk.say("two") == ["two['deleted']"]
+
+
+@pytest.mark.parametrize("kind", ["edit", "deletion", "reaction"])
+async def test_what_becomes_of_unknown_messages_begins_nothing_and_says_nothing(
+    kind: str, sandbox: MontySandbox
+) -> None:
+    async with talking(travel(), Model(ASK), sandbox) as talk:
+        talk.post("x", kind=kind, message_id="strange")
+        await talk.rested()
+        assert (talk.chat, len(talk.world.discarded)) == ([], 1)
+        await talk.say("go")
+        assert await talk.say("x", kind=kind, message_id="strange") == []
+    assert not talk.facts("aside")
+
+
+async def test_a_quote_stands_before_the_message(sandbox: MontySandbox) -> None:
+    model = Model(ASK, ON)
+    async with talking(travel(), model, sandbox) as talk:
+        await talk.say("go")
+        await talk.say("There.", quote=Quote("9", "Bo", "Oslo is nice\nin May"))
+    assert "Message from Ada (user):\n> Bo: Oslo is nice\n> in May\nThere." in model.told(1)
+
+
+async def test_a_reply_that_quotes_an_agent_goes_to_that_agent(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await Say("user", "I am {name}")
+    while True:
+        for message in await WaitForMessage("user"):
+            await Say("user", "{name}: " + message["text"])
+"""
+    both = program(
+        *(
+            agent(n, python("Main", trigger="BGN When program starts"), code=code.replace("{name}", n))
+            for n in ("One", "Two")
+        )
+    )
+    async with talking(both, Model(), sandbox) as talk:
+        await talk.say("go")
+        for name in ("One", "Two", "One"):
+            quote = Quote(said_by(talk, f"I am {name}"), name, "")
+            assert await talk.say("you", quote=quote) == [f"{name}: you"]
+
+
+async def test_in_a_group_the_first_answer_quotes_the_message_and_knows_the_people(sandbox: MontySandbox) -> None:
+    twice = block('await Say("user", "One.")', 'await Say("user", "Two.")', 'await Yld("user")')
+    async with talking(travel(), Model(ASK, twice), sandbox) as talk:
+        await talk.say("go", private=False, message_id="x")
+        await talk.say("Oslo", private=False, message_id="y", name="Bo")
+    specs = [shown.spec for shown in talk.world.chat]
+    assert [spec.reply_to for spec in specs if spec] == ["x", "y", None]
+    assert specs[2] is not None
+    assert specs[2].people == {"Ada": "test:Ada", "Bo": "test:Bo"}
+
+
+async def test_in_private_nothing_is_quoted(sandbox: MontySandbox) -> None:
+    async with talking(travel(), Model(ASK), sandbox) as talk:
+        await talk.say("go")
+    assert [shown.spec.reply_to for shown in talk.world.chat if shown.spec] == [None]
