@@ -82,12 +82,15 @@ async def test_an_answer_grows_on_the_page_and_ends_as_markdown(browser: Browser
         evil = (
             "<script>window.hurt=1</script> [x](javascript:hurt=1) <img src=x onerror=hurt=1> ![p](http://a.example/p)"
         )
-        final = f"Here is **code**:\n\n```python\nprint(12)\n```\n\nand {evil}"
+        table = "| a | b |\n|---|--:|\n| 1 | 2 |\n\n3. third"
+        final = f"Here is **code**:\n\n```python\nprint(12)\n```\n\n{table}\n\nand {evil}"
         await chat.adapter.edit(LOBBY, "n1", final, speaker=GUIDE, nonce="n1", final=True)
         await expect(answer).to_have_class("message agent")
         await expect(answer.locator(".code-head")).to_have_text("python")
         await expect(answer.get_by_role("button", name="Copy the code")).to_be_visible()
         await expect(answer.locator("strong")).to_have_text("code")
+        await expect(answer.locator("td").nth(1)).to_have_css("text-align", "right")
+        await expect(answer.locator("ol")).to_have_attribute("start", "3")
         assert await answer.locator("script, .body img, a[href^=javascript]").count() == 0
         assert await page.evaluate("window.hurt") is None
         assert errors == []

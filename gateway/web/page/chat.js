@@ -171,7 +171,7 @@ class Chat {
     const still = this.room.endGrowth(new Set(messages.map((message) => message.id)));
     for (const message of still) this.show(message, false);
     const shown = messages.map((message) => this.room.take(message));
-    known.names = new Map(this.room.names.map((each) => [each.name, each.id]));
+    this.learnNames();
     for (const message of shown) this.show(message, !first);
     this.unsent.all().forEach((message, place) => {
       if (message.room === room) this.show(this.room.takeUnsent(message, this.me, place), false);
@@ -322,8 +322,17 @@ class Chat {
   settle() {
     this.main.timeline.setEmpty(this.room.joined && !this.room.talked);
     showPresence(this.room.people, this.room.agents);
-    known.names = new Map(this.room.names.map((each) => [each.name, each.id]));
+    this.learnNames();
     this.showUnread();
+  }
+
+  /** Who can be mentioned here; what mentions somebody new is drawn anew. */
+  learnNames() {
+    const names = new Map(this.room.names.map((each) => [each.name, each.id]));
+    const fresh = [...names.keys()].some((name) => !known.names.has(name));
+    known.names = names;
+    if (!fresh) return;
+    for (const { timeline } of [this.main, this.side]) timeline.redraw((message) => message.text.includes("@"));
   }
 
   showRoom() {

@@ -31,6 +31,7 @@ const RULES = {
     "blockquote", "table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6", "details", "summary",
   ],
   ALLOWED_ATTR: ["href", "title", "start", "align", "class"],
+  ADD_URI_SAFE_ATTR: ["align", "start"], // they hold no addresses
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|person:)/i,

@@ -64,7 +64,7 @@ export function drawReactions(message, me, react) {
     chip.addEventListener("click", () => react?.(message, mine ? "" : mark));
     return chip;
   });
-  return el("div", { class: "reactions", role: "group", "aria-label": "Reactions" }, ...chips);
+  return el("div", { class: "reactions", role: "group", "aria-label": "Reactions", "aria-live": "off" }, ...chips);
 }
 
 /** The marks to choose from. `done(mark)` gets the chosen one, null when none was. */

@@ -26,7 +26,7 @@ export class MessageView {
     this.message = message;
     this.actions = actions;
     this.settled = 0;
-    this.drawn = "";
+    this.drawn = null;
     this.day = el("div", { class: "day", hidden: true }, el("span"));
     this.body = el("div", { class: "body", dir: "auto" });
     this.head = el("div", { class: "above" });
@@ -56,7 +56,7 @@ export class MessageView {
     const copy = this.tool("copy", "Copy the text", () => copyText(this.message.text, copy));
     const react = this.tool("smile", "React", () => this.pick(react));
     const quote = this.tool("quote", "Reply", () => this.actions.quote(this.message));
-    this.toolbar = el("div", { class: "tools" }, react, quote);
+    this.toolbar = el("div", { class: "tools", "aria-live": "off" }, react, quote);
     this.toolbar.append(copy);
     if (this.message.kind === "person" && this.message.by === this.actions.me()) {
       const change = this.tool("edit", "Edit", () => this.actions.change(this.message));
@@ -124,7 +124,7 @@ export class MessageView {
   draw() {
     const { live, deleted } = this.message;
     const text = deleted ? "*This message was deleted.*" : this.message.text;
-    if (live && text.startsWith(this.drawn.slice(0, this.settled)) && this.settled <= text.length) {
+    if (live && text.startsWith((this.drawn ?? "").slice(0, this.settled)) && this.settled <= text.length) {
       const cut = settledLength(text, this.settled);
       while (this.tail?.length) this.tail.pop().remove();
       if (cut > this.settled) this.body.append(render(text.slice(this.settled, cut)));
@@ -138,6 +138,15 @@ export class MessageView {
       this.tail = live ? [...this.body.childNodes] : null;
     }
     this.drawn = text;
+  }
+
+  /** Draw the text from its beginning. */
+  redraw() {
+    this.tail = null;
+    this.settled = 0;
+    this.drawn = null;
+    this.body.replaceChildren();
+    drawSoon(this);
   }
 
   /** What stands above and below the text; drawn anew only when it is different, so that the focus stays. */

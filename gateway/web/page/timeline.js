@@ -67,6 +67,11 @@ export class Timeline {
     if (!this.stuck) this.scroller.scrollTop = this.scroller.scrollHeight - fromEnd;
   }
 
+  /** Draw those messages afresh that `concerned` picks. */
+  redraw(concerned) {
+    for (const view of this.order) if (concerned(view.message)) view.redraw();
+  }
+
   /** Bring a message into sight; false when it is not here. */
   reveal(id) {
     const view = this.views.get(id);
