@@ -6,7 +6,8 @@ message.undelivered · channel.created channel.watcher_failed · stream.started 
 stream.observer_failed · playbook.started playbook.returned playbook.failed · turn.completed ·
 step.executed step.rejected · trigger.fired · page.opened page.sent page.finished page.refused page.failed
 page.closed page.orphaned page.checked page.diverged · llm.requested llm.answered llm.failed · adapter.connected
-adapter.failed adapter.rate_limited · storage.lost storage.back · access.refused access.paired · meeting.started meeting.ended.
+adapter.failed adapter.rate_limited · storage.lost storage.back · access.refused access.paired ·
+meeting.started meeting.ended.
 """
 
 from __future__ import annotations

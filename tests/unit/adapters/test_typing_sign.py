@@ -1,0 +1,81 @@
+"""What people see while an agent works: the sign, and a note when it takes long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from adapters.capabilities import Capabilities
+from adapters.typing_sign import Typing
+from tests.fakes.rich_platform import rich_capabilities
+from tests.unit.adapters.presenting import HOST, ROOM, Show, shown_on
+
+pytestmark = pytest.mark.anyio
+
+PLAIN = rich_capabilities()
+
+
+def typing_of(show: Show) -> Typing:
+    typing = Typing(show.platform, show.scheduler, show.clock, show.tasks)
+    show.presenter.on_visible(typing.seen)
+    return typing
+
+
+async def test_long_work_is_explained_by_one_note_that_goes_when_the_work_stops() -> None:
+    async with shown_on(PLAIN) as show:
+        typing = typing_of(show)
+        typing.set(ROOM, HOST, True, doing="reading the report")
+        await show.clock.advance(9)
+        assert show.shown == []
+        await show.clock.advance(3)
+        assert show.shown == ["*reading the report*"]
+        typing.set(ROOM, HOST, True, doing="comparing figures")
+        await show.clock.advance(3)
+        assert show.shown == ["*reading the report*"]
+        await show.clock.advance(20)
+        assert show.shown == ["*comparing figures*"]
+        typing.set(ROOM, HOST, False)
+        await show.clock.advance(10)
+        assert show.shown == []
+        assert show.platform.kinds["send"] == 1
+
+
+async def test_a_note_goes_when_the_answers_first_text_is_up_and_never_touches_it() -> None:
+    async with shown_on(PLAIN) as show:
+        typing = typing_of(show)
+        typing.set(ROOM, HOST, True, doing="thinking")
+        await show.clock.advance(15)
+        page = show.page()
+        text = await show.grow(page, 10)
+        await show.clock.advance(5)
+        assert show.shown == [text.rstrip()]
+        typing.set(ROOM, HOST, False)
+        show.finish(page, text)
+        await show.clock.advance(10)
+        assert show.shown == [text]
+
+
+async def test_work_with_visible_text_has_no_note() -> None:
+    async with shown_on(PLAIN) as show:
+        typing = typing_of(show)
+        typing.set(ROOM, HOST, True, doing="writing")
+        await show.grow(show.page(), 200, each_s=0.2)
+        assert not any("writing" in text for text in show.shown)
+        assert show.platform.kinds["delete"] == 0
+
+
+@pytest.mark.parametrize("capabilities", [replace(PLAIN, deletes=False), replace(PLAIN, status_text=True)])
+async def test_no_note_where_it_could_not_be_deleted_or_the_sign_says_it(capabilities: Capabilities) -> None:
+    async with shown_on(capabilities) as show:
+        typing_of(show).set(ROOM, HOST, True, doing="thinking")
+        await show.clock.advance(40)
+        assert show.shown == []
+
+
+async def test_work_of_which_nobody_says_what_it_is_has_no_note() -> None:
+    async with shown_on(PLAIN) as show:
+        typing_of(show).set(ROOM, HOST, True)
+        await show.clock.advance(40)
+        assert show.shown == []
+        assert show.platform.signs > 5
