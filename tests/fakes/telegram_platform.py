@@ -117,8 +117,8 @@ class TelegramPlatform:
     def say(self, text: str | None, *, chat: int = PERSON, person: int = PERSON, **more: Any) -> int:
         """A person writes; returns the update id. Commands and mentions in the text are marked as the platform does.
 
-        `reply_to`: id of a message of a bot's; `thread`: a forum topic; `name`: first and last name, `username`; further keys
-        go into the message as they are (`photo=[…]`, `entities=[…]`). `to`: another bot, in a private chat with it.
+        `reply_to`: id of a message of a bot's; `thread`: a forum topic; `name`: first and last name, `username`; `to`:
+        another bot, in a private chat with it; further keys go into the message as they are (`photo=[…]`).
         """
         to = more.pop("to", None)
         return self._tell({"message": self._message(text, chat, person, more)}, to)
