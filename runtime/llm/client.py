@@ -28,11 +28,12 @@ class CompletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, as the provider counts them; zeros where it does not say."""
+    """Tokens, as the provider counts them, and their price in US dollars; zeros where nobody says."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cost_usd: float = 0.0
 
 
 class Completion(Protocol):

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any, Self
 
@@ -30,6 +31,7 @@ from runtime.core.errors import (
     LLMUnavailable,
 )
 from runtime.llm.client import ChatMessage, CompletionRequest, Usage
+from runtime.llm.price import priced
 
 _MAX_CACHE_MARKS = 4
 _FIRST_PAUSE_S = 0.5
@@ -105,7 +107,9 @@ class LiteLLMClient:
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[LiteLLMCompletion]:
         """The answer to `request`; the request is made when it is iterated."""
         await self.warm_up()
-        completion = LiteLLMCompletion(self._opener(request), self._options, self._clock)
+        assert self._litellm is not None
+        price = partial(priced, self._litellm, self._options.name)
+        completion = LiteLLMCompletion(self._opener(request), self._options, self._clock, price)
         try:
             yield completion
         finally:
@@ -135,10 +139,17 @@ class LiteLLMClient:
 class LiteLLMCompletion:
     """One answer. It can be iterated once."""
 
-    def __init__(self, open_stream: Callable[[], Awaitable[Any]], options: ModelOptions, clock: Clock) -> None:
+    def __init__(
+        self,
+        open_stream: Callable[[], Awaitable[Any]],
+        options: ModelOptions,
+        clock: Clock,
+        price: Callable[[Usage], Usage],
+    ) -> None:
         self._open_stream = open_stream
         self._options = options
         self._clock = clock
+        self._price = price
         self._response: Any = None
         self._iteration: AsyncGenerator[str, None] | None = None
         self._usage = Usage()
@@ -226,11 +237,12 @@ class LiteLLMCompletion:
         if usage is None:
             return
         details = getattr(usage, "prompt_tokens_details", None)
-        self._usage = Usage(
+        counted = Usage(
             input_tokens=usage.prompt_tokens or 0,
             output_tokens=usage.completion_tokens or 0,
             cached_tokens=getattr(details, "cached_tokens", None) or 0,
         )
+        self._usage = self._price(counted)
 
 
 def _import_litellm() -> ModuleType:

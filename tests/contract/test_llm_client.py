@@ -89,6 +89,13 @@ async def test_text_comes_in_the_providers_pieces_and_usage_at_the_end(
     assert usage == Usage(input_tokens=120, output_tokens=9, cached_tokens=64)
 
 
+async def test_an_answer_of_a_model_with_a_known_price_has_its_cost(server: OpenAIServer, clock: SkippingClock) -> None:
+    server.add(Reply("hi", usage=(1_000_000, 100_000, 0)))
+    async with connected(server, clock, name="openai/gpt-4.1-mini") as client:
+        _, usage = await ask(client)
+    assert usage.cost_usd == pytest.approx(0.40 + 0.16)
+
+
 async def test_piece_is_handed_on_before_the_next_is_written(client: LiteLLMClient, server: OpenAIServer) -> None:
     server.add(Reply("first second", hold_after_chars=6, chunk_chars=6))
     async with client.stream(HELLO) as completion:
