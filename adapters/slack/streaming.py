@@ -28,7 +28,7 @@ MAX_HELD: Final = 300
 """A mention whose end has not come yet is kept back for at most so many characters."""
 
 _PINGS = re.compile(r"<(?=[!@#])|(?<!\w)@(?=(?:here|channel|everyone)\b)")
-_UNFINISHED = re.compile(r"(?:\[@?[^\]\n]*(?:\](?:\([^)\s]*)?)?|<|(?<!\w)@\w{0,8})\Z")
+_UNFINISHED = re.compile(r"(?:\[@?[^\]\n]*(?:\](?:\([^)\s]*)?)?|<|<?(?<!\w)@\w{0,8})\Z")
 
 
 @dataclass(slots=True)

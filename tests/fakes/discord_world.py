@@ -152,7 +152,7 @@ class DiscordWorld:
 
     def messages(self, channel: str) -> list[Posted]:
         """What of the bot's and its webhooks' is visible, in order."""
-        said = self.backend.messages[int(channel)].values()
+        said = self.backend.messages.get(int(channel), {}).values()
         return [
             Posted(
                 str(each.id),

@@ -78,6 +78,8 @@ class Conversations:
         self._clock = clock
         self._channels: dict[str, Channel] = {}
         self.team = TEAM
+        self.shortens_to: int | None = None
+        self.loses_threads = False
         self._newest_us = 0
 
     def open(self, channel: str, *, member: bool = True, team: str = TEAM) -> Channel:
@@ -119,7 +121,8 @@ class Conversations:
         own_names: bool = True,
     ) -> Posted:
         """Keep a message of the app's. It takes a status of its thread away."""
-        thread_ts = params.get("thread_ts")
+        thread_ts = None if self.loses_threads else params.get("thread_ts")
+        blocks = self._shortened(blocks)
         if thread_ts is not None and self.find(channel, thread_ts) is None:
             raise Refusal("thread_not_found")
         posted = Posted(self.next_ts(), BOT_USER, text, blocks, thread_ts, bot=True, metadata=params.get("metadata"))
@@ -134,7 +137,8 @@ class Conversations:
         channel, posted = self._own(params, "cant_update_message")
         if posted.streaming:
             raise Refusal("streaming_state_conflict")
-        posted.text, posted.blocks = content(params, update=True)
+        text, blocks = content(params, update=True)
+        posted.text, posted.blocks = text, self._shortened(blocks)
         posted.metadata = params.get("metadata", posted.metadata)
         posted.pings += pings(params, update=True)
         posted.history.append(posted.shown)
@@ -196,6 +200,12 @@ class Conversations:
         """What is shown under the thread now."""
         text, until_s = self._channels[channel].statuses.get(thread, ("", 0.0))
         return text if self._clock.monotonic() < until_s else ""
+
+    def _shortened(self, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What becomes of blocks where Slack takes less than it was given."""
+        if self.shortens_to is None:
+            return blocks
+        return [b | {"text": b["text"] | {"text": b["text"]["text"][: self.shortens_to]}} for b in blocks]
 
     def _own(self, params: Mapping[str, Any], error: str) -> tuple[Channel, Posted]:
         channel = self.channel(params, to_write=True)

@@ -44,7 +44,7 @@ def content(params: Mapping[str, Any], *, update: bool) -> tuple[str, list[dict[
 
 def pings(params: Mapping[str, Any], *, update: bool) -> list[str]:
     """Who is notified: what is referred to, and typed names too where `parse` lets Slack look for them."""
-    sections = [block.get("text", {}) for block in params.get("blocks") or []]
+    sections = [block.get("text", {}) for block in params.get("blocks") or [] if "text" in block]
     texts = [section.get("text", "") for section in sections] or [params.get("text") or ""]
     found = [name for text in texts for name in _EXPLICIT.findall(text)]
     default = "client" if update else "none"

@@ -46,6 +46,8 @@ class Model:
         self.asked: list[tuple[ChatMessage, ...]] = []
         self.writing = anyio.Event()
         self.model = "scripted"
+        self.hung_up = 0
+        """Requests that have ended, whole or not."""
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Pieces]:
@@ -55,7 +57,10 @@ class Model:
         reply = self._replies.pop(0)
         if isinstance(reply, LLMError):
             raise reply
-        yield _Pieces(reply, self.writing)
+        try:
+            yield _Pieces(reply, self.writing)
+        finally:
+            self.hung_up += 1
 
     @property
     def left(self) -> int:

@@ -1,0 +1,261 @@
+"""What people do on Slack besides writing: changes, marks, buttons, commands, forms, and an assistant's thread."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+import anyio
+import pytest
+
+from adapters.slack.adapter import SlackAdapter, SlackOptions
+from runtime.core.message import Choice, Quote
+from tests.contract.slack.speaking import ADA, HOST, new_adapter, send, thread
+from tests.fakes.clock import FakeClock
+from tests.fakes.slack_conversations import BOT_USER, TEAM
+from tests.fakes.slack_platform import CHANNEL, DIRECT, FRIEND, PERSON, SlackPlatform
+
+pytestmark = pytest.mark.anyio
+
+ADA_ID = f"slack:{TEAM}:{PERSON}"
+
+
+async def test_message_has_its_id_its_space_and_its_persons_language(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    ts = platform.say("hi", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        heard = await anext(inbound)
+    assert (heard.act, heard.message_id, heard.space, heard.language) == ("message", ts, TEAM, "en-GB")
+
+
+async def test_change_and_deletion_are_heard_as_such(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    root = platform.mention("fist")
+    platform.rewrite(root, f"<@{BOT_USER}> first")
+    reply = platform.say("more", thread=root)
+    platform.rewrite(reply, "less")
+    platform.remove(reply)
+    platform.remove(root)
+    async with adapter.connect() as inbound:
+        heard = [await anext(inbound) for _ in range(6)]
+    assert [(m.act, m.text, m.message_id) for m in heard] == [
+        ("message", "fist", root),
+        ("edit", "first", root),
+        ("message", "more", reply),
+        ("edit", "less", reply),
+        ("deletion", "", reply),
+        ("deletion", "", root),
+    ]
+    assert {m.address for m in heard} == {thread(root)}
+    assert {(m.person_id, m.addressed) for m in heard} == {(ADA_ID, True)}
+
+
+async def test_our_own_changes_and_previews_of_links_are_passed_over(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    ts = await send(adapter, "mine")
+    platform.rewrite(ts, "still mine", channel=DIRECT)
+    platform.remove(ts, channel=DIRECT)
+    theirs = platform.say("see https://a.example", channel=DIRECT)
+    platform.rewrite(theirs, "see https://a.example", channel=DIRECT)
+    platform.react("eyes", theirs, channel=DIRECT, person=BOT_USER)
+    platform.say("next", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        assert [(await anext(inbound)).text for _ in range(2)] == ["see https://a.example", "next"]
+
+
+async def test_marks_of_people_are_heard_in_the_thread_of_the_message(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    root = platform.mention("hello")
+    async with adapter.connect() as inbound:
+        await anext(inbound)
+        ts = await send(adapter, "hi", to=thread(root))
+        platform.react("+1", ts, person=FRIEND)
+        platform.react("+1", ts, person=FRIEND, gone=True)
+        heard = [await anext(inbound) for _ in range(2)]
+    assert [(m.act, m.text, m.message_id, m.address, m.addressed, m.person_name) for m in heard] == [
+        ("reaction", ":+1:", ts, thread(root), True, "Bob"),
+        ("reaction", "", ts, thread(root), True, "Bob"),
+    ]
+    assert platform.calls_of("reactions.get") == []
+
+
+async def test_mark_on_an_older_message_is_placed_by_asking_slack(
+    options: SlackOptions, adapter: SlackAdapter, platform: SlackPlatform, clock: FakeClock
+) -> None:
+    root = platform.mention("hello")
+    ts = await send(adapter, "hi", to=thread(root))
+    platform.react("tada", ts)
+    async with aclosing(new_adapter(options, clock=clock)) as restarted, restarted.connect() as inbound:
+        await anext(inbound)
+        assert (await anext(inbound)).address == thread(root)
+
+
+async def test_shared_message_is_a_quote(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    shared = {"is_share": True, "ts": "1.2", "author_name": "Bob", "text": "the plan"}
+    platform.say("what of this?", channel=DIRECT, attachments=[shared])
+    async with adapter.connect() as inbound:
+        assert (await anext(inbound)).quote == Quote("1.2", "Bob", "the plan")
+
+
+# Buttons.
+
+
+async def test_choices_are_buttons_a_press_is_heard_and_they_go_again(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    root = platform.mention("hello")
+    ts = await send(adapter, "May I?", to=thread(root))
+    choices = [Choice("q1.yes", "Yes"), Choice("q1.no", "No")]
+    for _ in range(2):
+        await adapter.offer(thread(root), ts, "May I?", choices, speaker=HOST, nonce="page.0")
+    [posted] = platform.messages()
+    event_id = platform.press("No", posted, person=FRIEND)
+    async with adapter.connect() as inbound:
+        await anext(inbound)
+        heard = await anext(inbound)
+        await adapter.offer(thread(root), ts, "May I?", [], speaker=HOST, nonce="page.0")
+        platform.say("next", channel=DIRECT)
+        await anext(inbound)
+    assert (heard.act, heard.choice, heard.text, heard.message_id) == ("choice", "q1.no", "No", ts)
+    assert (heard.address, heard.person_id) == (thread(root), f"slack:{TEAM}:{FRIEND}")
+    assert [block["type"] for block in posted.blocks] == ["section"]
+    assert platform.events.events[event_id].done.is_set()
+
+
+async def test_as_many_choices_as_promised_are_taken(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    limits = adapter.capabilities
+    ts = await send(adapter, "Which?")
+    choices = [Choice(f"c{n}", "x" * limits.max_choice_label) for n in range(limits.max_choices)]
+    await adapter.offer(ADA, ts, "Which?", choices, speaker=HOST, nonce="page.0")
+    assert len(platform.messages(DIRECT)[0].blocks[1]["elements"]) == limits.max_choices
+
+
+# The slash command and its form.
+
+
+async def test_slash_command_in_a_direct_message_is_a_command_there(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    event_id = platform.command("stop", channel=DIRECT)
+    platform.say("next", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        heard = await anext(inbound)
+        assert not platform.events.events[event_id].done.is_set()
+        await anext(inbound)
+        await platform.until(platform.events.events[event_id].done.is_set)
+    assert (heard.command, heard.address, heard.person_id, heard.private) == ("stop", ADA, ADA_ID, True)
+    assert platform.events.events[event_id].words == {"response_type": "ephemeral", "text": "✓"}
+
+
+async def test_slash_command_in_a_channel_is_for_the_thread_where_the_person_was_heard_last(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    root = platform.mention("hello")
+    platform.mention("hello from me", person=FRIEND)
+    async with adapter.connect() as inbound:
+        for _ in range(2):
+            await anext(inbound)
+        platform.command("stop")
+        heard = await anext(inbound)
+    assert (heard.command, heard.address) == ("stop", thread(root))
+
+
+async def test_help_is_told_to_the_person_alone(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    event_id = platform.command("")
+    platform.say("next", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        assert (await anext(inbound)).text == "next"
+    words = platform.events.events[event_id].words
+    assert words["response_type"] == "ephemeral"
+    assert "`/parley stop`" in words["text"]
+    assert platform.messages() == []
+
+
+async def test_words_after_the_slash_command_begin_a_thread(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    platform.command("what is new?")
+    async with adapter.connect() as inbound:
+        heard = await anext(inbound)
+        [root] = platform.messages()
+        platform.say("and more", thread=root.ts)
+        follow = await anext(inbound)
+    assert (heard.text, heard.command, heard.address) == ("what is new?", None, thread(root.ts))
+    assert root.shown == "*Ada Lovelace*\nwhat is new?"
+    assert (follow.addressed, follow.address) == (True, thread(root.ts))
+
+
+async def test_bot_outside_of_the_channel_says_so_to_the_person_alone(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    platform.conversations.open(CHANNEL).member = False
+    event_id = platform.command("new what is new?")
+    platform.say("next", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        assert (await anext(inbound)).text == "next"
+    assert "/invite" in platform.events.events[event_id].words["text"]
+
+
+async def test_longer_text_is_written_in_a_form(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    platform.command("new")
+    async with adapter.connect() as inbound, anyio.create_task_group() as tasks:
+
+        async def fill_in() -> None:
+            await platform.until(lambda: bool(platform.surfaces.views))
+            platform.submit("a long\nstory")
+
+        tasks.start_soon(fill_in)
+        heard = await anext(inbound)
+    [root] = platform.messages()
+    assert (heard.text, heard.address) == ("a long\nstory", thread(root.ts))
+
+
+# An assistant's thread, and an agent's session.
+
+
+async def test_assistants_thread_gets_prompts_and_then_a_title(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    root = platform.open_assistant()
+    platform.say("What is the\nplan?", channel=DIRECT, thread=root)
+    platform.say("And then?", channel=DIRECT, thread=root)
+    platform.say("next", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        heard = [await anext(inbound) for _ in range(3)]
+    place = f"{DIRECT}/{root}"
+    assert (heard[0].address.thread, heard[0].private) == (root, True)
+    assert {"title": "stop", "message": "!stop"} in platform.surfaces.prompts[place]
+    assert platform.surfaces.titles == {place: "What is the plan?"}
+    assert len(platform.calls_of("assistant.threads.setTitle")) == 1
+
+
+async def test_agents_session_has_a_stop_button_while_it_works(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    root = platform.mention("hello")
+    place = f"{CHANNEL}/{root}"
+    async with adapter.connect() as inbound:
+        await anext(inbound)
+        for _ in range(2):
+            await adapter.typing(thread(root), HOST, doing="reads the file")
+        assert platform.surfaces.sessions == {place: "processing"}
+        assert platform.conversations.status(CHANNEL, root) == "reads the file"
+        platform.stop(root, person=FRIEND)
+        heard = await anext(inbound)
+        platform.say("next", channel=DIRECT)
+        await anext(inbound)
+    assert (heard.command, heard.address, heard.person_name) == ("stop", thread(root), "Bob")
+    assert platform.surfaces.sessions == {place: "active"}
+    assert len(platform.calls_of("agents.sessions.setStatus")) == 2
+
+
+async def test_session_rests_when_the_answer_is_there(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    root = platform.mention("hello")
+    await adapter.typing(thread(root), HOST)
+    await send(adapter, "done", to=thread(root))
+    assert platform.surfaces.sessions == {f"{CHANNEL}/{root}": "active"}
+
+
+async def test_app_that_is_no_agent_is_asked_once(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    platform.is_agent = False
+    root = platform.mention("hello")
+    for nonce in ("one", "two"):
+        await adapter.typing(thread(root), HOST)
+        await send(adapter, "done", to=thread(root), nonce=nonce)
+    assert len(platform.calls_of("agents.sessions.setStatus")) == 1
+    assert len(platform.messages()) == 2

@@ -1,0 +1,104 @@
+"""The manifest asks for what the adapter uses, and for nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import yaml
+
+from adapters.adapter import File
+from adapters.slack.adapter import SlackAdapter
+from adapters.slack.manifest import EVENTS, SCOPES, manifest
+from runtime.core.address import Address
+from runtime.core.message import Choice
+from tests.contract.slack.speaking import HOST, send, thread
+from tests.fakes.slack_platform import CHANNEL, DIRECT, NEEDS, SlackPlatform
+
+HEARD_BY = {
+    "commands": "the slash command",
+    "groups:history": "message.groups",
+    "im:history": "message.im",
+    "mpim:history": "message.mpim",
+}
+"""Scopes that are for hearing, not for calling: what they let us hear."""
+
+
+def _printed(*arguments: str) -> Any:
+    command = [sys.executable, "-m", "gateway", "slack", "manifest", *arguments]
+    return yaml.safe_load(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+async def _do_everything(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    """Whatever the adapter can do that comes to a call."""
+    root = platform.mention("hello")
+    assistant = platform.open_assistant()
+    platform.say("a title", channel=DIRECT, thread=assistant)
+    file = platform.files.given("a.txt", b"a")
+    platform.react("eyes", root)
+    platform.command("new")
+    platform.say("last", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        while (await anext(inbound)).text != "last":
+            pass
+    to = thread(root)
+    await adapter.typing(to, HOST)
+    stream = await adapter.open_stream(to, "a", speaker=HOST, nonce="stream")
+    await adapter.append(to, stream, "b", speaker=HOST)
+    await adapter.close_stream(to, stream, "c", speaker=HOST)
+    ts = await send(adapter, "hi", to=Address("slack", f"T0001:{CHANNEL}"))
+    await adapter.offer(to, ts, "hi", [Choice("a", "A")], speaker=HOST, nonce="n")
+    await adapter.react(to, root, "seen")
+    await adapter.react(to, root, None)
+    await adapter.delete(to, ts, speaker=HOST)
+    await adapter.download(f"slack-file:T0001:{file['id']}", max_bytes=9)
+    sent = await adapter.upload(to, File("a.txt", "text/plain", b"a"), "", speaker=HOST, nonce="file")
+    await adapter.delete(to, sent, speaker=HOST)
+
+
+@pytest.mark.anyio
+async def test_scopes_are_those_of_the_calls_and_events_that_happen(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    await _do_everything(adapter, platform)
+    platform.react("eyes", platform.say("by others"))
+    called = {call.method for call in platform.calls}
+    used = {NEEDS[method] for method in called if method in NEEDS}
+    assert [call for call in platform.calls if call.status != 200] == []
+    assert used | {"chat:write.customize", "reactions:read"} | set(HEARD_BY) == set(SCOPES)
+
+
+def test_socket_mode_needs_no_address() -> None:
+    printed = _printed()
+    assert printed["oauth_config"] == {"scopes": {"bot": list(SCOPES)}}
+    assert printed["settings"]["socket_mode_enabled"] is True
+    assert printed["settings"]["event_subscriptions"] == {"bot_events": list(EVENTS)}
+    assert "http" not in str(printed)
+
+
+def test_http_mode_has_its_addresses() -> None:
+    printed = _printed("--url", "https://chat.example.org/", "--name", "Helper")
+    events = "https://chat.example.org/hooks/slack/events"
+    assert printed["settings"]["socket_mode_enabled"] is False
+    assert printed["settings"]["event_subscriptions"]["request_url"] == events
+    assert printed["settings"]["interactivity"] == {"is_enabled": True, "request_url": events}
+    assert printed["features"]["slash_commands"][0]["url"] == events
+    assert printed["features"]["bot_user"]["display_name"] == "Helper"
+    assert "redirect_urls" not in printed["oauth_config"]
+
+
+def test_several_workspaces_come_back_to_us_and_tell_when_they_leave() -> None:
+    made = manifest("Parley", url="https://chat.example.org", socket=True, several=True)
+    assert made["oauth_config"]["redirect_urls"] == ["https://chat.example.org/hooks/slack/oauth"]
+    assert {"app_uninstalled", "tokens_revoked"} <= set(made["settings"]["event_subscriptions"]["bot_events"])
+    assert "request_url" not in made["settings"]["event_subscriptions"]
+
+
+@pytest.mark.parametrize("arguments", [["--several"], ["--url", "http://chat.example.org"]])
+def test_manifest_that_slack_would_refuse_is_not_printed(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "gateway", "slack", "manifest", *arguments]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--url" in done.stderr
