@@ -85,8 +85,11 @@ class InboundRouter:
 
     async def _answer(self, event: Inbound, judged: Judgement) -> None:
         """Tell somebody who is not let in, or not yet, how it stands."""
-        happened = "access.paired" if judged.verdict is Verdict.PAIRED else "access.refused"
-        self._entrance.bus.publish(happened, platform=self._adapter.name, participant_id=event.person_id)
+        platform, bus = self._adapter.name, self._entrance.bus
+        if judged.verdict is Verdict.PAIRED:
+            bus.publish("access.paired", platform=platform, participant_id=event.person_id)
+        else:
+            bus.publish("access.refused", platform=platform, participant_id=event.person_id)
         if judged.request is not None:
             await self._tell(event, "access.requested", code=judged.request.code, minutes=f"{judged.minutes:g}")
         else:
