@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import anyio
@@ -24,7 +24,7 @@ from runtime.sandbox.executor import Sandbox
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.registry import Registry
 from runtime.sessions.store import Commit, Lease, SessionRecord
-from runtime.sessions.surroundings import Surroundings
+from runtime.sessions.surroundings import Busy, Surroundings
 from runtime.tape.tape import Fact
 
 ADDRESS = Address("test", "1")
@@ -110,16 +110,35 @@ class World:
         self._dead = False
 
     def arrive(self) -> InboxEntry | None:
-        """The next thing a person says; None when all was said."""
+        """The next thing a person does; None when all was done.
+
+        "edit:m2:text", "deletion:m2:" and "reaction:0:mark" are about a message, "press:1" answers the last question, "stop" is one.
+        """
         if not self.people:
             return None
         self._arrived += 1
-        text = self.people.pop(0)
         number = str(self._arrived)
-        event = InboxEvent(number, ADDRESS, "test:1", "Ada", text, self.clock.now(), message_id=f"m{number}")
-        entry = InboxEntry(0, str(self._arrived), event)
+        entry = InboxEntry(0, number, self._event(number, self.people.pop(0).removeprefix("!")))
         self.take_in(entry)
         return entry
+
+    @property
+    def hurried(self) -> bool:
+        """Whether the next thing is done while the agents are at work."""
+        return bool(self.people) and self.people[0].startswith("!")
+
+    def _event(self, number: str, does: str) -> InboxEvent:
+        kind, _, rest = does.partition(":")
+        about, _, text = rest.partition(":")
+        event = InboxEvent(number, ADDRESS, "test:1", "Ada", does, self.clock.now(), message_id=f"m{number}")
+        if kind == "press":
+            choice = self.offered[-1].choices[int(about)]
+            return replace(event, kind="choice", text=choice.label, choice=choice.id)
+        if kind == "stop":
+            return replace(event, kind="stop", text="")
+        if kind in ("edit", "deletion", "reaction"):
+            return replace(event, kind=kind, text=text, message_id=about)
+        return event
 
     def take_in(self, entry: InboxEntry) -> None:
         """Keep an event until a session has taken it."""
@@ -327,12 +346,12 @@ class _Pieces:
             rest = rest[size:]
 
 
-async def live(world: World, program: Program, llm: Scripted, sandbox: Sandbox) -> None:
+async def live(world: World, program: Program, llm: Scripted, sandbox: Sandbox, *, busy: Busy = "queue") -> None:
     """Run processes one after the other, each until it crashes, until everybody was heard and nothing is going on."""
     while True:
         world.revive()
         try:
-            if await _process(world, program, llm, sandbox):
+            if await _process(world, program, llm, sandbox, busy):
                 return
         except BaseExceptionGroup as group:
             _only_crashes(group)
@@ -346,11 +365,21 @@ def _only_crashes(group: BaseExceptionGroup[BaseException]) -> None:
         raise rest
 
 
-async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandbox) -> bool:
+async def _ready(world: World, llm: Scripted) -> None:
+    """Return when the next person may do something."""
+    while world.hurried and not world.idle.is_set():
+        if llm.asked and world.chat:
+            return
+        await checkpoint()
+    await world.idle.wait()
+
+
+async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandbox, busy: Busy) -> bool:
     bus = Bus(world.clock)
     failures: list[BaseException] = []
     bus.subscribe("session.failed", lambda event: failures.append(event.data["cause"]))
-    around = Surroundings({program.name: program}, world, world, sandbox, llm, world.clock, bus)
+    programs = {program.name: program}
+    around = Surroundings(programs, world, world, sandbox, llm, world.clock, bus, busy={program.name: busy})
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:
         world.tasks = tasks
@@ -362,7 +391,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         resting = not len(registry)
         while True:
             if not resting:
-                await world.idle.wait()
+                await _ready(world, llm)
             if failures:
                 raise failures[0]
             arrived = world.arrive()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runtime.language.program import Program
+from runtime.sessions.surroundings import Busy
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 
@@ -13,6 +14,8 @@ class Case:
     """A program, what the model answers, what people say, and what must be seen in the end.
 
     `replies` are those of the playbook that begins, `others` one reply each of playbooks that are called by name.
+    People do one thing after the other, each when all is quiet: "edit:m1:text", "press:1" (the second choice of the
+    last question) or just a text. What begins with "!" is done at once, while the agents are at work.
     """
 
     program: Program
@@ -21,6 +24,9 @@ class Case:
     seen: tuple[str, ...]
     others: tuple[tuple[str, tuple[str, ...]], ...] = ()
     in_order: bool = True
+    busy: Busy = "queue"
+    loose: bool = False
+    """How far the work comes depends on the moment: `seen` must be there once, and everything heard once."""
 
 
 MAIN = python("Main", trigger="BGN When program starts")
@@ -250,7 +256,116 @@ async def Work():
     ("worked 2",),
 )
 
+QUESTION = Case(
+    program(
+        agent(
+            "Asker",
+            MAIN,
+            code="""
+async def Main():
+    one = await Ask("Ship it?", ["Yes", "No"])
+    two = await Ask("Sure?", ["Yes", "No"], of="Ada")
+    await Say("user", f"{one}, {two}")
+    await EndProgram()
+""",
+        )
+    ),
+    ((),),
+    ("start", "press:1", "yes"),
+    ("Ship it?", "Sure?", "No, Yes"),
+)
+
+MODEL_QUESTION = Case(
+    program(agent("Asker", llm("Main", "01:QUE Ask", "02:QUE Say", "03:YLD for exit", begins=True))),
+    (
+        (
+            'await Step("Main:01:QUE")',
+            'await Say("user", "I have a question for you")',
+            'answer = await Ask("Ship it?", ["Yes", "No"])',
+            'await Step("Main:02:QUE")',
+            'await Say("user", f"so it is {answer}")',
+            'await Step("Main:03:YLD")',
+            'await Yld("exit")',
+        ),
+    ),
+    ("hi", "press:0"),
+    ("I have a question for you", "Ship it?", "so it is Yes"),
+)
+
+CHANGES = Case(
+    program(
+        agent(
+            "Ears",
+            MAIN,
+            code="""
+async def Main():
+    await Say("user", "listening")
+    for _ in range(3):
+        for message in await WaitForMessage("user"):
+            asides = [aside["type"] for aside in message.get("asides", [])]
+            await Say("user", f"{message['text']} {message['type']} {asides}")
+    await EndProgram()
+""",
+        )
+    ),
+    ((),),
+    ("start", "one", "edit:m2:uno", "deletion:m2:", "reaction:0:+1", "two"),
+    ("listening", "one direct []", "uno edited []", "two direct ['deleted', 'reaction']"),
+)
+
+WORK = (
+    (
+        'await Step("Main:01:QUE")',
+        'await Say("user", "the first thing to be said")',
+        'await Say("user", "the second thing to be said")',
+        'await Step("Main:02:YLD")',
+        'await Yld("user")',
+    ),
+    (
+        'await Step("Main:03:QUE")',
+        'await Say("user", "an answer to what came meanwhile")',
+        'await Step("Main:04:YLD")',
+        'await Yld("exit")',
+    ),
+)
+
+WORKER = program(
+    agent("Work", llm("Main", "01:QUE Say", "02:YLD for user", "03:QUE Say", "04:YLD for exit", begins=True))
+)
+
+QUEUED = Case(
+    WORKER,
+    WORK,
+    ("hi", "!and this"),
+    ("the first thing to be said", "the second thing to be said", "an answer to what came meanwhile"),
+)
+
+FREE = program(agent("Work", llm("Main", begins=True)))
+
+FREE_WORK = (
+    (
+        'await Say("user", "the first thing to be said")',
+        'await Say("user", "the second thing to be said")',
+        'await Say("user", "the third thing to be said")',
+        'await Yld("user")',
+    ),
+    ('await Say("user", "an answer to what came meanwhile")', 'await Yld("user")'),
+)
+
+STEERED = Case(FREE, FREE_WORK, ("hi", "!and this"), (FREE_WORK[1][0].split('"')[3],), busy="steer", loose=True)
+
+INTERRUPTED = Case(FREE, FREE_WORK, ("hi", "!and this"), (), busy="interrupt", loose=True)
+
+STOPPED = Case(FREE, FREE_WORK, ("hi", "!stop", "again"), ("⏹ Stopped. Write to begin anew.",), loose=True)
+
 SHAPES = {
+    "stopped": STOPPED,
+    "steered": STEERED,
+    "interrupted": INTERRUPTED,
+    "question": QUESTION,
+    "model_question": MODEL_QUESTION,
+    "changes": CHANGES,
+    "queued": QUEUED,
     "race": RACE,
     "group": GROUP,
     "speakers": SPEAKERS,

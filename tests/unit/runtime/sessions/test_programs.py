@@ -1,0 +1,81 @@
+"""One node serves several programs; what models may cost is asked before they are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.core.address import Address
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+
+def named(name: str) -> Program:
+    code = f"""
+async def Main():
+    await Say("user", "{name} is here")
+    while True:
+        for message in await WaitForMessage("user"):
+            await Say("user", "{name}: " + message["text"])
+"""
+    return program(agent(name, python("Main", trigger="BGN When program starts"), code=code))
+
+
+BOTH = {"desk": named("Desk"), "cafe": named("Cafe")}
+
+
+async def test_an_event_chooses_the_program_that_begins_and_the_session_keeps_it(sandbox: MontySandbox) -> None:
+    async with talking(BOTH, Model(), sandbox) as talk:
+        assert await talk.say("hi", program="cafe") == ["Cafe is here"]
+        assert await talk.say("and?", program="desk") == ["Cafe: and?"]
+    async with talking(BOTH, Model(), sandbox, world=talk.world) as later:
+        assert await later.say("still?") == ["Cafe: still?"]
+
+
+async def test_the_first_program_serves_where_none_is_named_and_new_begins_another(sandbox: MontySandbox) -> None:
+    async with talking(BOTH, Model(), sandbox) as talk:
+        assert await talk.say("hi") == ["Desk is here"]
+        assert await talk.say("", kind="new", program="cafe") == ["Cafe is here"]
+        assert await talk.say("x") == ["Cafe: x"]
+
+
+async def test_a_session_whose_program_is_gone_says_so_until_new(sandbox: MontySandbox) -> None:
+    gone = "⚠️ The program cafe is not served here any more. /new begins another conversation."
+    async with talking(BOTH, Model(), sandbox) as talk:
+        await talk.say("hi", program="cafe")
+    async with talking({"desk": BOTH["desk"]}, Model(), sandbox, world=talk.world) as later:
+        assert await later.say("hello?") == [gone]
+        assert await later.say("hello?") == [gone]
+        assert await later.say("", kind="new") == ["Desk is here"]
+        assert await later.say("x") == ["Desk: x"]
+
+
+async def test_a_message_for_a_program_that_is_gone_is_answered_with_that(sandbox: MontySandbox) -> None:
+    async with talking(BOTH, Model(), sandbox) as talk:
+        (said,) = await talk.say("hi", program="shop")
+        assert "The program shop is not served here any more" in said
+        assert await talk.say("", kind="new") == ["Desk is here"]
+
+
+async def test_a_spent_allowance_ends_the_playbook_with_its_sentence_and_no_model_is_asked(
+    sandbox: MontySandbox,
+) -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    async def allowance(address: Address, person: str | None) -> str | None:
+        asked.append((address.key, person))
+        return None if len(asked) == 1 else "What you may spend in a day is used up."
+
+    main = program(agent("Main", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
+    model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Well?")', 'await Yld("user")'))
+    async with talking(main, model, sandbox, allowance=allowance) as talk:
+        await talk.say("go")
+        assert await talk.say("more", name="Bo") == [
+            "⚠️ Main could not go on: What you may spend in a day is used up. Write again to begin anew."
+        ]
+    assert asked == [("test:1", "test:Ada"), ("test:1", "test:Bo")]
+    (answered,) = talk.named("llm.answered")
+    assert (answered.data["conversation"], answered.data["participant_id"]) == ("test:1", "test:Ada")
