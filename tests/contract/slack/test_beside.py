@@ -88,7 +88,7 @@ async def test_one_mark_of_ours_takes_the_place_of_the_other(adapter: SlackAdapt
     posted = platform.conversations.open(CHANNEL).messages[0]
     seen = []
     for mark in ("queued", "seen", "seen", None):
-        await adapter.react(thread(root), root, mark)  # type: ignore[arg-type]
+        await adapter.react(thread(root), root, mark)
         seen.append(list(posted.reactions))
     assert seen == [["hourglass_flowing_sand"], ["eyes"], ["eyes"], []]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from slack_sdk.signature import SignatureVerifier
 
 from adapters.adapter import AnswersHttp, HttpAnswer, HttpRequest
 from adapters.slack import http_events
@@ -85,7 +86,7 @@ async def test_signed_nonsense_is_refused(adapter: SlackAdapter, platform: Slack
     headers, raw = slack_http.request(clock, "interactive", {})
     for body in (b"payload=%7B", b"payload=1"):
         signed, _ = slack_http.request(clock, "interactive", {})
-        verifier = http_events.SignatureVerifier(SIGNING_SECRET)
+        verifier = SignatureVerifier(SIGNING_SECRET)
         stamp = signed["x-slack-request-timestamp"]
         signed["x-slack-signature"] = verifier.generate_signature(timestamp=stamp, body=body) or ""
         assert (await adapter.receive(HttpRequest("POST", "/events", {}, signed, body))).status == 400
