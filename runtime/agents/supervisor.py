@@ -263,7 +263,8 @@ class Supervisor:
         for agent in (*required, *optional):
             await self.meetings.invite(meeting, agent)
         await self._journal.commit()
-        missing = await self.meetings.wait_for(meeting, required)
+        with self._pages.presence.working(state.agent, self._pages.texts("doing.meeting")):
+            missing = await self.meetings.wait_for(meeting, required)
         if missing:
             await self.meetings.end(meeting)
             names = ", ".join(self._journal.state.agents[a].klass for a in missing)

@@ -211,11 +211,16 @@ class Builtins:
             self._journal.note("wait", **site(frame, call), source=None, due=due)
         await self._journal.commit()
         due_at = self._journal.state.waits[key].due or 0.0
-        await self._clock.sleep_until(self._clock.monotonic() + due_at - self._clock.now().timestamp())
+        with self._pages.presence.waiting(frame.id):
+            await self._clock.sleep_until(self._clock.monotonic() + due_at - self._clock.now().timestamp())
         self._journal.note("took", **site(frame, call), mids=[], val=None)
 
     async def receive(self, frame: Frame, pos: str, *, at_most: int = MAX_WAITED_MESSAGES) -> list[Message] | None:
         """Wait as the tape says at `pos`, going idle first; None when the time is over."""
+        with self._pages.presence.waiting(frame.id):
+            return await self._receive(frame, pos, at_most)
+
+    async def _receive(self, frame: Frame, pos: str, at_most: int) -> list[Message] | None:
         wait = self._journal.state.waits[call_key(frame.id, pos)]
         await self._journal.commit()
         source, taken = wait.source or {}, list[Message]()

@@ -10,6 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, StorageError, UnknownTarget
+from runtime.execution.doing import doing_call
 from runtime.execution.frame import Call, Frame
 from runtime.execution.speech import Pages
 from runtime.tape.fold import TURN, call_key
@@ -151,7 +152,9 @@ class Host:
                 up=asdict(CallSite(frame.id, call.pos, call.name, call.digest, hidden)),
                 meeting=frame.state.meeting,
             )
-        await self.run_frame(id_, playbook)
+        doing = doing_call(call.name, self._pages.texts)
+        with self._pages.presence.working(frame.state.agent, doing):
+            await self.run_frame(id_, playbook)
 
     async def run_frame(self, id_: str, playbook: Executable) -> BaseException | None:
         """Run a frame to its end and write down what came of it; returns the exception that ended it, if one did."""

@@ -188,25 +188,25 @@ class Interpreter:
         if refused is not None:
             raise PlaybookError(refused)
         self._publish("llm.requested", model=machine.llm.model)
-        machine.pages.thinking(self._agent_id, True, self._doing())
         request = CompletionRequest(build_prompt(machine.program, self._agent, machine.journal.state, frame.state))
         try:
-            async with machine.llm.stream(request) as completion:
-                async for piece in completion:
-                    await run.feed(piece)
-                    if run.over:
-                        break
-                if not run.over:
-                    await run.close()
-                usage = completion.usage
+            with machine.pages.presence.working(self._agent_id, self._doing()):
+                async with machine.llm.stream(request) as completion:
+                    async for piece in completion:
+                        await run.feed(piece)
+                        if run.over:
+                            break
+                    if not run.over:
+                        await run.close()
+                    usage = completion.usage
         finally:
-            machine.pages.thinking(self._agent_id, False)
             with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
                 await machine.builtins.drop_stream(frame.id, "the reply broke off")
         self._publish(
             "llm.answered",
             tokens_in=usage.input_tokens,
             tokens_out=usage.output_tokens,
+            cost_usd=usage.cost_usd,
             conversation=machine.pages.address.key,
             participant_id=person,
         )
@@ -217,7 +217,7 @@ class Interpreter:
         """The step that is executed, in the words of the program."""
         line = (self._frame.state.step or "").split(":")
         step = self._playbook.step(line[1]) if len(line) > 1 else None
-        return doing_step(step.text) if step is not None else None
+        return doing_step(step.text, self._machine.pages.texts) if step is not None else None
 
     def _reject(self, rejected: Rejected) -> None:
         frame = self._frame

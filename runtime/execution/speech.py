@@ -17,6 +17,7 @@ from runtime.core.ids import MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Mark, Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
 from runtime.core.texts import Texts
+from runtime.execution.presence import Presence
 from runtime.tape.journal import Journal
 from runtime.tape.state import PageState, QuestionState
 
@@ -39,6 +40,7 @@ class Pages:
         self, journal: Journal, outbox: Outbox, address: Address, tasks: TaskGroup, bus: Bus, texts: Texts
     ) -> None:
         self.texts = texts
+        self.presence = Presence(journal, outbox, address)
         self._journal = journal
         self._outbox = outbox
         self.address = address
@@ -127,12 +129,6 @@ class Pages:
         live = self._live.pop(page_id, None)
         if live is not None:
             live.abandon()
-
-    def thinking(self, agent: str, active: bool, doing: str | None = None) -> None:
-        """An agent works on an answer, or has stopped; `doing` says on what."""
-        known = self._journal.state.agents.get(agent)
-        speaker = Speaker(agent, known.klass if known else "Parley")
-        self._outbox.thinking(self.address, speaker, active, doing=doing)
 
     def mark(self, message: str, mark: Mark | None) -> bool:
         """Put a mark on a person's message, by the platform's id; False when the platform has none."""

@@ -166,3 +166,40 @@ async def test_in_private_nothing_is_quoted(sandbox: MontySandbox) -> None:
     async with talking(travel(), Model(ASK), sandbox) as talk:
         await talk.say("go")
     assert [shown.spec.reply_to for shown in talk.world.chat if shown.spec] == [None]
+
+
+async def test_people_see_what_an_agent_does_and_nothing_while_it_waits(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await LookUpTaxCodes()
+    await Asking()
+
+async def LookUpTaxCodes():
+    await Now()
+
+async def Asking():
+    await WaitForMessage("user")
+"""
+    main = program(
+        agent(
+            "Main",
+            python("Main", trigger="BGN When program starts"),
+            python("LookUpTaxCodes"),
+            python("Asking"),
+            code=code,
+        )
+    )
+    async with talking(main, Model(), sandbox) as talk:
+        await talk.say("go")
+        assert talk.world.doing == ["looking up tax codes", None, "asking", None]
+        talk.post("on")
+        await talk.until(lambda: len(talk.world.doing) == 6)
+        assert talk.world.doing[4:] == ["asking", None]
+
+
+async def test_people_see_which_step_a_model_works_on(sandbox: MontySandbox) -> None:
+    model = Model(ASK, ON)
+    async with talking(travel(), model, sandbox) as talk:
+        await talk.say("go")
+        await talk.say("Oslo")
+    assert "asking" in talk.world.doing

@@ -1,0 +1,58 @@
+"""What people see of agents at work before they say anything: that they work, and on what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from runtime.channels.outbox import Outbox
+from runtime.core.address import Address, Speaker
+from runtime.tape.journal import Journal
+
+
+class Presence:
+    """The agents of one session. An agent works while a frame of it runs that waits for nobody and does not sleep."""
+
+    def __init__(self, journal: Journal, outbox: Outbox, address: Address) -> None:
+        self._journal = journal
+        self._outbox = outbox
+        self._address = address
+        self._work: dict[str, list[str | None]] = {}
+        self._waits: Counter[str] = Counter()
+
+    @contextmanager
+    def working(self, agent: str, doing: str | None = None) -> Iterator[None]:
+        """The agent works, on what `doing` says, unless something within says more."""
+        stack = self._work.setdefault(agent, [])
+        stack.append(doing)
+        self._show(agent)
+        try:
+            yield
+        finally:
+            stack.remove(doing)
+            self._show(agent)
+
+    @contextmanager
+    def waiting(self, frame: str) -> Iterator[None]:
+        """The frame waits, and so do those that called it."""
+        frames = self._journal.state.frames
+        parts = frame.split(":")
+        callers = (":".join(parts[:count]) for count in range(1, len(parts) + 1))
+        agents = {frames[caller].agent for caller in callers if caller in frames}
+        for agent in agents:
+            self._waits[agent] += 1
+            self._show(agent)
+        try:
+            yield
+        finally:
+            for agent in agents:
+                self._waits[agent] -= 1
+                self._show(agent)
+
+    def _show(self, agent: str) -> None:
+        known = self._journal.state.agents.get(agent)
+        stack = self._work.get(agent, [])
+        active = bool(stack) and not self._waits[agent]
+        doing = next((doing for doing in reversed(stack) if doing), None) if active else None
+        self._outbox.thinking(self._address, Speaker(agent, known.klass if known else "Parley"), active, doing=doing)
