@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 
-from tests.e2e.gateway_process import ROOT, gateway, parley
+from tests.e2e.gateway_process import ROOT, Gateway, gateway, parley
 from tests.fakes import discord_wire
+from tests.fakes.discord_limits import DiscordLimits
 from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.discord_world import Posted
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
 
-TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
+PROGRAMS = ROOT / "tests" / "e2e" / "programs"
+TELLER = PROGRAMS / "teller.pb"
+DESK = PROGRAMS / "desk.pb"
+TOUR = ROOT / "examples" / "tour.pb"
 HELLO = "I am the teller."
+BEGIN_OF_STORY = "Once there was"
 END_OF_STORY = "told it once."
 LIMIT_S = 40
 
@@ -23,8 +31,156 @@ def discord_settings(address: str, **more: str) -> dict[str, str]:
     return {
         "PARLEY_DISCORD__TOKEN": discord_wire.TOKEN,
         "PARLEY_DISCORD__BASE_URL": f"{address}/api/v10",
+        "PARLEY_DISCORD__ACCESS": "open",
         **more,
     }
+
+
+@asynccontextmanager
+async def listened_to(platform: DiscordPlatform, directory: Path, program: Path) -> AsyncIterator[Gateway]:
+    """A gateway that hears what is said on Discord."""
+    async with (
+        discord_wire.serving(platform) as address,
+        gateway(directory, program, discord_settings(address)) as running,
+    ):
+        with anyio.fail_after(LIMIT_S):
+            await platform.until(lambda: platform.gateway.connected)
+        yield running
+
+
+async def seen(platform: DiscordPlatform, channel: Callable[[], str | None], *parts: str) -> list[Posted]:
+    """Return when each part stands in a message of ours there; the messages."""
+
+    def there() -> list[Posted]:
+        where = channel()
+        return [] if where is None else platform.world.messages(where)
+
+    try:
+        with anyio.fail_after(LIMIT_S):
+            await platform.until(lambda: all(any(part in posted.text for posted in there()) for part in parts))
+    except TimeoutError:
+        raise AssertionError(f"{parts} were waited for, there is {[posted.text for posted in there()]}") from None
+    return there()
+
+
+async def test_group_session_begins_in_a_thread_with_three_agents_and_two_people(tmp_path: Path) -> None:
+    platform = DiscordPlatform()
+    world = platform.world
+
+    def thread() -> str | None:
+        return next(iter(world.people.threads()), None)
+
+    async with listened_to(platform, tmp_path, TOUR):
+        world.people.session(world.ada, world.general, "start", topic="A boat")
+        await seen(platform, thread, "one of four agents")
+        there = thread()
+        assert there is not None
+        world.say("people", there)
+        await seen(platform, thread, "only you, Ada Lovelace")
+        world.say("people", there, world.bob)
+        await seen(platform, thread, "Hello, Bob! With you here: Ada Lovelace.")
+        world.say("meeting", there)
+        said = await seen(platform, thread, "They chose **Gull**")
+    assert world.people.threads() == {there: "A boat"}
+    assert world.messages(world.general) == []
+    transcript = [(posted.author, posted.text) for posted in said[-5:]]
+    assert [author for author, _ in transcript] == ["Guide", "Painter", "Poet", "Guide", "Guide"]
+    assert "Welcome! We need a name for a boat." in transcript[0][1]
+    assert transcript[1:3] == [
+        ("Painter", "Poet, Guide: I see a deep colour, **Ultramarine**."),
+        ("Poet", "And I hear the wind, dear Guide: **Gull**."),
+    ]
+    assert all(posted.hook is not None for posted in said)
+
+
+async def test_mention_is_answered_in_its_thread_and_stopped_there(tmp_path: Path) -> None:
+    platform = DiscordPlatform()
+    world = platform.world
+    async with listened_to(platform, tmp_path, TELLER):
+        asked = world.say(f"<@{world.bot}> hello")
+        await seen(platform, lambda: asked, HELLO)
+        world.say("slow", asked, world.bob)
+        await seen(platform, lambda: asked, "Once")
+        waiting = world.say("are you there?", asked)
+
+        def marks() -> list[str]:
+            return [each.emoji for each in world.backend.get_message(int(asked), int(waiting)).reactions]
+
+        with anyio.fail_after(LIMIT_S):
+            await platform.until(lambda: marks() != [])
+        stopping = world.people.session(world.ada, asked, "stop")
+        with anyio.fail_after(LIMIT_S):
+            await platform.until(lambda: bool(world.receipt(stopping)))
+        await seen(platform, lambda: asked, "Stopped.")
+    assert END_OF_STORY not in "".join(posted.text for posted in world.messages(asked))
+
+
+async def test_question_is_answered_by_a_button(tmp_path: Path) -> None:
+    platform = DiscordPlatform()
+    world = platform.world
+    async with listened_to(platform, tmp_path, DESK):
+        world.say("hello", world.private())
+        await seen(platform, world.private, "The desk is open.")
+        world.say("ship", world.private())
+        await seen(platform, world.private, "Ship the order?")
+
+        def question() -> Posted:
+            return next(posted for posted in world.messages(world.private()) if "Ship the order?" in posted.text)
+
+        with anyio.fail_after(LIMIT_S):
+            await platform.until(lambda: question().choices == ("Yes", "No"))
+        pressed = world.press(world.private(), question().id, "Yes")
+        await seen(platform, world.private, "Shipped.")
+        with anyio.fail_after(LIMIT_S):
+            await platform.until(lambda: question().choices == ())
+            await platform.until(lambda: world.backend.interactions[int(pressed)].responded)
+
+
+async def test_file_goes_in_and_another_comes_out(tmp_path: Path) -> None:
+    platform = DiscordPlatform()
+    world = platform.world
+    async with listened_to(platform, tmp_path, DESK):
+        asked = world.say(f"<@{world.bot}> hello")
+        await seen(platform, lambda: asked, "The desk is open.")
+        world.say("count", asked, files=[("words.txt", b"one two three")])
+        said = await seen(platform, lambda: asked, "Here is the count.")
+    [sent] = [posted for posted in said if posted.files]
+    assert (sent.author, sent.text, sent.files) == ("Desk", "Here is the count.", ("count.txt",))
+    kept = world.backend.messages[int(asked)][int(sent.id)].attachments[0]
+    assert world.backend.cdn.get(kept["url"]) == b"3 words"
+
+
+async def test_story_of_an_agent_is_told_once_whatever_moment_the_gateway_is_killed_at(tmp_path: Path) -> None:
+    platform = DiscordPlatform()
+    world = platform.world
+    async with listened_to(platform, tmp_path, TELLER) as running:
+        asked = world.say(f"<@{world.bot}> hello")
+        await seen(platform, lambda: asked, HELLO)
+        world.say("story", asked)
+        platform.fail("hook_send", "hang", applied=True)
+        await seen(platform, lambda: asked, "Once")
+        running.kill()
+        await running.gone()
+        await running.start()
+        said = await seen(platform, lambda: asked, END_OF_STORY)
+    assert [BEGIN_OF_STORY in posted.text for posted in said] == [False, True]
+    assert {posted.author for posted in said} == {"Teller"}
+
+
+async def test_storm_of_refusals_costs_nothing_but_time(tmp_path: Path) -> None:
+    platform = DiscordPlatform(limits=DiscordLimits())
+    world = platform.world
+    async with listened_to(platform, tmp_path, TELLER):
+        asked = world.say(f"<@{world.bot}> hello")
+        await seen(platform, lambda: asked, HELLO)
+        for operation in ("hook_send", "hook_edit"):
+            platform.fail(operation, "flood", times=4, retry_after_s=0.5)
+        world.say("story", asked)
+        said = await seen(platform, lambda: asked, END_OF_STORY)
+    assert [BEGIN_OF_STORY in posted.text for posted in said] == [False, True]
+    storm = [call for call in platform.calls if call.status == 429]
+    assert {call.operation for call in storm} >= {"hook_send", "hook_edit"}
+    assert len(storm) == 8
 
 
 async def test_discord_conversation_goes_on_after_a_kill(tmp_path: Path) -> None:
@@ -34,34 +190,56 @@ async def test_discord_conversation_goes_on_after_a_kill(tmp_path: Path) -> None
     def shown() -> list[str]:
         return [message.text for message in platform.world.messages(private)]
 
-    async with discord_wire.serving(platform) as address:
-        environment = discord_settings(address, PARLEY_DISCORD__ACCESS="open")
-        async with gateway(tmp_path, TELLER, environment) as running:
-            with anyio.fail_after(LIMIT_S):
-                await platform.until(lambda: platform.gateway.connected)
-                platform.world.say("hi", private)
-                await platform.until(lambda: HELLO in shown())
-            running.kill()
-            await running.gone()
-            platform.world.say("are you there?", private)
-            await running.start()
-            with anyio.fail_after(LIMIT_S):
-                await platform.until(lambda: "You said: are you there?" in shown())
-                platform.world.say("story", private)
-                await platform.until(lambda: any(text.endswith(END_OF_STORY) for text in shown()))
+    async with listened_to(platform, tmp_path, TELLER) as running:
+        with anyio.fail_after(LIMIT_S):
+            await platform.until(lambda: platform.gateway.connected)
+            platform.world.say("hi", private)
+            await platform.until(lambda: HELLO in shown())
+        running.kill()
+        await running.gone()
+        platform.world.say("are you there?", private)
+        await running.start()
+        with anyio.fail_after(LIMIT_S):
+            await platform.until(lambda: "You said: are you there?" in shown())
+            platform.world.say("story", private)
+            await platform.until(lambda: any(text.endswith(END_OF_STORY) for text in shown()))
     assert shown().count(HELLO) == 1
-    assert sum(text.startswith("Once there was") for text in shown()) == 1
+    assert sum(text.startswith(BEGIN_OF_STORY) for text in shown()) == 1
 
 
-async def test_check_says_that_discord_refuses_the_token(tmp_path: Path) -> None:
+async def test_check_says_what_discord_refuses_and_which_rights_are_missing(tmp_path: Path) -> None:
+    platform = DiscordPlatform()
+
+    async def checked(**more: str) -> tuple[int, str]:
+        code, out, _ = await parley(tmp_path, "check", **discord_settings(address, **more))
+        assert "token" not in more or more["token"] not in out
+        return code, next(line for line in out.splitlines() if line.split()[1:2] == ["discord"])
+
+    async with discord_wire.serving(platform) as address:
+        good, line = await checked()
+        assert (good, line[0]) == (0, "✓"), line
+        platform.world.forbid("manage_webhooks")
+        lesser, line = await checked()
+        assert (lesser, line[0]) == (0, "✓")
+        assert "In Us the bot lacks Manage Webhooks" in line
+        platform.world.forbid("send_messages")
+        mute, line = await checked()
+        assert (mute, line[0]) == (1, "✗")
+        assert "In Us the bot lacks Send Messages" in line
+        refused, line = await checked(PARLEY_DISCORD__TOKEN="wrong.token")
+        assert (refused, line[0]) == (1, "✗")
+        assert "Reset Token" in line
+        assert "wrong.token" not in line
+
+
+async def test_invitation_is_printed_with_each_right(tmp_path: Path) -> None:
     platform = DiscordPlatform()
     async with discord_wire.serving(platform) as address:
-        environment = discord_settings(address)
-        good, out, _ = await parley(tmp_path, "check", **environment)
-        assert good == 0, out
-        environment["PARLEY_DISCORD__TOKEN"] = "wrong.token"
-        bad, out, _ = await parley(tmp_path, "check", **environment)
-    assert bad == 1
-    marks = {line.split()[1]: line.split()[0] for line in out.splitlines() if line.strip()}
-    assert marks["discord"] == "✗"
-    assert "wrong.token" not in out
+        code, out, _ = await parley(tmp_path, "discord", "invite", **discord_settings(address))
+    assert code == 0
+    assert out.startswith("https://discord.com/oauth2/authorize?client_id=")
+    assert f"client_id={platform.world.backend.application_id}&scope=bot+applications.commands&permissions=" in out
+    assert "Manage Webhooks          to let each agent speak under its own name" in out
+    code, _, err = await parley(tmp_path, "discord", "invite")
+    assert code == 2
+    assert "PARLEY_DISCORD__TOKEN" in err
