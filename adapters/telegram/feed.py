@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import anyio
@@ -42,7 +43,8 @@ class Feed:
 
     async def fail(self, error: Exception) -> None:
         """End it: the consumer gets the error in place of an item."""
-        await self._send.send(error)
+        with suppress(anyio.BrokenResourceError):  # it went away by itself
+            await self._send.send(error)
 
     async def items(self) -> AsyncGenerator[Inbound, None]:
         """The consumer's end; to be iterated once, and closed."""

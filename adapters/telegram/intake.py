@@ -22,7 +22,7 @@ from adapters.telegram.place import Json
 from adapters.telegram.polling import poll
 from adapters.telegram.roster import OurBot
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, AuthFailed
+from runtime.core.errors import AdapterError, AuthFailed, StorageUnavailable
 
 HOOKS: Final = "/hooks/telegram"
 SECRET_HEADER: Final = "x-telegram-bot-api-secret-token"
@@ -64,7 +64,8 @@ class Intake:
         self._tasks = tasks
 
     async def poll(self, bot: OurBot, reader: Reader) -> None:
-        """Ask for one bot's updates. A refused token of the main bot ends the connection, another's that bot."""
+        """Ask for one bot's updates. A refused token of the main bot ends the connection, and so does storage that is
+        gone; a refused token of another bot ends that bot."""
         await bot.api.open_polling()
         try:
             await poll(bot.api, self._clock, partial(self.take, bot, reader))
@@ -72,6 +73,8 @@ class Intake:
             if bot.agent is None:
                 await self.feed.fail(error)
             _log.error("A bot of Telegram's is refused", extra={"agent": bot.agent, "error": str(error)})
+        except StorageUnavailable as error:
+            await self.feed.fail(error)
         finally:
             with anyio.CancelScope(shield=True):
                 await bot.api.close_polling()

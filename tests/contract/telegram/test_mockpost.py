@@ -47,7 +47,11 @@ async def mockpost(directory: Path) -> AsyncIterator[httpx.AsyncClient]:
     """A running mockpost with one app."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    environment = {"PATH": "/usr/bin:/bin", "MOCKPOST_HTTP_PORT": str(port), "MOCKPOST_DB_PATH": str(directory / "m.db")}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "MOCKPOST_HTTP_PORT": str(port),
+        "MOCKPOST_DB_PATH": str(directory / "m.db"),
+    }
     environment |= {"MOCKPOST_HOST": "127.0.0.1", "HOME": str(directory)}
     process = await anyio.open_process(
         [EXECUTABLE], cwd=directory, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -56,8 +60,8 @@ async def mockpost(directory: Path) -> AsyncIterator[httpx.AsyncClient]:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
             app = {"name": "bot", "creds": {"telegram_token": TOKEN}}
             with anyio.fail_after(60):
-                while not await _registered(http, app):
-                    await anyio.sleep(0.2)  # it does not say when it is up
+                while not await _registered(http, app):  # noqa: ASYNC110 - another program, which does not say when it is up
+                    await anyio.sleep(0.2)
             yield http
     finally:
         process.kill()

@@ -13,7 +13,7 @@ from adapters.telegram.memory import Memory
 from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
-from runtime.core.errors import NotDelivered
+from runtime.core.errors import NotDelivered, StorageUnavailable
 from runtime.core.message import Quote
 from tests.contract.telegram.speaking import ADA, HOST, OLD_GROUP, US, new_adapter, send
 from tests.fakes.records import MemoryRecords
@@ -183,3 +183,19 @@ async def test_people_are_mentioned_by_name_where_the_name_is_known(
     platform.say("hi", person=43, name="Bob", username="bob_the_b")
     platform.say("ask @bob_the_b and @stranger")
     assert [one.text for one in await heard(adapter, 2)] == ["hi", "ask @Bob and @stranger"]
+
+
+class LostRecords(MemoryRecords):
+    async def get(self, name: str, /) -> str | None:
+        raise StorageUnavailable("the store is gone")
+
+
+async def test_lost_storage_is_told_to_the_consumer_and_the_update_comes_again(
+    options: TelegramOptions, platform: TelegramPlatform
+) -> None:
+    platform.say("@ParleyBot precious", chat=GROUP, thread=9)
+    async with aclosing(new_adapter(options, records=LostRecords())) as adapter:
+        with pytest.raises(StorageUnavailable):
+            await heard(adapter)
+    async with aclosing(new_adapter(options)) as later:
+        assert [one.text for one in await heard(later)] == ["precious"]
