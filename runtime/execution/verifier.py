@@ -151,6 +151,8 @@ def _listed(names: set[str]) -> str:
 
 def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
     agents = {name.partition(".")[0] for name in position.functions if "." in name}
+    if _says_perhaps(tree):
+        return Rejected("say", "a Say that depends on something stands below an `if`, not inside an expression")
     for name, node in _calls(tree):
         shape = position.functions.get(name)
         if shape is None:
@@ -165,6 +167,12 @@ def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
         if rejected is not None:
             return rejected
     return None
+
+
+def _says_perhaps(tree: ast.AST) -> bool:
+    """Whether an expression says something only in some cases: its text would be shown before that is known."""
+    choosing = (node for node in ast.walk(tree) if isinstance(node, ast.IfExp | ast.BoolOp))
+    return any(name == "Say" for node in choosing for name, _ in _calls(node))
 
 
 def _check_meaning(name: str, arguments: Sequence[ast.expr | None], position: Position) -> Rejected | None:

@@ -56,6 +56,8 @@ def position(step: str | None = "01", *, with_steps: bool = True) -> Position:
     ("rule", "source"),
     [
         ("parse", "await Say('user'"),
+        ("say", "await Say('user', 'a') if count else None"),
+        ("say", "count and await Say('user', 'a')"),
         ("policy", "class A: pass"),
         ("policy", "import os"),
         ("policy", "open('/etc/passwd')"),

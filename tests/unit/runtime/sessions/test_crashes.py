@@ -231,7 +231,7 @@ async def test_nothing_is_lost_or_said_twice_when_the_process_dies_at_any_one_po
     check(calm, case)
     for point in range(1, calm.points + 1):
         world = await run(case, sandbox, crashes=(point,), seed=point)
-        assert world.deaths == 1, f"no crash at {point}"
+        assert world.deaths == 1 or case.loose, f"no crash at {point}"
         try:
             check(world, case)
         except AssertionError as error:
