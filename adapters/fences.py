@@ -1,31 +1,60 @@
-"""Code fences, line by line."""
+"""Code fences, line by line, also inside lists and quotes."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-FENCE_LINE = re.compile(r"[ \t]*(?P<marks>`{3,}|~{3,})(?P<info>[^`\n]*)\Z")
+FENCE_LINE = re.compile(
+    r"(?P<box>(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t])))*)(?P<indent>[ \t]*)(?P<marks>`{3,}(?=[^`\n]*\Z)|~{3,})"
+    r"(?P<info>[^\n]*)\Z"
+)
+_LIST_MARKER = re.compile(r"[-*+]|\d{1,9}[.)]")
+_INDENT_MAX = 3
+"""Behind more spaces a fence is none (CommonMark)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenFence:
-    """A code fence that was opened with `marks` by the line `opener`."""
+    """A code fence of `marks`: `inside` stands before every line of it (`> ` in a quote), `info` behind its marks."""
 
     marks: str
-    opener: str
+    inside: str
+    info: str
+
+    @property
+    def opener(self) -> str:
+        """The line that opens it again, where nothing stands before it."""
+        inside = self.inside if ">" in self.inside else self.inside[:_INDENT_MAX]
+        return f"{inside}{self.marks}{self.info}"
 
     @property
     def closer(self) -> str:
         """The line that closes it."""
-        indent = self.opener[: len(self.opener) - len(self.opener.lstrip())]
-        return indent + self.marks
+        return self.inside + self.marks
+
+    def is_left_by(self, line: str) -> bool:
+        """Whether a line with this beginning stands outside of the quote that the fence is in."""
+        begun = line.lstrip()
+        return ">" in self.inside and bool(begun) and not begun.startswith(">")
 
 
 def after_line(line: str, fence: OpenFence | None) -> OpenFence | None:
     """The open fence after a complete `line`."""
     found = FENCE_LINE.match(line)
+    if fence is not None and (fence.is_left_by(line) or (">" in fence.inside and not line.strip())):
+        fence = None
     if fence is None:
-        return OpenFence(found["marks"], line) if found else None
-    closes = found is not None and found["marks"].startswith(fence.marks) and not found["info"].strip()
+        return _opened(found) if found else None
+    closes = (
+        found is not None
+        and found["marks"].startswith(fence.marks)
+        and not found["info"].strip()
+        and not _LIST_MARKER.search(found["box"])
+    )
     return None if closes else fence
+
+
+def _opened(found: re.Match[str]) -> OpenFence:
+    inside = _LIST_MARKER.sub(lambda marker: " " * len(marker[0]), found["box"]) + found["indent"]
+    return OpenFence(found["marks"], inside, found["info"])

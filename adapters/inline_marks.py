@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 _TARGET = re.compile(r"\((?:[^\s()]|\([^\s()]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
 _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\"\n]*\"?)?)?\Z")
+_TAG_BEGUN = re.compile(r"<(?:[A-Za-z/][^\s<>]*)?\Z")
+MARKS_MAX = 32
+"""Text that is emphasized in more ways than so many marks can close is shown with its marks: messages have limits."""
 
 
 @dataclass(slots=True)
@@ -35,9 +38,14 @@ class InlineMarks:
     def closed(self) -> str:
         """The text up to where it is certain, with everything open closed."""
         text = self._text[: self._end]
+        for at, length in self._brackets:
+            if at and text[at - 1] in "*_~" and text[at + length : at + length + 1] in ("*", "_", "~"):
+                return InlineMarks(text[:at]).closed()
         for at, length in reversed(self._brackets):
             text = text[:at] + text[at + length :]
         text = text.rstrip()
+        if text.endswith("!") and not self._code:
+            text = text[:-1].rstrip()
         while text and text[-1] in "*_~" and not self._code and not text.endswith(("\\*", "\\_", "\\~")):
             text = text[:-1].rstrip()
             self._runs = InlineMarks(text)._runs
@@ -45,9 +53,9 @@ class InlineMarks:
 
     @property
     def marks(self) -> str:
-        """What closes everything that is open."""
+        """What closes everything that is open, if that is not too much."""
         runs = "".join(run.char * run.left for run in reversed(self._runs) if run.char != "~" or run.left == 2)
-        return "`" * self._code + runs
+        return "`" * self._code + (runs if len(runs) <= MARKS_MAX else "")
 
     @property
     def certain(self) -> bool:
@@ -69,7 +77,7 @@ class InlineMarks:
             self._brackets.append((at - image, 1 + image))
         elif char == "]" and self._brackets:
             return self._read_link(at)
-        elif char == "<" and re.compile(r"<[A-Za-z/][^\s<>]*\Z").match(self._text, at):
+        elif char == "<" and _TAG_BEGUN.match(self._text, at):
             self._end = at
         return at + 1
 

@@ -23,9 +23,9 @@ def close_open(text: str) -> str:
     fence: OpenFence | None = None
     for line in lines[:-1]:
         fence = after_line(line, fence)
-    if fence is None:
+    if fence is None or fence.is_left_by(lines[-1]):
         return _close_block(lines)
-    last = lines[-1].strip()
+    last = lines[-1].strip(" \t>")
     if not last or set(last) == {fence.marks[0]}:
         lines.pop()
     return "\n".join([*lines, fence.closer])

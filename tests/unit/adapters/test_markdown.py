@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from adapters.inline_marks import MARKS_MAX
 from adapters.markdown import close_open
 from adapters.paging import split_pages
 from adapters.plain_text import plain
@@ -59,6 +60,16 @@ def visible(text: str) -> str:
         ("```python\nx = **1\n```\nso **y", "```python\nx = **1\n```\nso **y**"),
         ("~~~\n```\n", "~~~\n```\n~~~"),
         ("- a\n  ```\n  x", "- a\n  ```\n  x\n  ```"),
+        ("> ```p", ""),
+        ("> ```py\n> x", "> ```py\n> x\n> ```"),
+        ("> ```py\n> x\n> ``", "> ```py\n> x\n> ```"),
+        ("> ```py\n> x\n\nout **of", "> ```py\n> x\n\nout **of**"),
+        ("- ```py\n  x", "- ```py\n  x\n  ```"),
+        ("````md\n```\nx", "````md\n```\nx\n````"),
+        ("look: !", "look:"),
+        ("**<", ""),
+        ("_*[*a* `x", ""),
+        ("**a " * 40, "**a " * 39 + "**a"),
         ("| a | b |", ""),
         ("| a | b |\n|---", ""),
         ("| a | b |\n|---|---|\n| 1 | 2", "| a | b |\n|---|---|"),
@@ -141,6 +152,42 @@ def test_a_code_fence_is_closed_and_opened_again_with_its_language() -> None:
     assert all(page.startswith("```python\n") and page.endswith("\n```") for page in pages)
     assert all(len(page) <= 100 for page in pages)
     assert "\n".join(page.removeprefix("```python\n").removesuffix("\n```") for page in pages) == code
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "again"),
+    [("> ", "> ", "> "), ("- ", "  ", "  "), ("~~~", "", "")],
+    ids=["quote", "list", "plain"],
+)
+def test_a_fence_inside_something_is_closed_and_opened_there(before: str, inside: str, again: str) -> None:
+    marks = "~~~" if before == "~~~" else "```"
+    opener = f"{before.removesuffix(marks)}{marks}py title"
+    code = [f"{inside}line{number:02d}" for number in range(20)]
+    pages = split_pages("\n".join([opener, *code, f"{inside}{marks}"]), 100, measure_codepoints)
+    assert len(pages) > 1
+    assert all(page.startswith(f"{again}{marks}py title\n") for page in pages[1:])
+    assert all(page.endswith(f"\n{inside}{marks}") for page in pages)
+    assert [line for page in pages for line in page.split("\n") if "line" in line] == code
+
+
+def test_an_answer_of_fifty_kilobytes_is_split_within_the_limit_and_whole() -> None:
+    block = "## A title\n\nWords with **bold** and `code`.\n\n```python title\nx = 1\n" + "y = 2\n" * 30 + "```\n\n"
+    text = (block + "- \u05e9\u05dc\u05d5\u05dd \u200b\U0001f600\n\n") * 160
+    pages = split_pages(text, 1900, measure_utf16)
+    assert len(text) > 40_000
+    assert all(measure_utf16(page) <= 1900 for page in pages)
+    for page in pages:
+        assert [token.content for token in PARSER.parse(page + "\n\nzzz") if "zzz" in token.content] == ["zzz"]
+    for word in ("x = 1", "y = 2", "bold", "\U0001f600"):
+        assert sum(page.count(word) for page in pages) == text.count(word)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["**a ", "`a``b", "_a_", "[a", "](person:", "> ", "~~~\n", "\u202e\u200b\U0001f600"]
+)
+def test_hostile_text_of_fifty_kilobytes_keeps_the_limit(hostile: str) -> None:
+    pages = split_pages(hostile * (50_000 // len(hostile)), 1900, measure_utf16)
+    assert all(measure_utf16(page) <= 1900 + MARKS_MAX for page in pages)
 
 
 def test_a_surrogate_pair_and_a_joined_character_are_not_torn() -> None:
