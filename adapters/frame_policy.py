@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adapters.pacing import (
+    CROWDING_POWER,
     ELAPSED_MIN_S,
     END_WAITS_S,
     EXPECTED_REST_GROWTH,
@@ -87,7 +88,8 @@ def _interval_s(supply: Supply, elapsed_s: float) -> float:
     lasted = supply.rate_per_s * elapsed_s
     rest_s = (EXPECTED_REST_TOKENS + EXPECTED_REST_GROWTH * lasted**EXPECTED_REST_POWER) / supply.rate_per_s
     spare = max(0.0, supply.level - 1.0 - _reserve(supply, END_WAITS_S))
-    return supply.texts / (supply.rate_per_s + spare**SPARE_POWER / rest_s)
+    crowding = max(1.0, supply.texts / supply.burst)
+    return supply.texts / crowding**CROWDING_POWER / (supply.rate_per_s + spare**SPARE_POWER / rest_s)
 
 
 def _area_at(text: Progress, interval_s: float, now: float) -> float:

@@ -14,6 +14,9 @@ EXPECTED_REST_POWER = 0.6
 """The growth with the token times a text has lasted, as a power. Simulated."""
 SPARE_POWER = 0.7
 """Tokens that can be spared for the expected rest count as this power of them. Simulated."""
+CROWDING_POWER = 0.3
+"""Where more texts than the burst has tokens draw from a bucket, each expects a turn this power of the excess sooner
+than if all took turns: many end before theirs comes. Simulated."""
 END_WAITS_S = 0.3
 """A frame leaves a bucket such that an end right after it waits for a token no longer than this, seconds. Chosen: a
 call in flight takes as long. It costs up to 2 % of mean delay, 6 % in groups, and shortens tails from seconds."""
