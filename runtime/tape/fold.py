@@ -20,38 +20,25 @@ meeting   meeting[id, topic, host, f] · invite[id, agent, answer] · joined[id,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from runtime.core.errors import Divergence
-from runtime.core.message import Attachment, Message, message_from_data
+from runtime.core.message import Message, message_from_data
+from runtime.tape.meeting_rules import RULES as MEETING_RULES
+from runtime.tape.people_rules import RULES as PEOPLE_RULES
 from runtime.tape.state import (
-    MAX_FILES,
-    MAX_REMEMBERED,
     AgentState,
     CallRecord,
     CallSite,
     Ending,
     FrameState,
-    HeardState,
-    MeetingState,
-    PageState,
     QuestionState,
-    SaidState,
     SessionState,
     StatementState,
     WaitState,
 )
 
 Data = Mapping[str, Any]
-
-_Known = TypeVar("_Known")
-
-MAX_ASIDES = 50
-"""So much of what happened to messages is kept for an agent to see."""
-
-MAX_QUOTED_CHARS = 500
-"""So much of what an agent said is kept to be quoted."""
 
 TURN = "turn"
 """The position of the wait between two turns of a frame."""
@@ -133,13 +120,6 @@ def _asides(state: SessionState, agent: str) -> list[Message]:
     return asides
 
 
-def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
-    known.pop(key, None)
-    known[key] = value
-    while len(known) > MAX_REMEMBERED:
-        del known[next(iter(known))]
-
-
 def _wake(state: SessionState, _: int, __: Data) -> None:
     state.epoch += 1
     state.broken = None
@@ -158,40 +138,6 @@ def _ended(state: SessionState, _: int, __: Data) -> None:
     state.ended = True
     for frame in [f.id for f in state.frames.values() if f.caller is None]:
         _prune(state, frame)
-
-
-def _person(state: SessionState, _: int, data: Data) -> None:
-    state.people[data["id"]] = data["name"]
-
-
-def _file(state: SessionState, _: int, data: Data) -> None:
-    file = Attachment(data["name"], data["type"], data["url"], data.get("size"))
-    state.files = [*(known for known in state.files if known.url != file.url), file][-MAX_FILES:]
-
-
-def _heard(state: SessionState, _: int, data: Data) -> None:
-    state.person, state.private = data["person"], data["private"]
-    if data.get("pid") is not None:
-        heard = HeardState(data["message"], data["agent"], data["person"], data["name"], data["text"])
-        _remember(state.heard, data["pid"], heard)
-
-
-def _changed(state: SessionState, _: int, data: Data) -> None:
-    agent = state.agents[data["agent"]]
-    agent.queue = [replace(m, content=data["text"]) if m.id == data["message"] else m for m in agent.queue]
-    state.heard[data["pid"]].text = data["text"]
-
-
-def _recalled(state: SessionState, _: int, data: Data) -> None:
-    agent = state.agents[data["agent"]]
-    agent.queue = [message for message in agent.queue if message.id != data["message"]]
-    state.heard.pop(data["pid"], None)
-
-
-def _aside(state: SessionState, _: int, data: Data) -> None:
-    asides = state.agents[data["agent"]].asides
-    asides.append(message_from_data(data["message"]))
-    del asides[:-MAX_ASIDES]
 
 
 def _agent(state: SessionState, _: int, data: Data) -> None:
@@ -377,33 +323,6 @@ def _ask(state: SessionState, _: int, data: Data) -> None:
     )
 
 
-def _page(state: SessionState, seq: int, data: Data) -> None:
-    file = Attachment(*data["file"]) if data.get("file") else None
-    page = PageState(str(seq), data["f"], data["agent"], data["to"], file=file)
-    page.reply_to, page.choices = data.get("reply"), list(data.get("choices") or ())
-    state.pages[page.id] = page
-    agent = state.agents.get(page.agent)
-    if agent is not None and page.reply_to is not None:
-        agent.answering = None
-
-
-def _opening(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages.get(data["page"])
-    if page is not None:
-        page.opened.setdefault(data["part"], data["text"])
-
-
-def _sent(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages.get(data["page"])
-    if page is not None:
-        page.parts[data["part"]] = data["pid"]
-        text = page.text or page.opened.get(data["part"], "")
-        _remember(state.said, data["pid"], SaidState(page.agent, text[:MAX_QUOTED_CHARS]))
-    for question in state.questions.values():
-        if question.page == data["page"]:
-            question.parts[data["part"]] = data["pid"]
-
-
 def _fin(state: SessionState, _: int, data: Data) -> None:
     page = state.pages[data["page"]]
     page.status, page.text = "final", data["text"]
@@ -411,60 +330,13 @@ def _fin(state: SessionState, _: int, data: Data) -> None:
         _record(state, data)
 
 
-def _close(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages[data["page"]]
-    page.status, page.text = "closed", data["text"]
-    if not page.opened:
-        del state.pages[page.id]
-
-
-def _shown(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages.pop(data["page"], None)
-    for pid in page.parts.values() if page is not None else ():
-        if page is not None and pid in state.said:
-            state.said[pid].text = page.text[:MAX_QUOTED_CHARS]
-
-
-def _meeting(state: SessionState, _: int, data: Data) -> None:
-    meeting = MeetingState(data["id"], data["topic"], data["host"], data["f"], joined=[data["host"]])
-    state.meetings[data["id"]] = meeting
-    state.frames[data["f"]].meeting = data["id"]
-
-
-def _invite(state: SessionState, _: int, data: Data) -> None:
-    state.meetings[data["id"]].invited[data["agent"]] = data["answer"]
-
-
-def _joined(state: SessionState, _: int, data: Data) -> None:
-    joined = state.meetings[data["id"]].joined
-    if data["who"] not in joined:
-        joined.append(data["who"])
-
-
-def _left(state: SessionState, _: int, data: Data) -> None:
-    meeting = state.meetings[data["id"]]
-    meeting.joined = [who for who in meeting.joined if who != data["who"]]
-
-
-def _meeting_active(state: SessionState, _: int, data: Data) -> None:
-    state.meetings[data["id"]].status = "active"
-
-
-def _meeting_end(state: SessionState, _: int, data: Data) -> None:
-    state.meetings[data["id"]].status = "ended"
-
-
 _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
+    **PEOPLE_RULES,
+    **MEETING_RULES,
     "wake": _wake,
     "broken": _broken,
     "begin": _begin,
     "ended": _ended,
-    "person": _person,
-    "file": _file,
-    "heard": _heard,
-    "changed": _changed,
-    "recalled": _recalled,
-    "aside": _aside,
     "agent": _agent,
     "anew": _anew,
     "paused": _paused,
@@ -488,16 +360,5 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "wait": _wait,
     "took": _took,
     "ask": _ask,
-    "page": _page,
-    "opening": _opening,
-    "sent": _sent,
     "fin": _fin,
-    "close": _close,
-    "shown": _shown,
-    "meeting": _meeting,
-    "invite": _invite,
-    "joined": _joined,
-    "left": _left,
-    "meeting_active": _meeting_active,
-    "meeting_end": _meeting_end,
 }

@@ -1,0 +1,124 @@
+"""The fold's rules about people, their messages and the pages that they see. See `fold` for the kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from runtime.core.message import Attachment, message_from_data
+from runtime.tape.state import (
+    MAX_FILES,
+    MAX_REMEMBERED,
+    HeardState,
+    PageState,
+    SaidState,
+    SessionState,
+)
+
+Data = Mapping[str, Any]
+
+_Known = TypeVar("_Known")
+
+MAX_ASIDES = 50
+"""So much of what happened to messages is kept for an agent to see."""
+
+MAX_QUOTED_CHARS = 500
+"""So much of what an agent said is kept to be quoted."""
+
+
+def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
+    known.pop(key, None)
+    known[key] = value
+    while len(known) > MAX_REMEMBERED:
+        del known[next(iter(known))]
+
+
+def _person(state: SessionState, _: int, data: Data) -> None:
+    state.people[data["id"]] = data["name"]
+
+
+def _file(state: SessionState, _: int, data: Data) -> None:
+    file = Attachment(data["name"], data["type"], data["url"], data.get("size"))
+    state.files = [*(known for known in state.files if known.url != file.url), file][-MAX_FILES:]
+
+
+def _heard(state: SessionState, _: int, data: Data) -> None:
+    state.person, state.private = data["person"], data["private"]
+    if data.get("pid") is not None:
+        heard = HeardState(data["message"], data["agent"], data["person"], data["name"], data["text"])
+        _remember(state.heard, data["pid"], heard)
+
+
+def _changed(state: SessionState, _: int, data: Data) -> None:
+    agent = state.agents[data["agent"]]
+    agent.queue = [replace(m, content=data["text"]) if m.id == data["message"] else m for m in agent.queue]
+    state.heard[data["pid"]].text = data["text"]
+
+
+def _recalled(state: SessionState, _: int, data: Data) -> None:
+    agent = state.agents[data["agent"]]
+    agent.queue = [message for message in agent.queue if message.id != data["message"]]
+    state.heard.pop(data["pid"], None)
+
+
+def _aside(state: SessionState, _: int, data: Data) -> None:
+    asides = state.agents[data["agent"]].asides
+    asides.append(message_from_data(data["message"]))
+    del asides[:-MAX_ASIDES]
+
+
+def _page(state: SessionState, seq: int, data: Data) -> None:
+    file = Attachment(*data["file"]) if data.get("file") else None
+    page = PageState(str(seq), data["f"], data["agent"], data["to"], file=file)
+    page.reply_to, page.choices = data.get("reply"), list(data.get("choices") or ())
+    state.pages[page.id] = page
+    agent = state.agents.get(page.agent)
+    if agent is not None and page.reply_to is not None:
+        agent.answering = None
+
+
+def _opening(state: SessionState, _: int, data: Data) -> None:
+    page = state.pages.get(data["page"])
+    if page is not None:
+        page.opened.setdefault(data["part"], data["text"])
+
+
+def _sent(state: SessionState, _: int, data: Data) -> None:
+    page = state.pages.get(data["page"])
+    if page is not None:
+        page.parts[data["part"]] = data["pid"]
+        text = page.text or page.opened.get(data["part"], "")
+        _remember(state.said, data["pid"], SaidState(page.agent, text[:MAX_QUOTED_CHARS]))
+    for question in state.questions.values():
+        if question.page == data["page"]:
+            question.parts[data["part"]] = data["pid"]
+
+
+def _close(state: SessionState, _: int, data: Data) -> None:
+    page = state.pages[data["page"]]
+    page.status, page.text = "closed", data["text"]
+    if not page.opened:
+        del state.pages[page.id]
+
+
+def _shown(state: SessionState, _: int, data: Data) -> None:
+    page = state.pages.pop(data["page"], None)
+    for pid in page.parts.values() if page is not None else ():
+        if page is not None and pid in state.said:
+            state.said[pid].text = page.text[:MAX_QUOTED_CHARS]
+
+
+RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
+    "person": _person,
+    "file": _file,
+    "heard": _heard,
+    "changed": _changed,
+    "recalled": _recalled,
+    "aside": _aside,
+    "page": _page,
+    "opening": _opening,
+    "sent": _sent,
+    "close": _close,
+    "shown": _shown,
+}
