@@ -172,7 +172,7 @@ class Voice:
 
 def _shows(message: dict[str, Any], words: Words, place: str) -> bool:
     """Whether this is what Discord shows, and where. It takes white space off both ends."""
-    told = message.get("content"), str(message.get("channel_id"))
+    told = str(message.get("content", "")).strip(), str(message.get("channel_id"))
     return told == (words.text.strip(), place)
 
 

@@ -20,9 +20,10 @@ from simcord.backend.cdn import CDN_BASE
 from simcord.backend.errors import BackendError
 
 from runtime.core.clock import Clock, SystemClock
+from tests.fakes.discord_calls import Upload, handing_to
 from tests.fakes.discord_gateway import DiscordGateway
 from tests.fakes.discord_limits import DiscordLimits, Verdict
-from tests.fakes.discord_world import DiscordWorld, Upload, handing_to
+from tests.fakes.discord_world import DiscordWorld
 
 TOKEN = "MTIz.TEST.token-of-the-fake-server"
 
@@ -59,7 +60,7 @@ OPERATIONS = tuple(
 _WITHOUT_TOKEN = frozenset({"gateway", "hook_send", "hook_edit", "hook_delete", "complete", "respond"})
 MAX_UPLOAD_BYTES = 10 * 1024 * 1024
 
-FaultKind = Literal["bad_gateway", "banned", "drop", "flood", "garbage", "hang", "refuse"]
+FaultKind = Literal["bad_gateway", "banned", "drop", "flood", "garbage", "hang", "other_text", "refuse"]
 
 
 @dataclass(slots=True)
@@ -68,7 +69,8 @@ class Fault:
 
     bad_gateway: HTTP 502 · banned: 429 by the guard before Discord, which says `retry_after_s` in a header only ·
     drop: the connection breaks within the answer · hang: no answer until the client gives up · flood: 429 with
-    `retry_after_s` · garbage: a result of the wrong shape · refuse: HTTP `status` with `code`.
+    `retry_after_s` · garbage: a result of the wrong shape · other_text: a message that shows another
+    text · refuse: HTTP `status` with `code`.
     """
 
     operation: str
@@ -152,6 +154,9 @@ class DiscordPlatform:
         if verdict.retry_after_s is not None:
             return _flood(verdict.retry_after_s, verdict.headers, whole_bot=verdict.whole_bot)
         fault = self._take_fault(call.operation)
+        if fault is not None and fault.kind == "other_text":
+            call.body["content"] = "something else"
+            return self._result(call, request, verdict.headers, files)
         if fault is not None and not fault.applied:
             return await self._faulty(fault, verdict.headers)
         response = self._result(call, request, verdict.headers, files)

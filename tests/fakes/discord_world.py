@@ -7,22 +7,20 @@ put right in `as_told` and `answer`: nonces, threads of webhooks, the order of h
 from __future__ import annotations
 
 import datetime
-import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import discord
-import simcord.http.routes  # noqa: F401 - importing it registers the routes
 from simcord import interactions
 from simcord._clock import Clock as SimcordClock
 from simcord.backend import Backend
 from simcord.backend.cdn import CDN_BASE
 from simcord.backend.errors import BackendError
 from simcord.backend.models import Channel, User, Webhook
-from simcord.http import router
 
 from runtime.core.clock import Clock
+from tests.fakes.discord_calls import choices_of
 from tests.fakes.discord_people import People
 
 MAX_HOOKS = 15
@@ -39,14 +37,6 @@ class _Time(SimcordClock):
 
     def now(self) -> datetime.datetime:
         return self._clock.now()
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A file within a call."""
-
-    name: str
-    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +152,7 @@ class DiscordWorld:
                 self._texts[str(each.id)],
                 bool(each.ping_user_ids or each.ping_role_ids or each.mention_everyone),
                 (each.reference or {}).get("message_id"),
-                _choices(each.components),
+                choices_of(each.components),
                 tuple(file["filename"] for file in each.attachments),
                 each.author_avatar,
             )
@@ -310,31 +300,3 @@ class DiscordWorld:
     def _remember(self, event: str, payload: Mapping[str, Any]) -> None:
         if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
             self._texts.setdefault(str(payload["id"]), []).append(str(payload["content"]))
-
-
-def handing_to(
-    backend: Backend, method: str, path: str, files: Sequence[Upload] = ()
-) -> Callable[[Any, Mapping[str, str]], Any]:
-    """How a call is handed to simcord."""
-    return lambda body, query: router.dispatch(
-        backend, method, path, json=body, params=dict(query), files=[_Opened(file) for file in files]
-    )
-
-
-class _Opened:
-    """An upload as simcord reads it."""
-
-    description = None
-
-    def __init__(self, file: Upload) -> None:
-        self.filename = file.name
-        self.fp = io.BytesIO(file.data)
-
-
-def _choices(components: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The labels of buttons and options, in order."""
-    found: list[str] = []
-    for row in components:
-        for each in row["components"]:
-            found += [option["label"] for option in each["options"]] if "options" in each else [each["label"]]
-    return tuple(found)

@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import aclosing
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
@@ -16,6 +17,7 @@ from tests.contract.discord.speaking import GUEST, HOST, edit, general, new_adap
 from tests.fakes.discord_limits import DiscordLimits
 from tests.fakes.discord_wire import DiscordPlatform, FaultKind
 from tests.fakes.discord_world import MAX_HOOKS
+from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 
@@ -180,3 +182,21 @@ async def test_webhooks_of_a_channel_are_held_by_their_headers(
         await send(adapter, "too much", to=general(platform), nonce="page.5")
     assert 0 < caught.value.retry_after_s <= 2
     assert {call.status for call in platform.calls} == {200} | {call.status for call in platform.calls_of("join")}
+
+
+@pytest.mark.parametrize("applied", [True, False])
+async def test_post_of_a_webhook_that_a_crash_cut_off_is_there_once(
+    options: DiscordOptions, platform: DiscordPlatform, applied: bool
+) -> None:
+    us, posts = general(platform), MemoryRecords()
+    async with aclosing(new_adapter(options, posts=posts)) as adapter:
+        await send(adapter, "hi", to=us, nonce="before.0")
+        platform.fail("hook_send", "hang", applied=applied)
+        with anyio.move_on_after(1.0):
+            await send(adapter, "hi", to=us)
+    async with aclosing(new_adapter(options, posts=posts)) as adapter:
+        message = await send(adapter, "hi there", to=us)
+    said = platform.world.messages(platform.world.general)
+    assert [each.text for each in said] == ["hi", "hi there"]
+    assert said[1].id == message.partition("@")[0]
+    assert posts.records == {}

@@ -10,7 +10,14 @@ import pytest
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import GATEWAY, Address
-from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.errors import (
+    AdapterError,
+    AuthFailed,
+    MessageGone,
+    NotDelivered,
+    OutcomeUncertain,
+    RateLimited,
+)
 from tests.contract.discord.speaking import HastyClock, edit, general, new_adapter, private, send
 from tests.fakes.discord_limits import DiscordLimits
 from tests.fakes.discord_wire import DiscordPlatform, FaultKind
@@ -196,3 +203,11 @@ async def test_check_says_who_the_bot_is_and_how_to_invite_it(
     said = await adapter.check()
     assert "TestBot" in said
     assert f"client_id={platform.world.backend.application_id}&" in said
+
+
+async def test_right_that_is_missing_in_a_server_is_told(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    platform.world.forbid("manage_webhooks", "add_reactions")
+    assert "In Us the bot lacks Manage Webhooks, Add Reactions" in await adapter.check()
+    platform.world.forbid("send_messages")
+    with pytest.raises(AuthFailed, match="In Us the bot lacks Send Messages"):
+        await adapter.check()
