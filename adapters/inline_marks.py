@@ -46,8 +46,10 @@ class InlineMarks:
         text = text.rstrip()
         if text.endswith("!") and not self._code:
             text = text[:-1].rstrip()
+        torn = False
         while text and text[-1] in "*_~" and not self._code and not text.endswith(("\\*", "\\_", "\\~")):
-            text = text[:-1].rstrip()
+            text, torn = text[:-1].rstrip(), True
+        if torn:
             self._runs = InlineMarks(text)._runs
         return text + self.marks
 
