@@ -41,11 +41,15 @@ class Signs:
         self._statuses.forget(to.key)
 
     async def status(self, to: Address, doing: str | None, face: Face | None, workspace: Workspace) -> None:
-        """Say under a thread what is being done; with a stop button where the app is an agent."""
+        """Say under a thread what is being done."""
         if to.thread is None:
             return
         self._statuses.keep(to.key, True)
         await workspace.api.set_status(channel_of(to), to.thread, (doing or STATUS)[:MAX_STATUS], face)
+        await self.work(to, workspace)
+
+    async def work(self, to: Address, workspace: Workspace) -> None:
+        """Somebody answers in a thread: show a stop button, where the app is an agent. Never raises."""
         if workspace.is_agent and to.key not in self._working:
             await self._session(to, "processing", workspace)
             self._working.keep(to.key, True)

@@ -129,6 +129,7 @@ class Voice:
         self._doubtful.forget(nonce)
         self._threads.spoke(to, message)
         self._signs.posted(to)
+        await self._signs.work(to, workspace)
         return message
 
     async def append(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
