@@ -37,12 +37,15 @@ class Lanes:
         return tuple(dict.fromkeys(self.lane(key, budget) for key, budget in draws))
 
     def lane(self, key: str, budget: Budget) -> Lane:
-        """The lane of this key; its size is the one it was first asked for with."""
+        """The lane of this key. Its size is the one it was first asked for with; once shared it stays so."""
         lane = self._lanes.get(key)
         if lane is None:
             if len(self._lanes) >= _KEYS_SWEPT_FROM:
                 self._sweep()
             lane = self._lanes[key] = self._made(key, budget, shared=budget.shared)
+        elif budget.shared and not lane.shared:
+            lane.shared = True
+            lane.mirror.grant(self._share)
         return lane
 
     def grant(self, share: float) -> list[Lane]:

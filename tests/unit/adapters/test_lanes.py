@@ -216,3 +216,13 @@ async def test_texts_that_wait_for_a_share_go_on_when_it_is_granted() -> None:
         b.scheduler.grant(1.0)
         await b.clock.advance(2)
         assert len(b.log) == 1
+
+
+async def test_a_bucket_is_shared_as_soon_as_anybody_says_so() -> None:
+    async with bench() as b:
+        b.scheduler.grant(0.5)
+        b.finish(b.text("chat", ("chat", Budget(1.0, 4))))
+        for number in range(9):
+            b.finish(b.text(f"topic {number}", ("chat", Budget(1.0, 4, shared=True))))
+        await b.clock.advance(4.5)
+        assert len(b.log) == 2 + 2
