@@ -38,6 +38,18 @@ class WatchedAdapter(SlackAdapter):
         with self._call():
             await super().edit(*args, **named)
 
+    async def open_stream(self, *args: Any, **named: Any) -> str:
+        with self._call():
+            return await super().open_stream(*args, **named)
+
+    async def append(self, *args: Any, **named: Any) -> None:
+        with self._call():
+            await super().append(*args, **named)
+
+    async def close_stream(self, *args: Any, **named: Any) -> None:
+        with self._call():
+            await super().close_stream(*args, **named)
+
     async def answered(self) -> None:
         while self._running:
             await self._changed.wait()
@@ -71,9 +83,17 @@ class Stage:
         self.presenter = Presenter(adapter, scheduler, clock)
         self.results: dict[str, bool] = {}
 
-    def page(self, name: str) -> Page:
-        to = thread(self.platform.mention("go on"))
-        return self.presenter.page(name, to, Speaker(name, name), {}, Journal())
+    async def pages(self, *names: str, heard: bool) -> list[Page]:
+        """A text of each name, in a thread of its own; only where somebody was heard there Slack streams."""
+        threads = [thread(self.platform.mention("go on")) for _ in names]
+        if heard:
+            async with self.adapter.connect() as inbound:
+                for _ in names:
+                    await anext(inbound)
+        return [
+            self.presenter.page(name, to, Speaker(name, name), {}, Journal())
+            for name, to in zip(names, threads, strict=True)
+        ]
 
     async def pass_time(self, seconds: float) -> None:
         for _ in range(round(seconds / STEP_S)):
@@ -104,15 +124,19 @@ async def stage(platform: SlackPlatform, clock: FakeClock) -> AsyncIterator[Stag
 
 
 @pytest.mark.parametrize("trouble", [False, True])
-async def test_growing_texts_keep_the_limits_and_stand_there_once_whole(stage: Stage, trouble: bool) -> None:
-    pages = [stage.page(name) for name in ("Writer", "Critic", "Host")]
+@pytest.mark.parametrize("streams", [False, True])
+async def test_growing_texts_keep_the_limits_and_stand_there_once_whole(
+    stage: Stage, trouble: bool, streams: bool
+) -> None:
+    pages = await stage.pages("Writer", "Critic", "Host", heard=streams)
+    first, more = ("chat.startStream", "chat.appendStream") if streams else ("chat.postMessage", "chat.update")
     texts = [""] * len(pages)
     for number in range(200):
         for index, page in enumerate(pages):
             texts[index] += f"w{index}{number:04d} " * (3 if index == 2 else 1)
             page.update(texts[index])
         if trouble and number % 10 == 0:
-            method = "chat.postMessage" if number % 20 == 0 else "chat.update"
+            method = first if number % 20 == 0 else more
             stage.platform.fail(method, "bad_gateway", applied=number % 40 < 20)
         await stage.pass_time(STEP_S)
     for page, text in zip(pages, texts, strict=True):
@@ -122,6 +146,7 @@ async def test_growing_texts_keep_the_limits_and_stand_there_once_whole(stage: S
     shown = ["".join(stage.said(page.spec.address).split()) for page in pages]
     assert shown == ["".join(text.split()) for text in texts]
     assert [call for call in stage.platform.calls if call.status == 429] == []
-    assert len(stage.platform.calls_of("chat.update")) > 12
+    assert len(stage.platform.calls_of(more)) > (2 if trouble and streams else 12)
+    assert not any(message.streaming for message in stage.platform.messages())
     assert any(call.status == 502 for call in stage.platform.calls) == trouble
     assert {message.username for message in stage.platform.messages()} == {"Writer", "Critic", "Host"}
