@@ -11,7 +11,8 @@ import pytest
 from tests.e2e.gateway_process import ROOT, Gateway, gateway, parley
 from tests.fakes import slack_http, slack_server
 from tests.fakes.slack_conversations import Posted
-from tests.fakes.slack_platform import CHANNEL, DIRECT, FRIEND, SIGNING_SECRET, SlackPlatform
+from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND
+from tests.fakes.slack_platform import SIGNING_SECRET, SlackPlatform
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 

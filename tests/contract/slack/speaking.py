@@ -10,7 +10,8 @@ from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.slack_conversations import TEAM
-from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN, CHANNEL, DIRECT
+from tests.fakes.slack_people import CHANNEL, DIRECT
+from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN
 
 ADA = Address("slack", f"{TEAM}:{DIRECT}")
 US = Address("slack", f"{TEAM}:{CHANNEL}")

@@ -12,7 +12,8 @@ from runtime.core.message import Choice, Quote
 from tests.contract.slack.speaking import ADA, HOST, new_adapter, send, thread
 from tests.fakes.clock import FakeClock
 from tests.fakes.slack_conversations import BOT_USER, TEAM
-from tests.fakes.slack_platform import CHANNEL, DIRECT, FRIEND, PERSON, SlackPlatform
+from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND, PERSON
+from tests.fakes.slack_platform import SlackPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.fakes.clock import FakeClock
 from tests.fakes.slack_conversations import BOT_USER
-from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN, CHANNEL, DIRECT, FRIEND, PERSON, SlackPlatform
+from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND, PERSON
+from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN, SlackPlatform
 from tests.fakes.slack_server import serving
 
 pytestmark = pytest.mark.anyio

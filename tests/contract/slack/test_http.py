@@ -16,7 +16,8 @@ from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from tests.contract.slack.speaking import ADA
 from tests.fakes import slack_http
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack_platform import BOT_TOKEN, DIRECT, SIGNING_SECRET, SlackPlatform
+from tests.fakes.slack_people import DIRECT
+from tests.fakes.slack_platform import BOT_TOKEN, SIGNING_SECRET, SlackPlatform
 
 pytestmark = pytest.mark.anyio
 

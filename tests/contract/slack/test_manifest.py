@@ -15,7 +15,8 @@ from adapters.slack.manifest import EVENTS, SCOPES, manifest
 from runtime.core.address import Address
 from runtime.core.message import Choice
 from tests.contract.slack.speaking import HOST, send, thread
-from tests.fakes.slack_platform import CHANNEL, DIRECT, NEEDS, SlackPlatform
+from tests.fakes.slack_people import CHANNEL, DIRECT
+from tests.fakes.slack_platform import NEEDS, SlackPlatform
 
 HEARD_BY = {
     "commands": "the slash command",

@@ -15,7 +15,8 @@ from runtime.core.errors import NotDelivered, OutcomeUncertain, RateLimited, Str
 from tests.contract.slack.speaking import ADA, HOST, US, edit, new_adapter, send, thread
 from tests.fakes.clock import FakeClock
 from tests.fakes.slack_conversations import TEAM
-from tests.fakes.slack_platform import DIRECT, FRIEND, PERSON, FaultKind, SlackPlatform
+from tests.fakes.slack_people import DIRECT, FRIEND, PERSON
+from tests.fakes.slack_platform import FaultKind, SlackPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -18,16 +18,8 @@ from tests.contract.slack.speaking import ADA, send
 from tests.fakes.clock import FakeClock
 from tests.fakes.records import MemoryRecords
 from tests.fakes.slack_conversations import TEAM
-from tests.fakes.slack_platform import (
-    APP_TOKEN,
-    BOT_TOKEN,
-    CLIENT_ID,
-    CLIENT_SECRET,
-    DIRECT,
-    OTHER_TEAM,
-    OTHER_TOKEN,
-    SlackPlatform,
-)
+from tests.fakes.slack_people import DIRECT, OTHER_TEAM, OTHER_TOKEN
+from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, SlackPlatform
 
 pytestmark = pytest.mark.anyio
 
