@@ -204,6 +204,8 @@ class Session:
             await self._stop(Stop(entry))
         elif event.kind == "status":
             await self._supervisor.say(self._status())
+        elif event.kind == "who":
+            await self._supervisor.say(self._who())
         elif event.kind == "start":
             await self._supervisor.tell("session.already")
         elif self._broken is not None:
@@ -262,6 +264,12 @@ class Session:
             doing = " → ".join(stack) or self._say("status_idle")
             lines.append(self._say("status_agent", agent=agent.klass, number=agent.id, doing=doing))
         return "\n".join(lines)
+
+    def _who(self) -> str:
+        state = self._journal.state
+        people = [self._say("who_person", name=name) for name in state.people.values()]
+        agents = [self._say("who_agent", agent=agent.klass, number=agent.id) for agent in state.agents.values()]
+        return "\n".join([*people, *agents])
 
     def _publish(self, name: str, **data: Any) -> None:
         self._around.bus.publish(name, session_id=self.record.id, conversation=self.record.address.key, **data)

@@ -99,6 +99,8 @@ async def test_a_guest_talks_in_an_open_group_and_commands_nothing(tmp_path: Pat
         await until_begun(guest, f"Teller\n{HELLO}")
         await guest.say("/new@ParleyBot")
         await until_begun(guest, TEXTS("commands.not_allowed", command="new"))
+        await guest.say("/who@ParleyBot")
+        await guest.until_that(lambda: guest.texts()[-1].endswith("Teller (agent 1000)"))
         alone = TelegramTalk(platform, chat=302)
         await asked(alone)
 
