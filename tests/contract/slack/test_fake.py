@@ -205,6 +205,33 @@ async def test_stream_dies_after_five_minutes_and_can_then_be_edited(
     assert [message.shown for message in platform.messages(DIRECT)] == ["ab"]
 
 
+# Forms and files.
+
+
+async def test_form_can_be_opened_once_and_within_three_seconds(
+    call: Caller, platform: SlackPlatform, clock: FakeClock
+) -> None:
+    view = {"type": "modal", "title": {"type": "plain_text", "text": "x"}, "blocks": []}
+    trigger = platform.surfaces.trigger()
+    await call("views.open", trigger_id=trigger, view=view)
+    assert await call.refusal("views.open", trigger_id=trigger, view=view) == "invalid_trigger_id"
+    late = platform.surfaces.trigger()
+    await clock.advance(3)
+    assert await call.refusal("views.open", trigger_id=late, view=view) == "expired_trigger_id"
+
+
+async def test_file_is_shown_once_it_is_there_and_only_once(call: Caller, platform: SlackPlatform) -> None:
+    place = await call("files.getUploadURLExternal", filename="a.txt", length=3)
+    shown = {"files": [{"id": place["file_id"]}], "channel_id": CHANNEL}
+    assert await call.refusal("files.completeUploadExternal", **shown) == "file_not_found"
+    assert call.client.session is not None
+    for body, status in ((b"ab", 400), (b"abc", 200)):
+        assert (await call.client.session.post(place["upload_url"], data=body)).status == status
+    await call("files.completeUploadExternal", **shown)
+    assert await call.refusal("files.completeUploadExternal", **shown) == "file_not_found"
+    assert [message.file for message in platform.messages()] == [place["file_id"]]
+
+
 # Rate limits.
 
 
