@@ -222,7 +222,7 @@ async def test_form_can_be_opened_once_and_within_three_seconds(
 
 async def test_file_is_shown_once_it_is_there_and_only_once(call: Caller, platform: SlackPlatform) -> None:
     place = await call("files.getUploadURLExternal", filename="a.txt", length=3)
-    shown = {"files": [{"id": place["file_id"]}], "channel_id": CHANNEL}
+    shown: dict[str, Any] = {"files": [{"id": place["file_id"]}], "channel_id": CHANNEL}
     assert await call.refusal("files.completeUploadExternal", **shown) == "file_not_found"
     assert call.client.session is not None
     for body, status in ((b"ab", 400), (b"abc", 200)):
