@@ -97,7 +97,8 @@ def test_reply_to_the_bot_addresses() -> None:
 
 def test_topic_that_the_bot_opened_does_not_address_everything_in_it() -> None:
     opened = {"from": {"id": 7}, "forum_topic_created": {"name": "News"}}
-    assert not _read(text="yes", reply_to_message=opened).addressed
+    said = _read(text="yes", reply_to_message=opened)
+    assert (said.addressed, said.quote) == (False, None)
 
 
 @pytest.mark.parametrize(
