@@ -163,6 +163,14 @@ async def test_nothing_is_lost_or_doubled_when_the_store_fails_once(fault: int, 
     assert talk.chat == ["Welcome! hello", "Ada: one", "Welcome! (nothing)", "Ada: two"]
 
 
+@pytest.mark.parametrize("fault", range(1, 14))
+async def test_a_stop_is_obeyed_once_when_the_store_fails_once(fault: int, sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox, world=Shaky(fault)) as talk:
+        for text, kind in (("hello", "message"), ("", "stop"), ("again", "message")):
+            await talk.say(text, kind=kind)
+    assert talk.chat == ["Welcome! hello", "⏹ Stopped. Write to begin anew.", "Welcome! again"]
+
+
 @pytest.mark.parametrize("rounds", range(40))
 async def test_a_message_that_comes_while_the_program_ends_is_answered_somehow(
     rounds: int, sandbox: MontySandbox
