@@ -25,7 +25,8 @@ from tests.contract.slack.speaking import thread as slack_thread
 from tests.fakes import discord_wire, slack_server, telegram_server
 from tests.fakes.discord_limits import DiscordLimits
 from tests.fakes.discord_wire import DiscordPlatform
-from tests.fakes.slack_platform import CHANNEL, SlackPlatform
+from tests.fakes.slack_people import CHANNEL
+from tests.fakes.slack_platform import SlackPlatform
 from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import GROUP, PERSON, TelegramPlatform
 
