@@ -1,4 +1,4 @@
-"""The stores, each kind in turn."""
+"""The stores and the platforms, each kind in turn."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
+from tests.contract.stands.kinds import STANDS, stand_of
+from tests.contract.stands.stand import Stand
 
 BOUND = 5
 """How much fits in a shard's inbox and in a room."""
@@ -57,3 +59,9 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
             RedisRoomStore(connection, bound=BOUND),
             RedisFileStore(connection, bound_bytes=FILE_BOUND_BYTES),
         )
+
+
+@pytest.fixture(params=STANDS)
+async def stand(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Stand]:
+    async with stand_of(request.param) as made:
+        yield made

@@ -1,0 +1,1 @@
+"""One stand for each platform: the same things done and looked at, whatever the platform calls them."""
