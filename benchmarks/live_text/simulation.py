@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import anyio
 
+from adapters.capabilities import Budget
 from adapters.edit_scheduler import EditScheduler
 from adapters.frame_policy import FramePolicy
 from adapters.presenter import Presenter
@@ -43,7 +44,7 @@ class Speech:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Where texts are shown, and what goes wrong there."""
+    """Where texts are shown, and what goes wrong there. `true_rate` is the platform's as a part of the configured."""
 
     profile: Profile
     policy: Callable[[], FramePolicy]
@@ -52,6 +53,7 @@ class Setting:
     seed: int = 0
     max_text: int = 10**6
     latency_s: tuple[float, float] = (0.06, 0.3)
+    true_rate: float = 1.0
 
 
 class _Unrecorded:
@@ -75,7 +77,8 @@ async def _play(speeches: Sequence[Speech], texts: Sequence[str], setting: Setti
     budget = setting.profile.budget
     platform = BucketPlatform(
         clock,
-        budget,
+        Budget(budget.rate_per_s * setting.true_rate, budget.burst),
+        assumed=budget,
         capabilities=make_capabilities(budget, max_text=setting.max_text, idempotent_send=True),
         faults=Faults(
             penalty_s=setting.profile.penalty_s,

@@ -76,6 +76,14 @@ def test_several_texts_in_one_bucket_are_fresher_than_greedy_makes_them(profile:
     assert delays[OURS] < delays["greedy"]
 
 
+def test_a_limit_tighter_than_configured_is_learned_from_few_refusals() -> None:
+    speeches = [Speech(each * (20.0 + 5.0 * who), steady_chars(3000)) for who in range(2) for each in range(24)]
+    run = simulate(speeches, Setting(PROFILES["Telegram private"], POLICIES[OURS], true_rate=0.8))
+    assert 1 <= run.floods <= 3
+    assert all(text.whole for text in run.texts)
+    assert statistics.fmean(text.delay_s for text in run.texts) < 1.3
+
+
 def test_the_optimum_spreads_its_calls_evenly_and_ends_with_the_text() -> None:
     limits = PROFILES["Telegram private"]
     plan = Plan(steady_chars(3000), limits.budget, limits.tick_s)
