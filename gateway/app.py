@@ -13,6 +13,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections
+from adapters.marks import Marks
 from adapters.presenter import Presenter
 from adapters.stage import Luggage
 from adapters.typing_sign import Typing
@@ -183,15 +184,17 @@ async def _outbound(
     clock, tell = ground.clock, ground.bus.publish
     presenters: dict[str, Presenter] = {}
     typing: dict[str, Typing] = {}
+    marks: dict[str, Marks] = {}
     for one in chosen:
         adapter = one.adapter
         scheduler = await schedulers.open(adapter)
         presenters[adapter.name] = Presenter(adapter, scheduler, clock, on_event=tell, tasks=tasks, luggage=luggage)
+        marks[adapter.name] = Marks(adapter, scheduler, tasks)
         if isinstance(adapter, CanShowTyping):
             typing[adapter.name] = Typing(adapter, scheduler, clock, tasks)
         if isinstance(adapter, HoldsConnections):
             stack.push_async_callback(_closed, adapter)
-    return Outbound(presenters, typing, tasks)
+    return Outbound(presenters, typing, marks, ground.texts, tasks)
 
 
 async def _closed(adapter: HoldsConnections) -> None:

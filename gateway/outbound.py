@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from anyio.abc import TaskGroup
 
-from adapters.adapter import CanReact
+from adapters.marks import Marks
 from adapters.page_part import Extras, Line
 from adapters.presenter import Presenter
 from adapters.typing_sign import Typing
@@ -16,14 +16,24 @@ from runtime.channels.outbox import LivePage, PageRecord, PageSpec
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Mark
+from runtime.core.texts import Texts
 
 
 class Outbound:
     """The outbox of a node: one presenter a platform."""
 
-    def __init__(self, presenters: Mapping[str, Presenter], typing: Mapping[str, Typing], tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        presenters: Mapping[str, Presenter],
+        typing: Mapping[str, Typing],
+        marks: Mapping[str, Marks],
+        texts: Texts,
+        tasks: TaskGroup,
+    ) -> None:
         self._presenters = presenters
         self._typing = typing
+        self._marks = marks
+        self._texts = texts
         self._tasks = tasks
         for name, presenter in presenters.items():
             if name in typing:
@@ -43,14 +53,13 @@ class Outbound:
             typing.set(address, speaker, active, doing=doing)
 
     def mark(self, address: Address, message_id: str, mark: Mark | None, /) -> bool:
-        """See `Outbox`."""
-        presenter = self._presenters.get(address.platform)
-        if presenter is None or not isinstance(presenter.adapter, CanReact):
-            return False
-        if not presenter.adapter.capabilities.reactions:
-            return False
-        self._tasks.start_soon(_marked, presenter.adapter, address, message_id, mark)
-        return True
+        """See `Outbox`. Where a conversation refuses the mark that acknowledges a message, a sentence does."""
+        marks = self._marks.get(address.platform)
+        return marks is not None and marks.put(address, message_id, mark, self._unmarked)
+
+    def _unmarked(self, address: Address, mark: Mark | None) -> None:
+        if mark == "queued":
+            self._begin_saying(address, self._texts("session.queued"))
 
     def settle(self, page: PageSpec, text: str, /) -> None:
         """See `Outbox`."""
@@ -60,17 +69,15 @@ class Outbound:
 
     async def say(self, address: Address, text: str) -> None:
         """Tell a conversation something that belongs to no session; in the background, and not kept."""
+        self._begin_saying(address, text)
+
+    def _begin_saying(self, address: Address, text: str) -> None:
         page = self.page(PageSpec(uuid.uuid4().hex, address, GATEWAY), _Unrecorded())
         self._tasks.start_soon(_finish, page, text)
 
 
 async def _finish(page: LivePage, text: str) -> None:
     await page.finish(text)
-
-
-async def _marked(adapter: CanReact, address: Address, message_id: str, mark: Mark | None) -> None:
-    with suppress(AdapterError):  # a mark that is missing harms nobody
-        await adapter.react(address, message_id, mark)
 
 
 async def _settled(presenter: Presenter, page: PageSpec, text: str) -> None:
