@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -51,6 +51,18 @@ class Inbound:
     language: str | None = None
     program: str | None = None
     choice: str | None = None
+
+
+Admits = Callable[[Inbound], Awaitable[str | None]]
+"""Asked before anything is opened or posted for somebody: None where they may do it there, else what they are told.
+
+May raise StorageUnavailable.
+"""
+
+
+async def everybody_may(_: Inbound) -> str | None:
+    """Where nobody decides."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)

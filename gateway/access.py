@@ -105,7 +105,7 @@ class Access:
         """
         if not event.addressed:
             return Judgement(Verdict.IGNORE)
-        role = await self._role(event)
+        role = await self.role(event)
         if role is not None and role > Role.BLOCKED:
             return Judgement(Verdict.ADMIT, role)
         if event.act != "message":
@@ -118,7 +118,7 @@ class Access:
             return Judgement(Verdict.PAIRED, Role.OWNER)
         return await self._requested(event)
 
-    async def _role(self, event: Inbound) -> Role | None:
+    async def role(self, event: Inbound) -> Role | None:
         """The role of who did it, there where it was done; None for a stranger."""
         rules, person = self._rules, event.person_id.partition(":")[2]
         if person in rules.owners:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import anyio
 from anyio.abc import TaskGroup
 
-from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections
+from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections, Inbound
 from adapters.marks import Marks
 from adapters.presenter import Presenter
 from adapters.stage import Luggage
@@ -109,7 +109,16 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     inbox = RedisInbox(connection)
     records = partial(RedisRecords, connection)
     choosable = ground.routes.choosable
-    made_from = Ground(settings, clock, records, commands=commands, texts=ground.texts, programs=choosable)
+    platforms: dict[str, Platform] = {}
+    made_from = Ground(
+        settings,
+        clock,
+        records,
+        commands=commands,
+        texts=ground.texts,
+        programs=choosable,
+        admits=partial(_admits, platforms),
+    )
     chosen = list(listed(made_from, web))
     holder = LeaseHolder(node_id(ground.data_dir))
     shares = Shares(RedisShareStore(connection), holder, clock)
@@ -137,7 +146,7 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     )
     registry = Registry(around, inbox, tasks)
     node = Node(RedisLeaseStore(connection), inbox, holder, clock)
-    platforms = await _platforms(chosen, people, clock, _entrance(ground, inbox, outbound, people, limits))
+    platforms |= await _platforms(chosen, people, clock, _entrance(ground, inbox, outbound, people, limits))
     service = Service(node, registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
     port = await tasks.start(_serve_web, web, service, ground, receivers, kept)
@@ -146,6 +155,10 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     if isinstance(ground.llm, NoModelClient):
         return
     tasks.start_soon(_warm_up, ground.llm)
+
+
+async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | None:
+    return await platforms[event.address.platform].router.admits(event)
 
 
 def _entrance(ground: _Ground, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits) -> Entrance:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from adapters.adapter import Adapter
+from adapters.adapter import Adapter, Admits, everybody_may
 from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access import AccessRules
@@ -33,7 +33,7 @@ class Ground:
     """What an adapter is made from. `records` opens a durable table by its name, such as `marks:discord`.
 
     `commands` are the commands for the platform's menu with their descriptions, `texts` what the adapter itself says,
-    `programs` the names of those that people may choose.
+    `programs` the names of those that people may choose. `admits` is asked before anything is opened for a person.
     """
 
     settings: Settings
@@ -42,6 +42,7 @@ class Ground:
     commands: Mapping[str, str]
     texts: Texts
     programs: Sequence[str] = ()
+    admits: Admits = everybody_may
 
 
 Factory = Callable[[Ground], Listed | None]
@@ -86,7 +87,7 @@ def _slack(ground: Ground) -> Listed | None:
     )
     if missing := keys_missing(keys):
         raise ConfigError(f"Slack is set up by half; set also {missing}.")
-    options = SlackOptions(base_url=own.base_url, commands=ground.commands)
+    options = SlackOptions(base_url=own.base_url, commands=ground.commands, texts=ground.texts, admits=ground.admits)
     adapter = SlackAdapter(keys, clock=ground.clock, options=options)
     return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None)
 
@@ -105,6 +106,7 @@ def _discord(ground: Ground) -> Listed | None:
         commands=ground.commands,
         programs=ground.programs,
         texts=ground.texts,
+        admits=ground.admits,
         shards=None if own.shards == "auto" else own.shards,
     )
     marks, posts = ground.records("marks:discord"), ground.records("posts:discord")

@@ -5,7 +5,7 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from adapters.adapter import Adapter, Inbound
@@ -83,6 +83,34 @@ class InboundRouter:
         elif judged.verdict is not Verdict.IGNORE:
             await self._answer(event, judged)
 
+    async def admits(self, event: Inbound) -> str | None:
+        """See `adapters.adapter.Admits`. Asks for nothing and remembers nothing: what is admitted is taken later."""
+        role = await self._access.role(event)
+        if role is None:
+            return self._texts("access.refused")
+        if role is Role.BLOCKED:
+            return self._texts("access.blocked")
+        if role < self._least(event):
+            return self._texts("commands.not_allowed", command=event.command or "programs")
+        if event.program is not None:
+            choices = self._routes.choices(event)
+            return None if event.program in choices else self._unknown_program(event.program, choices)
+        command = COMMANDS.get(event.command or "")
+        if (command is None or command.to_session) and await self._serving(event) is None:
+            return self._texts("programs.no_route")
+        return None
+
+    def _least(self, event: Inbound) -> Role:
+        """The least role that may do this."""
+        command = COMMANDS.get(event.command or "")
+        if event.program is not None or (command is None and event.command is not None):
+            return PROGRAM_ROLE
+        return Role.GUEST if command is None else command.least
+
+    def _unknown_program(self, program: str, choices: Sequence[str]) -> str:
+        listed = ", ".join(choices) or "–"  # noqa: RUF001 - a dash: there are none
+        return self._texts("programs.unknown", program=program, programs=listed)
+
     async def _answer(self, event: Inbound, judged: Judgement) -> None:
         """Tell somebody who is not let in, or not yet, how it stands."""
         platform, bus = self._adapter.name, self._entrance.bus
@@ -147,8 +175,7 @@ class InboundRouter:
         if role < PROGRAM_ROLE:
             await self._tell(event, "commands.not_allowed", command="programs")
         elif program not in choices:
-            listed = ", ".join(choices) or "–"  # noqa: RUF001 - a dash: there are none
-            await self._tell(event, "programs.unknown", program=program, programs=listed)
+            await self._entrance.say(event.address, self._unknown_program(program, choices))
         else:
             await self._entrance.chosen.put(event.address.key, program)
             await self._keep(event, role, kind="new", text="")

@@ -10,7 +10,7 @@ from typing import Literal
 
 import anyio
 
-from adapters.adapter import Call, File, Inbound
+from adapters.adapter import Admits, Call, File, Inbound, everybody_may
 from adapters.capabilities import Budget, Capabilities
 from adapters.discord.bot_api import BotApi
 from adapters.discord.calls import Calls
@@ -49,8 +49,9 @@ class DiscordOptions:
     above the text; `avatar_url` is where their pictures are, `{name}` in it stands for the agent's name. `mention` says
     where an answer stands to what is addressed to us in a channel: in a thread that begins with it, or below it.
     `commands` stand in Discord's menu with their descriptions, `programs` are what a person may choose from for a
-    session, and `texts` is how we say things. `shards` None opens as many connections as Discord
-    recommends. At most `buffer_size` events wait for the consumer; what is more is read from history later.
+    session, and `texts` is how we say things. `admits` is asked before a thread is opened. `shards` None opens as many
+    connections as Discord recommends. At most `buffer_size` events wait for the consumer; what is more is read from
+    history later.
     """
 
     base_url: str | None = None
@@ -60,6 +61,7 @@ class DiscordOptions:
     commands: Mapping[str, str] = field(default_factory=dict)
     programs: Sequence[str] = ()
     texts: Texts = field(default_factory=english)
+    admits: Admits = everybody_may
     shards: int | None = None
     call_timeout_s: float = 10.0
     buffer_size: int = 1000
@@ -197,7 +199,7 @@ class DiscordAdapter:
     def _intake(self) -> Intake:
         own = self._options
         session = Session(self._token, own.base_url, own.call_timeout_s, own.buffer_size, own.shards)
-        menu = Menu(self._api, InteractionApi(self._calls), own.programs, own.texts)
+        menu = Menu(self._api, InteractionApi(self._calls), own.programs, own.texts, own.admits)
         ours = Ours(self._api, menu, self._threads, self._hooks.known_as, opens_threads=own.mention == "thread")
         return Intake(ours, session, self._clock, self._marks)
 

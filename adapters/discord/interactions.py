@@ -79,7 +79,7 @@ def command_of(interaction: _Json, us: BotIdentity) -> Inbound:
     part = _part(data)
     command = str(data["name"]) if part is None else _TO_COMMAND[part]
     text = options.get("topic" if part is not None else COMMAND_TEXT) or ""
-    return replace(_done(interaction, us), command=command, text=str(text).strip(), program=options.get("program"))
+    return replace(_done(interaction, us.id), command=command, text=str(text).strip(), program=options.get("program"))
 
 
 def choice_of(interaction: _Json, us: BotIdentity) -> Inbound:
@@ -89,7 +89,13 @@ def choice_of(interaction: _Json, us: BotIdentity) -> Inbound:
     hook = message.get("webhook_id")
     known_as = f"{message['id']}@{hook}" if hook else str(message["id"])
     label = dict(labels(message)).get(chosen, chosen)
-    return replace(_done(interaction, us), act="choice", choice=chosen, text=label, message_id=known_as)
+    return replace(_done(interaction, us.id), act="choice", choice=chosen, text=label, message_id=known_as)
+
+
+def asked_of(interaction: _Json) -> Inbound:
+    """Who asks, and where, for what is answered by us alone. Raises as `command_of`."""
+    part = _part(interaction["data"])
+    return replace(_done(interaction, str(interaction["application_id"])), command=_TO_COMMAND.get(part or "", part))
 
 
 def options_of(interaction: _Json) -> dict[str, Any]:
@@ -123,7 +129,7 @@ def _part(data: _Json) -> str | None:
     return str(next((option["name"] for option in data.get("options", ())), ""))
 
 
-def _done(interaction: _Json, us: BotIdentity) -> Inbound:
+def _done(interaction: _Json, bot: str) -> Inbound:
     """What any interaction says: who did it, and where."""
     private = "guild_id" not in interaction
     member = interaction.get("member")
@@ -133,7 +139,7 @@ def _done(interaction: _Json, us: BotIdentity) -> Inbound:
     name = (member or {}).get("nick") or person.get("global_name") or person["username"]
     return Inbound(
         address=address_of(str(interaction["channel_id"]), private=private, parent=parent),
-        event_id=f"{us.id}:{interaction['id']}",
+        event_id=f"{bot}:{interaction['id']}",
         person_id=f"{PLATFORM}:{person['id']}",
         person_name=str(name),
         text="",

@@ -10,11 +10,12 @@ from typing import Any, Final
 
 from anyio.abc import TaskGroup
 
-from adapters.adapter import Inbound
+from adapters.adapter import Admits, Inbound
 from adapters.discord.bot_api import BotApi
 from adapters.discord.codec import BotIdentity, address_of, channel_id_of
 from adapters.discord.interaction_api import InteractionApi
 from adapters.discord.interactions import (
+    asked_of,
     choice_of,
     command_of,
     in_thread,
@@ -25,7 +26,7 @@ from adapters.discord.interactions import (
 )
 from adapters.discord.payload import Words
 from adapters.discord.receipts import Receipts
-from runtime.core.errors import AdapterError
+from runtime.core.errors import AdapterError, StorageUnavailable
 from runtime.core.texts import Texts
 
 MAX_BEGUN: Final = 1000
@@ -38,11 +39,14 @@ _log = logging.getLogger(__name__)
 class Menu:
     """Interactions from Discord: each is answered in time, and those that sessions must know become items."""
 
-    def __init__(self, api: BotApi, answers: InteractionApi, programs: Sequence[str], texts: Texts) -> None:
+    def __init__(
+        self, api: BotApi, answers: InteractionApi, programs: Sequence[str], texts: Texts, admits: Admits
+    ) -> None:
         self._api = api
         self._answers = answers
         self._programs = programs
         self._texts = texts
+        self._admits = admits
         self._receipts = Receipts(answers, texts)
         self._begun: OrderedDict[str, str] = OrderedDict()
 
@@ -63,7 +67,7 @@ class Menu:
         try:
             match kind_of(interaction):
                 case "command":
-                    return command_of(interaction, us)
+                    return await self._admitted(interaction, command_of(interaction, us))
                 case "choice":
                     return choice_of(interaction, us)
                 case "start":
@@ -82,9 +86,18 @@ class Menu:
             )
         self._receipts.safe(interaction, text)
 
-    async def _start(self, interaction: Mapping[str, Any], item: Inbound) -> Inbound | None:
+    async def _admitted(self, interaction: Mapping[str, Any], item: Inbound) -> Inbound | None:
+        """The command, or None when its person is told that they may not; in private the gateway tells them."""
+        refusal = None if item.private else await self._admits(item)
+        if refusal is None:
+            return item
+        self._receipts.safe(interaction, refusal)
+        return None
+
+    async def _start(self, interaction: Mapping[str, Any], wanted: Inbound) -> Inbound | None:
         """The beginning of a session, in a thread that is opened for it; None when that cannot be."""
-        if item.private or in_thread(interaction):
+        item = await self._admitted(interaction, wanted)
+        if item is None or item.private or in_thread(interaction):
             return item
         number, channel = str(interaction["id"]), channel_id_of(item.address)
         if number not in self._begun:
@@ -107,6 +120,10 @@ class Menu:
 
     async def _invite(self, interaction: Mapping[str, Any]) -> None:
         person = str(options_of(interaction)["person"])
+        refusal = await self._admits(asked_of(interaction))
+        if refusal is not None:
+            await self._answers.say(interaction, Words(refusal))
+            return
         if not in_thread(interaction):
             await self._answers.say(interaction, Words(self._texts("sessions.not_here")))
             return
@@ -119,10 +136,12 @@ class Menu:
         await self._answers.say(interaction, Words(said, frozenset({person})), openly=True)
 
     async def _suggest(self, interaction: Mapping[str, Any]) -> None:
-        await self._answers.suggest(interaction, suggestions(interaction, self._programs))
+        refusal = await self._admits(asked_of(interaction))
+        found = suggestions(interaction, self._programs) if refusal is None else []
+        await self._answers.suggest(interaction, found)
 
     async def _answered(self, answer: Any, interaction: Mapping[str, Any]) -> None:
         try:
             await answer(interaction)
-        except (AdapterError, *_NOT_UNDERSTOOD) as error:
+        except (AdapterError, StorageUnavailable, *_NOT_UNDERSTOOD) as error:
             _log.warning("A command has no answer", extra={"error": repr(error)})

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from adapters.adapter import Call, HttpAnswer, HttpRequest, Inbound
+from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import Records
 from adapters.slack.app_api import AppApi
 from adapters.slack.calls import Transport
 from adapters.slack.codec import PLATFORM, is_private, team_of
+from adapters.slack.commanding import Commanding
 from adapters.slack.deliveries import Deliveries
 from adapters.slack.event_socket import EventSocket
 from adapters.slack.hearing import Hearing
@@ -29,6 +30,7 @@ from adapters.slack.workspaces import Workspaces
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.texts import Texts, english
 
 COMMANDS: Mapping[str, str] = {name: name for name in ("start", "help", "new", "stop", "status")}
 """Words that are commands after `/` or `!`, where nothing else is said."""
@@ -55,13 +57,16 @@ class SlackKeys:
 class SlackOptions:
     """How to talk to Slack. `base_url` is the Web API's address up to and including `/api/`; None is Slack's own.
 
-    `commands` are ours with what they do, as people are told.
+    `commands` are ours with what they do, as people are told; `texts` is how we say things. `admits` is asked before a
+    thread or a form is opened.
     """
 
     base_url: str | None = None
     call_timeout_s: float = 10.0
     ping_interval_s: float = 5.0
     commands: Mapping[str, str] = field(default_factory=lambda: COMMANDS)
+    texts: Texts = field(default_factory=english)
+    admits: Admits = everybody_may
 
 
 class SlackAdapter(Voice):
@@ -76,8 +81,10 @@ class SlackAdapter(Voice):
         installations = None if keys.installations is None else Installations(keys.installations)
         self._installations = installations
         threads = Threads()
-        super().__init__(Workspaces(self._transport, keys.bot_token, installations), threads, clock)
-        self._hearing = Hearing(self._workspaces, threads, clock, self._options.commands)
+        texts = self._options.texts
+        super().__init__(Workspaces(self._transport, keys.bot_token, installations), threads, clock, texts)
+        commanding = Commanding(threads, clock, self._options.commands, texts, self._options.admits)
+        self._hearing = Hearing(self._workspaces, threads, clock, commanding)
         self._events = None if keys.signing_secret is None else HttpEvents(keys.signing_secret, clock)
         self._deliveries: Deliveries | None = None
         self._door: Door | None = None

@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from adapters.adapter import Inbound
+from adapters.adapter import Admits, Inbound
 from adapters.slack.codec import PLATFORM, BotIdentity, blocks_of
 from adapters.slack.deliveries import Delivery
-from adapters.slack.interactions import SLASH_COMMAND, SlashCommand, form, only_you, slash_command_in, submission_in
+from adapters.slack.interactions import (
+    SLASH_COMMAND,
+    SlashCommand,
+    in_form,
+    new_form,
+    only_you,
+    slash_command_in,
+    submission_in,
+)
 from adapters.slack.stream_api import Recipient
 from adapters.slack.threads import Threads
 from adapters.slack.workspaces import Workspace
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import NotDelivered
+from runtime.core.texts import Texts
 
 DONE: Final = "\u2713"
 """What a person is told whose command was taken."""
@@ -26,18 +35,25 @@ Answer = tuple[Inbound | None, Mapping[str, Any] | None]
 class Commanding:
     """Slack does not repeat commands and forms: what fails is said to the person, who may try again."""
 
-    def __init__(self, threads: Threads, clock: Clock, commands: Mapping[str, str]) -> None:
+    def __init__(
+        self, threads: Threads, clock: Clock, commands: Mapping[str, str], texts: Texts, admits: Admits
+    ) -> None:
         self._threads = threads
         self._clock = clock
-        self._commands = commands
+        self.commands = commands
+        """Ours, with what they do."""
+        self._texts = texts
+        self._admits = admits
 
     async def command(self, delivery: Delivery, workspace: Workspace) -> Answer:
         """`/parley …`. Raises KeyError for other shapes, RateLimited and OutcomeUncertain where Slack fails us."""
-        given = slash_command_in(delivery.body, self._commands)
+        given = slash_command_in(delivery.body, self.commands)
         if given.name == "help":
-            lines = [f"`{SLASH_COMMAND} {name}` {what}" for name, what in self._commands.items()]
+            lines = [f"`{SLASH_COMMAND} {name}` {what}" for name, what in self.commands.items()]
             return None, only_you("\n".join(lines))
         direct = given.channel.startswith("D")
+        if not direct and (refusal := await self._refusal(given, delivery, workspace.bot)) is not None:
+            return None, only_you(refusal)
         if not direct and given.name in ("new", "start", ""):
             return await self._beginning(given, delivery, workspace)
         conversation = f"{workspace.bot.team_id}:{given.channel}"
@@ -45,18 +61,27 @@ class Commanding:
         at = at or Address(PLATFORM, conversation)
         return self._inbound(given, delivery, workspace.bot, at, given.name or None), only_you(DONE)
 
-    async def submission(self, delivery: Delivery, workspace: Workspace) -> Inbound | None:
-        """What was written in the form, as the beginning of a conversation."""
+    async def submission(self, delivery: Delivery, workspace: Workspace) -> Answer:
+        """What was written in the form, as the beginning of a conversation; words are shown in the form."""
         sent = submission_in(delivery.body)
         if sent is None or not sent.text.strip():
-            return None
+            return None, None
         given = SlashCommand("", sent.text.strip(), sent.channel, sent.user, sent.user_name, "")
-        return (await self._beginning(given, delivery, workspace))[0]
+        refusal = await self._refusal(given, delivery, workspace.bot)
+        if refusal is not None:
+            return None, in_form(refusal)
+        inbound, _ = await self._beginning(given, delivery, workspace)
+        return inbound, None
+
+    async def _refusal(self, given: SlashCommand, delivery: Delivery, bot: BotIdentity) -> str | None:
+        """What somebody is told who may not do this in this channel."""
+        at = Address(PLATFORM, f"{bot.team_id}:{given.channel}")
+        return await self._admits(self._inbound(given, delivery, bot, at, given.name or None))
 
     async def _beginning(self, given: SlashCommand, delivery: Delivery, workspace: Workspace) -> Answer:
         """A conversation in a thread of its own, under what the person wants to say."""
         if not given.argument:
-            await workspace.api.open_form(given.trigger_id, form(given.channel))
+            await workspace.api.open_form(given.trigger_id, new_form(given.channel, self._texts))
             return None, None
         try:
             said = blocks_of(given.argument, given.user_name)

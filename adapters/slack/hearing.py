@@ -42,14 +42,14 @@ class Heard:
 
 
 class Hearing:
-    """Reads deliveries. `commands` are ours, with what they do."""
+    """Reads deliveries."""
 
-    def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, commands: Mapping[str, str]) -> None:
+    def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, commanding: Commanding) -> None:
         self._workspaces = workspaces
         self._threads = threads
         self._clock = clock
-        self._commands = commands
-        self._commanding = Commanding(threads, clock, commands)
+        self._commands = commanding.commands
+        self._commanding = commanding
         self._people = Memory[Person](REMEMBERED)
 
     async def inbound(self, deliveries: Deliveries) -> AsyncGenerator[Inbound, None]:
@@ -87,7 +87,9 @@ class Hearing:
             if delivery.kind == "slash_commands":
                 return Heard(*await self._commanding.command(delivery, workspace))
             inbound = pressed(delivery.body, delivery.event_id, workspace.bot, self._clock.now())
-            return Heard(inbound or await self._commanding.submission(delivery, workspace))
+            if inbound is not None:
+                return Heard(inbound)
+            return Heard(*await self._commanding.submission(delivery, workspace))
         except NotDelivered as error:
             _log.warning("Something on Slack is passed over", extra={"error": str(error)})
         except (KeyError, TypeError, ValueError, AttributeError) as error:

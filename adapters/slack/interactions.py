@@ -10,12 +10,15 @@ from typing import Any, Final, TypeAlias
 from adapters.adapter import Inbound
 from adapters.slack.codec import CHOICE_ACTION, PLATFORM, BotIdentity
 from runtime.core.address import Address
+from runtime.core.texts import Texts
 
 SLASH_COMMAND: Final = "/parley"
 FORM: Final = "parley_new"
 """The form in which a longer first message is written."""
 FORM_CHARS: Final = 3000
 """Most characters of a form's text field (Block Kit reference, plain text input)."""
+MAX_FORM_TITLE: Final = 24
+"""Most characters of a form's title and of its buttons (docs.slack.dev, modal views)."""
 
 _Json: TypeAlias = Mapping[str, Any]
 
@@ -86,25 +89,34 @@ def submission_in(body: _Json) -> Submission | None:
     return Submission(text, view["private_metadata"], user["id"], user.get("name") or user["id"])
 
 
-def form(channel: str) -> dict[str, Any]:
-    """A form with room for a longer text."""
+def new_form(channel: str, texts: Texts) -> dict[str, Any]:
+    """A form with room for the longer beginning of a conversation."""
     field = {"type": "plain_text_input", "action_id": "text", "multiline": True, "max_length": FORM_CHARS}
     return {
         "type": "modal",
         "callback_id": FORM,
         "private_metadata": channel,
-        "title": {"type": "plain_text", "text": "New conversation"},
-        "submit": {"type": "plain_text", "text": "Send"},
-        "close": {"type": "plain_text", "text": "Cancel"},
+        "title": _label(texts("forms.new"), MAX_FORM_TITLE),
+        "submit": _label(texts("forms.send"), MAX_FORM_TITLE),
+        "close": _label(texts("forms.cancel"), MAX_FORM_TITLE),
         "blocks": [
             {
                 "type": "input",
                 "block_id": "text",
-                "label": {"type": "plain_text", "text": "What is it about?"},
+                "label": _label(texts("forms.about"), FORM_CHARS),
                 "element": field,
             }
         ],
     }
+
+
+def in_form(text: str) -> dict[str, Any]:
+    """Words below the field of a form that is not taken (docs.slack.dev, modals: displaying errors in views)."""
+    return {"response_action": "errors", "errors": {"text": text}}
+
+
+def _label(text: str, most: int) -> dict[str, str]:
+    return {"type": "plain_text", "text": text[:most]}
 
 
 def only_you(text: str) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from adapters.slack.workspaces import Workspace
 from runtime.core.address import Address
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Mark
+from runtime.core.texts import Texts
 
-STATUS: Final = "is thinking…"
 MAX_STATUS: Final = 100
 EMOJI: Final[Mapping[Mark, str]] = {
     "seen": "eyes",
@@ -31,7 +31,8 @@ _log = logging.getLogger(__name__)
 class Signs:
     """Remembers what it showed, to take it away again."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
         self._statuses = Memory[bool](REMEMBERED)
         self._working = Memory[bool](REMEMBERED)
         self._marks = Memory[Mark](REMEMBERED)
@@ -45,7 +46,9 @@ class Signs:
         if to.thread is None:
             return
         self._statuses.keep(to.key, True)
-        await workspace.api.set_status(channel_of(to), to.thread, (doing or STATUS)[:MAX_STATUS], face)
+        await workspace.api.set_status(
+            channel_of(to), to.thread, (doing or self._texts("doing.thinks"))[:MAX_STATUS], face
+        )
         await self.work(to, workspace)
 
     async def work(self, to: Address, workspace: Workspace) -> None:

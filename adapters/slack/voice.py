@@ -24,6 +24,7 @@ from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, StreamOver
 from runtime.core.message import Choice, Mark
+from runtime.core.texts import Texts
 
 LOOK_BACK_S: Final = 86_400.0
 """How far back a message is looked for that may have been posted already."""
@@ -36,12 +37,12 @@ _log = logging.getLogger(__name__)
 class Voice:
     """See the ports of `adapters.adapter`, method by method."""
 
-    def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock) -> None:
+    def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, texts: Texts) -> None:
         self._workspaces = workspaces
         self._threads = threads
         self._clock = clock
         self._streams = Streams()
-        self._signs = Signs()
+        self._signs = Signs(texts)
         self._doubtful = Memory[bool](REMEMBERED)
         self._adopted = Memory[bool](REMEMBERED)
         self._uploads = Memory[str](REMEMBERED)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import NotDelivered
@@ -237,3 +238,58 @@ async def test_notice_of_the_gateway_in_a_thread_is_the_bots_own(
     there = platform.world.thread("Plans", by_bot=True)
     await send(adapter, "a notice", to=replace(general(platform), thread=there), speaker=GATEWAY)
     assert [each.author for each in platform.world.messages(there)] == ["TestBot"]
+
+
+# Strangers. `admits` knows Bob only.
+
+
+async def _only_bob(event: Inbound) -> str | None:
+    return None if event.person_name == "Bob" else f"not you: /{event.command}"
+
+
+async def test_stranger_is_told_for_themselves_alone_and_opens_no_thread(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    world = platform.world
+    async with (
+        aclosing(new_adapter(replace(options, admits=_only_bob))) as adapter,
+        listening(adapter, platform) as inbound,
+    ):
+        chosen = world.people.session(world.ada, world.general, "start", topic="free beer")
+        within = world.people.session(world.ada, world.thread("Plans"), "stop")
+        world.people.session(world.bob, world.general, "start", topic="work")
+        item = await anext(inbound)
+        await platform.until(lambda: None not in (world.receipt(chosen), world.receipt(within)))
+    assert (item.person_name, item.text) == ("Bob", "work")
+    assert (world.receipt(chosen), world.receipt(within)) == ("not you: /new", "not you: /stop")
+    assert world.backend.interactions[int(chosen)].ephemeral
+    assert "work" in world.people.threads().values()
+    assert "free beer" not in world.people.threads().values()
+    assert len(platform.calls_of("open_thread")) == 1
+
+
+async def test_stranger_brings_nobody_in_and_sees_no_programs(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    world = platform.world
+    there = world.thread("Plans", by_bot=True)
+    choosing = replace(options, admits=_only_bob, programs=("poker", "chess"))
+    async with aclosing(new_adapter(choosing)) as adapter, listening(adapter, platform):
+        chosen = world.people.session(world.ada, there, "invite", person=str(world.bob.id))
+        typing = world.people.suggest(world.ada, world.general, "c")
+        await platform.until(lambda: bool(world.receipt(chosen)) and world.people.suggested(typing) is not None)
+    assert world.receipt(chosen) == "not you: /invite"
+    assert world.people.suggested(typing) == []
+    assert platform.calls_of("add") == []
+
+
+async def test_stranger_in_private_reaches_the_gateway_which_may_pair_them(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    world = platform.world
+    async with (
+        aclosing(new_adapter(replace(options, admits=_only_bob))) as adapter,
+        listening(adapter, platform) as inbound,
+    ):
+        world.people.session(world.ada, world.private(), "start")
+        assert (await anext(inbound)).private

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import replace
 
 import anyio
 import pytest
 
+from adapters.adapter import Inbound
 from adapters.slack.adapter import SlackAdapter, SlackOptions
 from runtime.core.message import Choice, Quote
 from tests.contract.slack.speaking import ADA, HOST, new_adapter, send, thread
@@ -260,3 +262,51 @@ async def test_app_that_is_no_agent_is_asked_once(adapter: SlackAdapter, platfor
         await send(adapter, "done", to=thread(root), nonce=nonce)
     assert len(platform.calls_of("agents.sessions.setStatus")) == 1
     assert len(platform.messages()) == 2
+
+
+# Strangers. `admits` knows Bob only.
+
+
+async def _only_bob(event: Inbound) -> str | None:
+    return None if event.person_id.endswith(FRIEND) else f"not you: /{event.command}"
+
+
+async def test_stranger_is_told_for_themselves_alone_and_nothing_is_posted(
+    options: SlackOptions, platform: SlackPlatform, clock: FakeClock
+) -> None:
+    refused = [platform.command(text) for text in ("hello everybody", "new", "stop")]
+    platform.command("hello", person=FRIEND)
+    async with (
+        aclosing(new_adapter(replace(options, admits=_only_bob), clock=clock)) as adapter,
+        adapter.connect() as inbound,
+    ):
+        heard = await anext(inbound)
+    assert (heard.text, heard.person_id) == ("hello", f"slack:{TEAM}:{FRIEND}")
+    words = [platform.events.events[event_id].words for event_id in refused]
+    assert [told and told["text"] for told in words] == ["not you: /None", "not you: /new", "not you: /stop"]
+    assert {told and told["response_type"] for told in words} == {"ephemeral"}
+    assert len(platform.messages()) == 1
+    assert platform.surfaces.views == []
+
+
+async def test_who_is_shut_out_while_writing_in_the_form_is_told_in_it(
+    options: SlackOptions, platform: SlackPlatform, clock: FakeClock
+) -> None:
+    told = iter([None, "not any more"])
+
+    async def admits(_: Inbound) -> str | None:
+        return next(told)
+
+    async with (
+        aclosing(new_adapter(replace(options, admits=admits), clock=clock)) as adapter,
+        adapter.connect() as inbound,
+    ):
+        platform.command("new")
+        platform.say("first", channel=DIRECT)
+        await anext(inbound)
+        sent = platform.submit("a long story")
+        platform.say("second", channel=DIRECT)
+        assert (await anext(inbound)).text == "second"
+    words = platform.events.events[sent].words
+    assert words == {"response_action": "errors", "errors": {"text": "not any more"}}
+    assert platform.messages() == []

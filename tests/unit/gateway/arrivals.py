@@ -104,6 +104,7 @@ class Door:
         )
         adapter = cast("Adapter", type("Named", (), {"name": "test"})())
         self.router = InboundRouter(adapter, access, entrance)
+        self.admits = self.router.admits
 
     async def take(self, *events: Inbound) -> None:
         """Let these arrive."""

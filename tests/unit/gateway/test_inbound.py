@@ -192,3 +192,35 @@ async def test_an_owner_approves_in_private_and_the_stranger_is_told() -> None:
     ]
     await door.take(event("thanks", person="42", chat="42"))
     assert [text for _, text, _ in door.kept] == ["thanks"]
+
+
+# What is asked before anything is opened for somebody.
+
+
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        ({}, None),
+        ({"command": "new"}, None),
+        ({"command": "new", "program": "tax"}, None),
+        ({"command": "new", "program": "hidden"}, TEXTS("programs.unknown", program="hidden", programs="tax, hello")),
+        ({"command": "access"}, TEXTS("commands.not_allowed", command="access")),
+        ({"person": "13"}, TEXTS("access.blocked")),
+        ({"person": "77"}, TEXTS("access.refused")),
+        ({"person": "77", "chat": "7"}, None),
+        ({"person": "77", "chat": "7", "command": "new"}, TEXTS("commands.not_allowed", command="new")),
+        ({"person": "77", "chat": "7", "command": "invite"}, TEXTS("commands.not_allowed", command="invite")),
+        ({"person": "77", "chat": "7", "program": "tax"}, TEXTS("commands.not_allowed", command="programs")),
+    ],
+)
+async def test_what_somebody_may_have_opened_is_told_beforehand(asks: dict[str, str], told: str | None) -> None:
+    store = people(_42=Role.MEMBER, _13=Role.BLOCKED)
+    door = Door(await opened(store=store, chats=frozenset({"7"})), routes=SEVERAL)
+    assert await door.admits(event("", private=False, **asks)) == told
+    assert (door.said, door.kept, await store.requests()) == ([], [], [])
+
+
+async def test_nothing_is_opened_where_no_program_serves() -> None:
+    door = Door(await opened("open"), routes=Routes([HIDDEN]))
+    assert await door.admits(event("hi", private=False)) == TEXTS("programs.no_route")
+    assert await door.admits(event("", private=False, command="help")) is None
