@@ -19,7 +19,7 @@ class RoomStore(Protocol):
         ...
 
     async def update(self, room: str, message_id: str, /, *, text: str, final: bool) -> RoomMessage | None:
-        """Replace a message's text and state; None when the room does not have it (any more).
+        """Replace a message's text and state; None when the room does not have it (any more), or it was deleted.
 
         Saying again what is already so changes nothing and takes no new version.
         """

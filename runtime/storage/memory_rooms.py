@@ -36,6 +36,9 @@ class MemoryRoomStore:
         return kept.messages[post.id]
 
     async def update(self, room: str, message_id: str, /, *, text: str, final: bool) -> RoomMessage | None:
+        message = await self.get(room, message_id)
+        if message is None or message.deleted:
+            return None
         return self._change(room, message_id, RoomChange(text=text, final=final))
 
     async def amend(self, room: str, message_id: str, change: RoomChange, /) -> RoomMessage | None:

@@ -71,6 +71,7 @@ async def test_a_deleted_message_keeps_its_place_and_nothing_else(stores: Stores
     gone = await stores.rooms.amend("lobby", "a", RoomChange(text="", deleted=True, files=()))
     assert gone is not None
     assert (gone.seq, gone.text, gone.deleted, gone.files) == (1, "", True, ())
+    assert await stores.rooms.update("lobby", "a", text="back again", final=True) is None
     assert [each.id for each in await stores.rooms.history("lobby", limit=9)] == ["a", "b"]
 
 
