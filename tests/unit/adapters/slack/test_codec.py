@@ -7,18 +7,10 @@ from typing import Any
 
 import pytest
 
-from adapters.slack.codec import (
-    BotIdentity,
-    address_of,
-    channel_of,
-    face_of,
-    inbound_of,
-    is_private,
-    mentions,
-    message_in,
-    people_in,
-    plain_text,
-)
+from adapters.adapter import Inbound
+from adapters.slack.codec import BotIdentity, Person, channel_of, face_of, is_private, plain_text
+from adapters.slack.events import Happening, address_of, happening_in, inbound_of, mentions
+from adapters.slack.manifest import lacking
 from adapters.slack.memory import Memory
 from runtime.core.address import GATEWAY, Address, Speaker
 
@@ -30,8 +22,15 @@ def _message(text: str = "hi", **more: Any) -> dict[str, Any]:
     return {"type": "message", "user": "U1", "channel": "C1", "ts": "1700000000.000100", "text": text} | more
 
 
-def _body(**more: Any) -> dict[str, Any]:
-    return {"event_id": "Ev1", "team_id": "T1", "event": _message(**more)}
+def _happening(**more: Any) -> Happening:
+    found = happening_in(_message(**more), BOT)
+    assert found is not None
+    return found
+
+
+def _inbound(*, addressed: bool = True, **more: Any) -> Inbound:
+    people = {user: Person(name) for user, name in NAMES.items()}
+    return inbound_of(_happening(**more), "Ev1", BOT, people, ("new", "stop", "help"), addressed=addressed)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def _body(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_text_is_read_as_it_was_typed(text: str, read: str) -> None:
-    assert plain_text(text, BOT, NAMES) == read
+    assert plain_text(text, BOT.user_id, NAMES) == read
 
 
 @pytest.mark.parametrize(
@@ -74,36 +73,33 @@ def test_text_is_read_as_it_was_typed(text: str, read: str) -> None:
     ],
 )
 def test_thread_is_a_conversation_and_a_mention_begins_one(more: dict[str, str], thread: str | None) -> None:
-    message = _message(**more)
-    assert address_of(message, BOT) == Address("slack", f"T1:{message['channel']}", thread)
+    assert address_of(_happening(**more), BOT) == Address("slack", f"T1:{more.get('channel', 'C1')}", thread)
 
 
 @pytest.mark.parametrize(
     "more",
     [
         {"type": "app_mention"},
-        {"type": "reaction_added"},
         {"bot_id": "B2"},
         {"user": "U0BOT"},
         {"user": "USLACKBOT"},
-        {"subtype": "message_changed"},
         {"subtype": "channel_join"},
         {"text": ""},
     ],
 )
 def test_what_no_person_said_is_nothing(more: dict[str, Any]) -> None:
-    assert message_in(_body(**more), BOT) is None
+    assert happening_in(_message(**more), BOT) is None
 
 
 @pytest.mark.parametrize(
     "more", [{}, {"subtype": "file_share", "text": "", "files": [{"id": "F"}]}, {"subtype": "thread_broadcast"}]
 )
 def test_what_a_person_said_is_heard(more: dict[str, Any]) -> None:
-    assert message_in(_body(**more), BOT) is not None
+    assert _happening(**more).act == "message"
 
 
 def test_item_has_all_that_is_known() -> None:
-    heard = inbound_of(_body(text="<@U0BOT> /New topic"), BOT, NAMES, addressed=True)
+    heard = _inbound(text="<@U0BOT> /New topic")
     assert heard.sent_at == datetime(2023, 11, 14, 22, 13, 20, 100, tzinfo=UTC)
     assert (heard.person_id, heard.person_name, heard.event_id) == ("slack:T1:U1", "Ada", "Ev1")
     assert (heard.command, heard.text, heard.private) == ("new", "topic", False)
@@ -121,27 +117,27 @@ def test_item_has_all_that_is_known() -> None:
     ],
 )
 def test_only_known_words_to_us_are_commands(text: str, addressed: bool, command: str | None) -> None:
-    heard = inbound_of(_body(text=text), BOT, NAMES, addressed=addressed)
+    heard = _inbound(text=text, addressed=addressed)
     assert heard.command == command
     assert (heard.text == text) == (command is None)
 
 
 def test_files_without_details_have_a_name_and_a_type() -> None:
     files = [{"id": "F1", "file_access": "check_file_info"}, {"id": "F2", "mode": "tombstone"}]
-    [file] = inbound_of(_body(files=files), BOT, NAMES, addressed=True).attachments
+    [file] = _inbound(files=files).attachments
     assert (file.name, file.media_type, file.url, file.size_bytes) == (
         "file.bin",
         "application/octet-stream",
-        "slack-file:F1",
+        "slack-file:T1:F1",
         None,
     )
 
 
 def test_mentions_and_people_are_found() -> None:
-    message = _message("<@U0BOT> and <@U2|bob> and <@W3>")
-    assert mentions(message, BOT)
-    assert people_in(message, BOT) == ["U1", "U2", "W3"]
-    assert not mentions(_message("U0BOT"), BOT)
+    happening = _happening(text="<@U0BOT> and <@U2|bob> and <@W3>")
+    assert mentions(happening, BOT)
+    assert happening.people == ["U1", "U0BOT", "U2", "W3"]
+    assert not mentions(_happening(text="U0BOT"), BOT)
 
 
 def test_faces_are_stable_and_the_gateway_has_none() -> None:
@@ -161,8 +157,8 @@ def test_address_of_another_kind_is_refused() -> None:
 
 
 def test_scopes_that_are_not_told_are_not_missing() -> None:
-    assert BOT.lacks == ()
-    assert "users:read" in BotIdentity("T", "t", "U", "B", "n", frozenset({"chat:write"})).lacks
+    assert lacking(frozenset()) == ()
+    assert "users:read" in lacking(frozenset({"chat:write"}))
 
 
 def test_memory_forgets_what_was_not_used() -> None:
