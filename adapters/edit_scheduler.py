@@ -20,7 +20,7 @@ from adapters.lanes import Lanes
 from adapters.live_text import Frame, FrameSource, Lane, LiveText
 from adapters.pacing import RETRY_FIRST_S, RETRY_MAX_S, SCARCE, TIMER_MIN_S, TYPING_LEAVES
 from runtime.core.clock import Clock
-from runtime.core.errors import NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.errors import BadMarkup, NotDelivered, OutcomeUncertain, RateLimited, StreamOver
 
 _EPSILON = 1e-9
 _LOOKS = 3
@@ -96,6 +96,10 @@ class EditScheduler:
         It is repeated after RateLimited and OutcomeUncertain, so it has to be idempotent. Raises everything else.
         """
         return await self.open(key, budget, _OneCall(call, draws)).finish(0)
+
+    def paused(self, key: str, budget: Budget) -> bool:
+        """Whether the platform asked for a pause in this bucket that is not over."""
+        return self._lanes.lane(key, budget).mirror.blocked
 
     def grant(self, share: float) -> None:
         """This node's part of the shared buckets is now `share`."""
@@ -192,7 +196,7 @@ class EditScheduler:
                 text.progress.visible = True
                 text.dirty = text.dirty or text.final or text.progress.unshown > 0
             text.settle()
-        elif isinstance(error, RateLimited):
+        elif isinstance(error, RateLimited | StreamOver | BadMarkup):
             _unseen(text, visible, now)
         elif isinstance(error, OutcomeUncertain):
             _doubt(text, frame, visible, now)

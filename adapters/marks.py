@@ -22,7 +22,11 @@ OnRefused = Callable[[Address, Mark | None], None]
 
 
 class Marks:
-    """The marks of one platform. They draw from the same buckets as texts: a flood's pause holds for them too."""
+    """The marks of one platform.
+
+    In a conversation they have a bucket of their own, as large as that of its texts, so that none waits for text; where
+    texts have to pause, marks pause with them.
+    """
 
     def __init__(self, adapter: Adapter, scheduler: EditScheduler, tasks: TaskGroup) -> None:
         self._adapter = adapter
@@ -69,6 +73,8 @@ class Marks:
         adapter = self._adapter
         key, budget = adapter.budget(address)
         draws = adapter.draws(address, "react") if isinstance(adapter, CountsByMethod) else None
+        if not self._scheduler.paused(key, budget):
+            key = f"{key}:marks"
         return await self._scheduler.make(key, budget, call, draws=draws)
 
     def _refuse(self, address: Address) -> None:
