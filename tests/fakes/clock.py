@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it."""
+"""Clocks for tests: one stands still until a test moves it, one passes over every pause."""
 
 from __future__ import annotations
 
@@ -56,3 +56,22 @@ class FakeClock:
         """Let every task that can run do so."""
         for _ in range(_SETTLE_ROUNDS):
             await asyncio.sleep(0)
+
+
+class HastyClock:
+    """A clock that passes over every pause at once, and remembers it. Its calendar is the machine's."""
+
+    def __init__(self) -> None:
+        self.pauses_s: list[float] = []
+        self._at_s = 0.0
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return self._at_s
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        self.pauses_s.append(monotonic_s - self._at_s)
+        self._at_s = monotonic_s
+        await asyncio.sleep(0)

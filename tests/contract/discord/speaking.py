@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-
-import anyio
 
 from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
@@ -18,25 +15,6 @@ from tests.fakes.records import MemoryRecords
 COMMANDS = {"help": "what can be done", "new": "begin anew", "stop": "interrupt", "status": "what is going on"}
 HOST = Speaker("1000", "Host")
 GUEST = Speaker("1001", "Guest")
-
-
-class HastyClock:
-    """A clock that passes over every pause at once, and remembers it. Its calendar is the machine's."""
-
-    def __init__(self) -> None:
-        self.pauses_s: list[float] = []
-        self._at_s = 0.0
-
-    def now(self) -> datetime:
-        return SystemClock().now().astimezone(UTC)
-
-    def monotonic(self) -> float:
-        return self._at_s
-
-    async def sleep_until(self, monotonic_s: float, /) -> None:
-        self.pauses_s.append(monotonic_s - self._at_s)
-        self._at_s = monotonic_s
-        await anyio.lowlevel.checkpoint()
 
 
 def new_adapter(

@@ -17,8 +17,8 @@ from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.shard import HEALTHY_AFTER_S
 from runtime.core.errors import AuthFailed, NotDelivered
-from tests.contract.discord.speaking import HastyClock, general, listening, new_adapter, send
-from tests.fakes.clock import FakeClock
+from tests.contract.discord.speaking import general, listening, new_adapter, send
+from tests.fakes.clock import FakeClock, HastyClock
 from tests.fakes.discord_wire import DiscordPlatform, serving
 from tests.fakes.records import MemoryRecords
 

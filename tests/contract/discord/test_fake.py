@@ -13,7 +13,7 @@ from discord.http import HTTPClient, Route
 
 from adapters.discord.adapter import DiscordOptions
 from adapters.discord.permissions import PERMISSIONS
-from tests.contract.discord.speaking import HastyClock
+from tests.fakes.clock import HastyClock
 from tests.fakes.discord_limits import DiscordLimits
 from tests.fakes.discord_wire import TOKEN, DiscordPlatform, serving
 from tests.fakes.discord_world import NONCE_LASTS_S

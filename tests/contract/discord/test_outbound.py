@@ -18,7 +18,8 @@ from runtime.core.errors import (
     OutcomeUncertain,
     RateLimited,
 )
-from tests.contract.discord.speaking import HastyClock, edit, general, new_adapter, private, send
+from tests.contract.discord.speaking import edit, general, new_adapter, private, send
+from tests.fakes.clock import HastyClock
 from tests.fakes.discord_limits import DiscordLimits
 from tests.fakes.discord_wire import DiscordPlatform, FaultKind
 

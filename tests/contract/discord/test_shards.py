@@ -12,8 +12,8 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordOptions
 from runtime.core.errors import AuthFailed
-from tests.contract.discord.speaking import HastyClock, listening, new_adapter
-from tests.fakes.clock import FakeClock
+from tests.contract.discord.speaking import listening, new_adapter
+from tests.fakes.clock import FakeClock, HastyClock
 from tests.fakes.discord_gateway import BETWEEN_SESSIONS_S
 from tests.fakes.discord_wire import DiscordPlatform, serving
 from tests.fakes.records import MemoryRecords

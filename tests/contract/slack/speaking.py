@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-import anyio
-
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
@@ -17,25 +13,6 @@ ADA = Address("slack", f"{TEAM}:{DIRECT}")
 US = Address("slack", f"{TEAM}:{CHANNEL}")
 HOST = Speaker("1000", "Host")
 BOT = "<@U0BOT>"
-
-
-class HastyClock:
-    """A clock that passes over every pause at once, and remembers it."""
-
-    def __init__(self) -> None:
-        self.pauses_s: list[float] = []
-        self._at_s = 0.0
-
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self._at_s, UTC)
-
-    def monotonic(self) -> float:
-        return self._at_s
-
-    async def sleep_until(self, monotonic_s: float, /) -> None:
-        self.pauses_s.append(monotonic_s - self._at_s)
-        self._at_s = monotonic_s
-        await anyio.lowlevel.checkpoint()
 
 
 def new_adapter(

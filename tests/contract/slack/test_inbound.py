@@ -14,8 +14,8 @@ from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.clock import SystemClock
 from runtime.core.errors import AuthFailed, NotDelivered
-from tests.contract.slack.speaking import ADA, BOT, US, HastyClock, new_adapter, send, thread
-from tests.fakes.clock import FakeClock
+from tests.contract.slack.speaking import ADA, BOT, US, new_adapter, send, thread
+from tests.fakes.clock import FakeClock, HastyClock
 from tests.fakes.slack_conversations import TEAM
 from tests.fakes.slack_people import DIRECT, FRIEND, PERSON
 from tests.fakes.slack_platform import FaultKind, SlackPlatform

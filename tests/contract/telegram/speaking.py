@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
-
-import anyio
 
 from adapters.adapter import Inbound
 from adapters.records import Records
@@ -20,25 +17,6 @@ ADA = Address("telegram", str(PERSON))
 US = Address("telegram", str(GROUP))
 HOST = Speaker("1000", "Host")
 OLD_GROUP = -500
-
-
-class HastyClock:
-    """A clock that passes over every pause at once, and remembers it."""
-
-    def __init__(self) -> None:
-        self.pauses_s: list[float] = []
-        self._at_s = 0.0
-
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self._at_s, UTC)
-
-    def monotonic(self) -> float:
-        return self._at_s
-
-    async def sleep_until(self, monotonic_s: float, /) -> None:
-        self.pauses_s.append(monotonic_s - self._at_s)
-        self._at_s = monotonic_s
-        await anyio.lowlevel.checkpoint()
 
 
 def new_adapter(

@@ -19,7 +19,8 @@ from runtime.core.errors import (
     AuthFailed,
     NotDelivered,
 )
-from tests.contract.telegram.speaking import ADA, OLD_GROUP, US, HastyClock, new_adapter, send
+from tests.contract.telegram.speaking import ADA, OLD_GROUP, US, new_adapter, send
+from tests.fakes.clock import HastyClock
 from tests.fakes.records import MemoryRecords
 from tests.fakes.telegram_platform import GROUP, FaultKind, TelegramPlatform
 
