@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from adapters.slack.codec import channel_of, face_of, is_private, team_of
+from adapters.slack.memory import Memory
 from adapters.slack.mentioning import EDGE, MENTION_LINK, mention_of
-from adapters.slack.stream_api import Recipient, Task
+from adapters.slack.stream_api import Doing, Plan, Recipient, Task
 from adapters.slack.web_api import nonce_of
 from adapters.slack.workspaces import Workspace
 from runtime.core.address import Address, Speaker
@@ -24,6 +25,8 @@ MAX_OPEN: Final = 1000
 """Streams that are known at a time; one that nobody closed is dead after five minutes."""
 LIKENESS_CHARS: Final = 40
 """So much of its beginning makes a stream of unknown outcome known again."""
+MAX_PLAN_TITLE: Final = 100
+"""Characters of a plan's title that are shown; Slack tells no limit."""
 MAX_HELD: Final = 300
 """A mention whose end has not come yet is kept back for at most so many characters."""
 
@@ -33,7 +36,7 @@ _UNFINISHED = re.compile(r"(?:\[@?[^\]\n]*(?:\](?:\([^)\s]*)?)?|<|<?(?<!\w)@\w{0
 
 @dataclass(slots=True)
 class OpenStream:
-    """A stream that takes text. `held` is what was given to append and is not shown yet."""
+    """A stream that takes text. `held` is what was given to append and is not shown yet; `planned`: it has a title."""
 
     conversation: str
     speaker: str
@@ -41,6 +44,7 @@ class OpenStream:
     held: str = ""
     task: Task | None = None
     tasks: int = 0
+    planned: bool = False
 
 
 @dataclass(slots=True)
@@ -48,6 +52,7 @@ class Streams:
     """The open streams of this process, by their messages' time stamps."""
 
     _open: dict[str, OpenStream] = field(default_factory=dict)
+    _plans: Memory[str] = field(default_factory=lambda: Memory[str](MAX_OPEN))
 
     async def open(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, recipient: Recipient | None
@@ -62,7 +67,9 @@ class Streams:
         shown, opened.held = _cut(text, to)
         person = None if is_private(to) else recipient
         try:
-            message = await workspace.streams.start(channel_of(to), to.thread, shown, face, person)
+            plan = self._plan(to, speaker)
+            message = await workspace.streams.start(channel_of(to), to.thread, shown, face, person, plan)
+            opened.planned = bool(plan)
         except StreamOver as error:
             workspace.can_stream = "unknown_method" not in str(error)
             raise
@@ -90,7 +97,13 @@ class Streams:
         self._open.pop(message, None)
 
     async def do(self, to: Address, speaker: Speaker, doing: str | None, workspace: Workspace) -> bool:
-        """Show in the speaker's open stream what is being done; False where there is none."""
+        """Show in the speaker's open stream what is being done; False where there is none.
+
+        What was done first since the speaker's last answer (`answered`) is the title above all of it.
+        """
+        key = _who(to, speaker)
+        if doing is not None and key not in self._plans:
+            self._plans.keep(key, doing[:MAX_PLAN_TITLE])
         found = [m for m, s in self._open.items() if (s.conversation, s.speaker) == (to.key, speaker.id)]
         if not found:
             return False
@@ -98,11 +111,21 @@ class Streams:
         if doing is None or (opened.task is not None and opened.task.title == doing):
             return True
         begun = Task(f"{opened.nonce}-{opened.tasks}", doing, "in_progress")
-        before = [] if opened.task is None else [_ended(opened.task)]
+        before: list[Doing] = [] if opened.planned else [*self._plan(to, speaker)]
+        if opened.task is not None:
+            before.append(_ended(opened.task))
         with self._unless_over(message):
             await workspace.streams.append(channel_of(to), message, "", [*before, begun])
-        opened.task, opened.tasks = begun, opened.tasks + 1
+        opened.task, opened.tasks, opened.planned = begun, opened.tasks + 1, True
         return True
+
+    def answered(self, to: Address, speaker: Speaker) -> None:
+        """An answer of the speaker's is there: what is done next is something else."""
+        self._plans.forget(_who(to, speaker))
+
+    def _plan(self, to: Address, speaker: Speaker) -> tuple[Plan, ...]:
+        title = self._plans.get(_who(to, speaker))
+        return () if title is None else (Plan(title),)
 
     async def end_for_edits(self, to: Address, message: str, nonce: str, workspace: Workspace) -> None:
         """Close a stream of any process, so that its message can be edited."""
@@ -132,6 +155,10 @@ class Streams:
         except StreamOver:
             self._open.pop(message, None)
             raise
+
+
+def _who(to: Address, speaker: Speaker) -> str:
+    return f"{to.key}/{speaker.id}"
 
 
 def harmless(text: str, to: Address) -> str:

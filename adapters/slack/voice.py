@@ -62,6 +62,7 @@ class Voice:
         self._threads.spoke(to, message)
         self._signs.posted(to)
         if final:
+            self._streams.answered(to, speaker)
             await self._signs.rest(to, workspace)
         return message
 
@@ -72,6 +73,7 @@ class Voice:
         answer = await self._show(to, message, blocks, nonce, workspace)
         if final:
             check_shown(answer, blocks, None)
+            self._streams.answered(to, speaker)
             await self._signs.clear(to, workspace)
             await self._signs.rest(to, workspace)
 
@@ -142,6 +144,7 @@ class Voice:
         """The message carries its nonce from now on."""
         workspace = await self._workspaces.of(team_of(to))
         await self._streams.close(to, message, text, workspace)
+        self._streams.answered(to, speaker)
         await self._signs.rest(to, workspace)
 
     async def upload(

@@ -34,6 +34,7 @@ class Posted:
     pings: list[str] = field(default_factory=list)
     streaming: bool = False
     tasks: list[dict[str, Any]] = field(default_factory=list)
+    plan: str | None = None
     file: str | None = None
 
     @property

@@ -14,6 +14,14 @@ STREAM_LASTS_S = 300.0
 """After about so long a stream is dead, however much is appended (python-slack-sdk#1859)."""
 
 
+CHUNKS = {
+    "markdown_text": (frozenset({"text"}), frozenset[str]()),
+    "task_update": (frozenset({"id", "title"}), frozenset({"status", "details", "output", "sources"})),
+    "plan_update": (frozenset({"title"}), frozenset[str]()),
+}
+"""By type: what must stand in a chunk, and what may."""
+
+
 class Streams:
     """Streaming messages by their time stamp."""
 
@@ -28,6 +36,8 @@ class Streams:
             raise Refusal("invalid_arguments")
         if channel.id[0] != "D" and not (params.get("recipient_user_id") and params.get("recipient_team_id")):
             raise Refusal("missing_recipient_user_id")
+        if params.get("task_display_mode", "timeline") not in ("timeline", "plan"):
+            raise Refusal("invalid_arguments")
         text = _added("", params)
         posted = self._conversations.add(channel, text, [], params, own_names=own_names)
         posted.pings += markdown_pings(text)
@@ -77,14 +87,27 @@ class Streams:
 
 def _show_tasks(posted: Posted, params: Mapping[str, Any]) -> None:
     for chunk in params.get("chunks") or []:
-        if chunk.get("type") not in ("markdown_text", "task_update"):
-            raise Refusal("invalid_chunks")
+        _check(chunk)
+        if chunk["type"] == "plan_update":
+            posted.plan = chunk["title"]
         if chunk["type"] == "task_update":
             known = next((task for task in posted.tasks if task["id"] == chunk["id"]), None)
             if known is None:
                 posted.tasks.append(dict(chunk))
             else:
                 known.update(chunk)
+
+
+def _check(chunk: Mapping[str, Any]) -> None:
+    """What a chunk must have and may have (docs.slack.dev, chat.appendStream, chunks)."""
+    needed, more = CHUNKS.get(str(chunk.get("type")), (frozenset({"no such type"}), frozenset()))
+    given = frozenset(chunk) - {"type"}
+    if not needed <= given <= needed | more or not all(isinstance(chunk[name], str) for name in needed):
+        raise Refusal("invalid_chunks")
+    if chunk["type"] != "markdown_text" and not chunk["title"]:
+        raise Refusal("invalid_chunks")
+    if chunk.get("status", "pending") not in ("pending", "in_progress", "complete", "error"):
+        raise Refusal("invalid_chunks")
 
 
 def _added(text: str, params: Mapping[str, Any]) -> str:

@@ -192,6 +192,27 @@ async def test_stream_grows_and_ends(call: Caller, platform: SlackPlatform) -> N
     assert gone == "message_not_in_streaming_state"
 
 
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"type": "plan_update"},
+        {"type": "plan_update", "title": ""},
+        {"type": "plan_update", "title": "a", "status": "complete"},
+        {"type": "task_update", "title": "a"},
+        {"type": "task_update", "id": "1", "title": "a", "status": "done"},
+        {"type": "text", "text": "a"},
+    ],
+)
+async def test_chunks_of_other_shapes_are_refused(call: Caller, platform: SlackPlatform, chunk: dict[str, str]) -> None:
+    root = platform.say("hi", channel=DIRECT)
+    ts = (await call("chat.startStream", channel=DIRECT, thread_ts=root, task_display_mode="plan"))["ts"]
+    assert await call.refusal("chat.appendStream", channel=DIRECT, ts=ts, chunks=[chunk]) == "invalid_chunks"
+    fine = [{"type": "plan_update", "title": "a"}, {"type": "task_update", "id": "1", "title": "b"}]
+    await call("chat.appendStream", channel=DIRECT, ts=ts, chunks=fine)
+    elsewhere = {"channel": DIRECT, "thread_ts": root, "task_display_mode": "list"}
+    assert await call.refusal("chat.startStream", **elsewhere) == "invalid_arguments"
+
+
 async def test_stream_dies_after_five_minutes_and_can_then_be_edited(
     call: Caller, platform: SlackPlatform, clock: FakeClock
 ) -> None:

@@ -173,6 +173,36 @@ async def test_stream_pings_nobody_but_whom_it_mentions(
     assert posted.text.replace("\u200b", "") == said.replace(link, "<@U0ADA>") + "nel"
 
 
+async def test_what_an_agent_did_first_is_the_title_of_its_plan_until_its_answer_is_there(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    to = await _heard(adapter, platform)
+    await adapter.typing(to, HOST, doing="writing a report")
+    await adapter.typing(to, HOST, doing="looking up figures")
+    ts = await _open(adapter, to, "So far")
+    await adapter.typing(to, HOST, doing="checking figures")
+    await adapter.close_stream(to, ts, ".", speaker=HOST)
+    later = await _open(adapter, to, "And", nonce="page.1")
+    await adapter.typing(to, HOST, doing="drawing a picture")
+    await adapter.typing(to, HOST, doing="naming it")
+    await adapter.close_stream(to, later, " so on.", speaker=HOST)
+    reports = platform.messages()
+    assert [posted.plan for posted in reports] == ["writing a report", "drawing a picture"]
+    assert [[task["title"] for task in posted.tasks] for posted in reports] == [
+        ["checking figures"],
+        ["drawing a picture", "naming it"],
+    ]
+    assert [posted.text for posted in reports] == ["So far.", "And so on."]
+    assert {call.params["task_display_mode"] for call in platform.calls_of("chat.startStream")} == {"plan"}
+
+
+async def test_plan_is_its_speakers_own(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    to = await _heard(adapter, platform)
+    await adapter.typing(to, HOST, doing="writing a report")
+    await _open(adapter, to, "hm", Speaker("2", "Critic"))
+    assert [posted.plan for posted in platform.messages()] == [None]
+
+
 async def test_what_an_agent_does_is_a_task_in_its_stream(adapter: SlackAdapter, platform: SlackPlatform) -> None:
     to = await _heard(adapter, platform)
     ts = await _open(adapter, to, "Let me see.")
