@@ -240,7 +240,10 @@ class _OneCall:
         return None if self._made else Frame(0, self._make, draws=self._draws)
 
     async def _make(self) -> None:
-        await self._call()
+        try:
+            await self._call()
+        except (BadMarkup, StreamOver) as error:  # there is no other text to try
+            raise NotDelivered(str(error)) from error
         self._made = True
 
 

@@ -86,10 +86,12 @@ def _reserve(supply: Supply, waits_s: float) -> float:
 
 def _interval_s(supply: Supply, elapsed_s: float) -> float:
     lasted = supply.rate_per_s * elapsed_s
-    rest_s = (EXPECTED_REST_TOKENS + EXPECTED_REST_GROWTH * lasted**EXPECTED_REST_POWER) / supply.rate_per_s
+    rest_s = (EXPECTED_REST_TOKENS + EXPECTED_REST_GROWTH * math.pow(lasted, EXPECTED_REST_POWER)) / supply.rate_per_s
     spare = max(0.0, supply.level - 1.0 - _reserve(supply, END_WAITS_S))
     crowding = max(1.0, supply.texts / supply.burst)
-    return supply.texts / crowding**CROWDING_POWER / (supply.rate_per_s + spare**SPARE_POWER / rest_s)
+    return (
+        supply.texts / math.pow(crowding, CROWDING_POWER) / (supply.rate_per_s + math.pow(spare, SPARE_POWER) / rest_s)
+    )
 
 
 def _area_at(text: Progress, interval_s: float, now: float) -> float:

@@ -22,8 +22,9 @@ _EPSILON = 1e-9
 class Frame:
     """One platform call. `covers` is how many characters of the text people see once it has landed.
 
-    `call` raises RateLimited or OutcomeUncertain to be asked again with the newest text (at once after an unclear
-    answer if it is `idempotent`), NotDelivered to give the text up; anything else is raised by `LiveText.finish`.
+    `call` raises RateLimited, OutcomeUncertain, StreamOver or BadMarkup to be asked again with the newest text, perhaps
+    for another kind of call (at once after an unclear answer if it is `idempotent`), NotDelivered to give the text up;
+    anything else is raised by `LiveText.finish`.
     `draws` are the buckets (key, size) it costs a token of each instead of the conversation's and the bot's.
     """
 

@@ -108,14 +108,13 @@ class PageBooks:
         part.plain = True
         self._diverges("the platform shows another text or place", part=number, reason=str(error))
 
-    def _refused(self, number: int, error: AdapterError) -> None:
-        """Try plain text after refused markup; report and pass on everything else."""
+    def _refused(self, number: int, error: AdapterError) -> NoReturn:
+        """Note that plain text must do after refused markup; report what is final. Raises in any case."""
         part = self.parts[number]
         if isinstance(error, RateLimited):
             self._tell("adapter.rate_limited", part=number, retry_after_s=error.retry_after_s)
         elif isinstance(error, BadMarkup) and not part.plain:
             part.plain = True
-            return
         elif isinstance(error, BadMarkup | MessageGone | NotDelivered | StreamOver):
             self._give_up(number, error)
         raise error

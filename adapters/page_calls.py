@@ -66,7 +66,6 @@ class PageCalls(PageBooks):
             return
         except AdapterError as error:
             self._refused(number, error)
-            return
         unsure = part.doubtful and self._stage.capabilities.idempotent_send
         shown = None if unsure and self._stage.editor is not None else (text, final)
         await self._stands(number, platform_id, shown)
@@ -94,6 +93,7 @@ class PageCalls(PageBooks):
         except StreamOver:
             self.streams = False
             part.refuses_streams = part.doubtful = True
+            raise
         except AdapterError as error:
             part.refuses_streams = isinstance(error, BadMarkup)
             self._refused(number, error)
@@ -191,10 +191,9 @@ class PageCalls(PageBooks):
             raise
         except (OutcomeUncertain, AuthFailed):
             raise
-        except AdapterError:
+        except AdapterError as error:
             self.previews = False
-            self.on_wake()
-            return
+            raise StreamOver(f"{error}. No drafts for this page") from error
         now = self._stage.clock.monotonic()
         self._draft = (text, now)
         self._wake_at(now + KEEP_ALIVE_FROM * limits.keep_alive_s)
@@ -254,7 +253,7 @@ class PageCalls(PageBooks):
         except (StreamOver, BadMarkup) as error:
             part.leave_stream()
             part.plain = part.plain or isinstance(error, BadMarkup)
-            self.on_wake()
+            raise
         except ShownDiffers as error:
             part.leave_stream()
             self._differs(number, error)

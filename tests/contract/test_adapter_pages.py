@@ -13,7 +13,8 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter
 from adapters.edit_scheduler import EditScheduler
-from adapters.presenter import Page, Presenter
+from adapters.page import Page
+from adapters.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from tests.contract.stands.stand import Seen, Stand, Trouble
