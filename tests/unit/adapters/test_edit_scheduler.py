@@ -16,7 +16,7 @@ from adapters.edit_scheduler import EditScheduler
 from adapters.frame_policy import AreaPolicy, Supply
 from adapters.live_text import Frame
 from adapters.progress import Progress
-from runtime.core.errors import OutcomeUncertain
+from runtime.core.errors import BadMarkup, OutcomeUncertain, StreamOver
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -227,3 +227,15 @@ def test_the_area_is_the_sum_of_the_ages_of_unshown_characters(chunks: list[tupl
         now += pause_s
         expected += length * pause_s
     assert text.area_now(now) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("refusal", [StreamOver("no stream"), BadMarkup("no markup")])
+async def test_a_text_that_was_refused_one_way_is_asked_for_again_without_new_text(refusal: Exception) -> None:
+    async with bench() as b:
+        line = b.line("a")
+        line.errors = [refusal]
+        live = b.scheduler.open("room", Budget(10.0, 10), line)
+        line.said = 30
+        live.said(30)
+        await b.clock.advance(1)
+        assert (line.shown, len(b.log)) == (30, 2)
