@@ -87,7 +87,7 @@ class DiscordAdapter:
         self._calls = self._new_calls()
         self._api = BotApi(self._calls)
         self._hooks = Webhooks(HookApi(self._calls), self._api, clock, Doubts(posts))
-        self._threads = Threads(self._api)
+        self._threads = Threads(self._api, self._options.texts("sessions.unnamed"))
         self._marking = Marking(self._api)
         own = self._options
         self._voice = Voice(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)

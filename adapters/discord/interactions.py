@@ -117,9 +117,9 @@ def in_thread(interaction: _Json) -> bool:
 
 
 def thread_name(interaction: _Json) -> str:
-    """What a session's thread is called: its topic, else its program."""
+    """What a session's thread is called: its topic, else its program; empty where neither was given."""
     options = options_of(interaction)
-    return " ".join(str(options.get("topic") or options.get("program") or "Session").split())
+    return " ".join(str(options.get("topic") or options.get("program") or "").split())
 
 
 def _part(data: _Json) -> str | None:

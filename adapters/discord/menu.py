@@ -111,7 +111,7 @@ class Menu:
         return replace(item, address=address_of(self._begun[number], private=False, parent=channel))
 
     async def _opened(self, interaction: Mapping[str, Any], channel: str, item: Inbound) -> str:
-        thread = await self._api.open_thread(channel, thread_name(interaction))
+        thread = await self._api.open_thread(channel, thread_name(interaction) or self._texts("sessions.unnamed"))
         try:
             await self._api.join(thread, item.person_id.rpartition(":")[2])
         except AdapterError as error:

@@ -17,7 +17,6 @@ from runtime.core.errors import AdapterError, MessageGone
 
 MAX_EXPECTED: Final = 1000
 NAME_CHARS: Final = 60
-UNNAMED: Final = "Conversation"
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
@@ -29,8 +28,10 @@ class Threads:
     So nothing is opened for those who are not answered, and a repeated event opens nothing twice.
     """
 
-    def __init__(self, api: BotApi) -> None:
+    def __init__(self, api: BotApi, unnamed: str) -> None:
+        """`unnamed` is what a thread is called where no words name it."""
         self._api = api
+        self._unnamed = unnamed
         self._expected: OrderedDict[str, tuple[str, str]] = OrderedDict()
         self._joined: set[str] = set()
 
@@ -38,7 +39,7 @@ class Threads:
         """A conversation may begin in a thread of this message."""
         thread = item.address.thread
         if thread is not None and thread == item.message_id:
-            name = " ".join(item.text.split())[:NAME_CHARS] or UNNAMED
+            name = " ".join(item.text.split())[:NAME_CHARS] or self._unnamed
             self._expected[thread] = (name, item.person_id.removeprefix(f"{PLATFORM}:"))
             while len(self._expected) > MAX_EXPECTED:
                 self._expected.popitem(last=False)
@@ -70,7 +71,7 @@ class Threads:
                 await self._api.join(to.thread)
 
     async def _open(self, channel: str, message: str) -> None:
-        name, person = self._expected.get(message, (UNNAMED, ""))
+        name, person = self._expected.get(message, (self._unnamed, ""))
         with suppress(AlreadyDone):
             await self._api.open_thread(channel, name, message=message)
         self._expected.pop(message, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from adapters.slack.interactions import SLASH_COMMAND
+from runtime.core.texts import Texts
 
 SCOPES: Final = (
     "assistant:write",
@@ -47,7 +48,9 @@ def lacking(scopes: frozenset[str]) -> tuple[str, ...]:
     return tuple(scope for scope in SCOPES if scope not in scopes) if scopes else ()
 
 
-def manifest(name: str, *, url: str | None = None, socket: bool = True, several: bool = False) -> dict[str, Any]:
+def manifest(
+    name: str, texts: Texts, *, url: str | None = None, socket: bool = True, several: bool = False
+) -> dict[str, Any]:
     """The app's manifest (docs.slack.dev, app manifest reference).
 
     `url` is the gateway's public address, for the app whose events come by HTTP (not `socket`), and for one that is
@@ -57,7 +60,7 @@ def manifest(name: str, *, url: str | None = None, socket: bool = True, several:
     events = None if hooks is None or socket else f"{hooks}/events"
     command: dict[str, Any] = {
         "command": SLASH_COMMAND,
-        "description": "Talk with agents",
+        "description": texts("about.command"),
         "usage_hint": "[help | new | stop | status | programs]",
         "should_escape": False,
     }
@@ -66,14 +69,14 @@ def manifest(name: str, *, url: str | None = None, socket: bool = True, several:
         oauth["redirect_urls"] = [f"{hooks}/oauth"]
     subscribed = sorted([*EVENTS, *INSTALLATION_EVENTS]) if several else list(EVENTS)
     return {
-        "display_information": {"name": name, "description": "Agents you can talk to"},
+        "display_information": {"name": name, "description": texts("about.agents")},
         "features": {
             "app_home": {
                 "home_tab_enabled": False,
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },
-            "agent_view": {"agent_description": "Agents you can talk to"},
+            "agent_view": {"agent_description": texts("about.agents")},
             "bot_user": {"display_name": name, "always_online": True},
             "slash_commands": [command | _at(events, "url")],
         },

@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from adapters.telegram.page import Rich
+from runtime.core.texts import english
 
 COMMANDS: Final[Mapping[str, str]] = {
-    "start": "Say hello",
-    "help": "What you can do here",
-    "stop": "Stop what is being answered",
-    "new": "Begin a new conversation",
-    "status": "What is going on",
+    name: english()(f"commands.{name}.what") for name in ("start", "help", "stop", "new", "status")
 }
 """The commands that are offered where no others are given."""
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.terminal import ConfigOption, load_settings, plain_errors, say
+
 app = typer.Typer(no_args_is_help=True, help="What Slack needs.")
 
 
@@ -24,6 +26,7 @@ def manifest(
         bool, typer.Option("--socket", help="Events by Socket Mode all the same; --url is for installing only.")
     ] = False,
     several: Annotated[bool, typer.Option("--several", help="For several workspaces; needs --url.")] = False,
+    config: ConfigOption = None,
 ) -> None:
     """Print the manifest to paste at api.slack.com/apps, Create New App, From a manifest."""
     if several and url is None:
@@ -33,7 +36,10 @@ def manifest(
     import yaml
 
     from adapters.slack.manifest import manifest as wanted
-    from gateway.cli.terminal import say
+    from runtime.core.texts import load_texts
 
-    made = wanted(name, url=url, socket=socket or url is None, several=several)
+    with plain_errors():
+        settings = load_settings(config)
+        texts = load_texts(settings.language, settings.texts_dir)
+    made = wanted(name, texts, url=url, socket=socket or url is None, several=several)
     say(yaml.safe_dump(made, sort_keys=False, allow_unicode=True).rstrip())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 
 import anyio
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.slack.adapter import SlackAdapter, SlackOptions
 from runtime.core.message import Choice, Quote
+from runtime.core.texts import load_texts
 from tests.contract.slack.speaking import ADA, HOST, new_adapter, send, thread
 from tests.fakes.clock import FakeClock
 from tests.fakes.slack_conversations import BOT_USER, TEAM
@@ -310,3 +312,20 @@ async def test_who_is_shut_out_while_writing_in_the_form_is_told_in_it(
     words = platform.events.events[sent].words
     assert words == {"response_action": "errors", "errors": {"text": "not any more"}}
     assert platform.messages() == []
+
+
+async def test_forms_and_statuses_are_in_the_language_of_the_settings(
+    options: SlackOptions, platform: SlackPlatform, clock: FakeClock, tmp_path: Path
+) -> None:
+    german = '[forms]\nnew = "Neues Gespräch"\nsend = "Senden"\n[doing]\nthinks = "überlegt …"\n'
+    (tmp_path / "de.toml").write_text(german, encoding="utf-8")
+    root = platform.mention("hello")
+    platform.command("new")
+    platform.say("next", channel=DIRECT)
+    speaking = replace(options, texts=load_texts("de", tmp_path))
+    async with aclosing(new_adapter(speaking, clock=clock)) as adapter, adapter.connect() as inbound:
+        assert [(await anext(inbound)).text for _ in range(2)] == ["hello", "next"]
+        await adapter.typing(thread(root), HOST)
+    [view] = platform.surfaces.views
+    assert (view["title"]["text"], view["submit"]["text"]) == ("Neues Gespräch", "Senden")
+    assert [call.params["status"] for call in platform.calls_of("assistant.threads.setStatus")] == ["überlegt …"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from adapters.slack.adapter import SlackAdapter
 from adapters.slack.manifest import EVENTS, SCOPES, manifest
 from runtime.core.address import Address
 from runtime.core.message import Choice
+from runtime.core.texts import english
 from tests.contract.slack.speaking import HOST, send, thread
 from tests.fakes.slack_people import CHANNEL, DIRECT
 from tests.fakes.slack_platform import NEEDS, SlackPlatform
@@ -91,7 +93,7 @@ def test_http_mode_has_its_addresses() -> None:
 
 
 def test_several_workspaces_come_back_to_us_and_tell_when_they_leave() -> None:
-    made = manifest("Parley", url="https://chat.example.org", socket=True, several=True)
+    made = manifest("Parley", english(), url="https://chat.example.org", socket=True, several=True)
     assert made["oauth_config"]["redirect_urls"] == ["https://chat.example.org/hooks/slack/oauth"]
     assert {"app_uninstalled", "tokens_revoked"} <= set(made["settings"]["event_subscriptions"]["bot_events"])
     assert "request_url" not in made["settings"]["event_subscriptions"]
@@ -103,3 +105,11 @@ def test_manifest_that_slack_would_refuse_is_not_printed(arguments: list[str]) -
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--url" in done.stderr
+
+
+def test_manifest_speaks_the_language_of_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "de.toml").write_text('[about]\nagents = "Agenten zum Reden"\n')
+    (tmp_path / "parley.toml").write_text(f'language = "de"\ntexts_dir = "{tmp_path}"\n')
+    printed = _printed("--config", str(tmp_path / "parley.toml"))
+    assert printed["display_information"]["description"] == "Agenten zum Reden"
+    assert printed["features"]["agent_view"] == {"agent_description": "Agenten zum Reden"}

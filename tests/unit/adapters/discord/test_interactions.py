@@ -98,7 +98,7 @@ def test_parts_of_a_session_are_commands_of_the_gateway() -> None:
 def test_thread_is_named_after_the_topic_else_the_program() -> None:
     assert thread_name(_session("start", program="poker", topic="friday")) == "friday"
     assert thread_name(_session("start", program="poker")) == "poker"
-    assert thread_name(_session("start")) == "Session"
+    assert thread_name(_session("start")) == ""
 
 
 def test_press_of_a_button_names_the_choice_and_the_message_as_we_know_it() -> None:
