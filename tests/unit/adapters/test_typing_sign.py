@@ -8,6 +8,7 @@ import pytest
 
 from adapters.capabilities import Capabilities
 from adapters.typing_sign import Typing
+from runtime.core.errors import RateLimited
 from tests.fakes.rich_platform import rich_capabilities
 from tests.unit.adapters.presenting import HOST, ROOM, Show, shown_on
 
@@ -71,6 +72,20 @@ async def test_no_note_where_it_could_not_be_deleted_or_the_sign_says_it(capabil
         typing_of(show).set(ROOM, HOST, True, doing="thinking")
         await show.clock.advance(40)
         assert show.shown == []
+
+
+async def test_in_a_floods_pause_nothing_is_shown_beside_the_answer_that_waits() -> None:
+    async with shown_on(PLAIN) as show:
+        typing = typing_of(show)
+        show.platform.trouble["send"].append((RateLimited("wait", retry_after_s=1000.0), False))
+        show.finish(show.page(), "the answer")
+        await show.clock.advance(1)
+        typing.set(ROOM, HOST, True, doing="thinking")
+        await show.clock.advance(990)
+        assert (show.platform.signs, show.shown, show.platform.kinds["send"]) == (0, [], 1)
+        typing.set(ROOM, HOST, False)
+        await show.clock.advance(20)
+        assert show.shown == ["the answer"]
 
 
 async def test_work_of_which_nobody_says_what_it_is_has_no_note() -> None:
