@@ -59,7 +59,7 @@ async def test_it_says_which_platform_it_waits_for(tmp_path: Path) -> None:
     async with serving(platform) as address:
         environment = {"PARLEY_TELEGRAM__TOKEN": TOKEN, "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot"}
         async with gateway(tmp_path, TELLER, environment) as running:
-            await running.prints('"error": "[^"]*502[^"]*".*"Telegram cannot be polled"')
+            await running.prints('"error": "[^"]*502[^"]*".*"Telegram cannot be asked"')
             waiting = {"status": "waiting", "reasons": ["telegram is not connected yet"]}
             assert await asked(running, "/readyz") == (503, waiting)
             assert await asked(running, "/healthz") == (200, {"status": "alive"})
