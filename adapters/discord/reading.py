@@ -55,6 +55,8 @@ def inbound_of(message: _Json, us: BotIdentity, place: Place) -> Inbound | None:
     said = _said(message, us, place)
     addressed = private or place.ours or place.begun or said.to_us or _is_reply_to(message, us)
     command, text = _command(said.text, None if addressed else us.commands)
+    if message.get("message_snapshots"):  # whoever passes a command on does not give it
+        command, text = None, said.text
     attachments = tuple(_attachments(message))
     if not text and not attachments and not command and not said.to_us:
         return None

@@ -77,6 +77,8 @@ class Reader:
         if sender.get("username"):
             self.memory.people.put(sender["username"].casefold(), name_of(sender))
         entities = message.get("entities", message.get("caption_entities", ()))
+        if "forward_origin" in message:  # whoever passes a command on does not give it
+            entities = [entity for entity in entities if entity["type"] != "bot_command"]
         read = said(text or "", entities, self.us, self.memory.people)
         if read.for_another_bot:
             return None

@@ -148,6 +148,14 @@ def test_message_that_was_passed_on_is_read_too() -> None:
     assert _read("", message_snapshots=[{"message": {"content": "from elsewhere"}}]).text == "from elsewhere"
 
 
+@pytest.mark.parametrize("written", ["", "/stop"])
+def test_a_command_that_is_passed_on_is_not_given(written: str) -> None:
+    passed_on = {"message": {"content": "/access role discord:66 owner"}}
+    inbound = _read(written, place=Place(parent="1", ours=True), message_snapshots=[passed_on])
+    assert inbound.command is None
+    assert inbound.text == f"{written}\n/access role discord:66 owner".strip()
+
+
 def test_what_is_replied_to_is_quoted_and_our_webhooks_messages_have_our_ids() -> None:
     long = REPLIED | {"content": "x" * 1000}
     assert _read(type=19, referenced_message=long).quote == Quote("99", "bob", "x" * QUOTED_CHARS)

@@ -46,6 +46,14 @@ def _entity(kind: str, offset: int, length: int, **more: Any) -> dict[str, Any]:
     return {"type": kind, "offset": offset, "length": length, **more}
 
 
+def test_a_command_that_is_passed_on_is_not_given() -> None:
+    origin = {"type": "user", "sender_user": {"id": 66, "is_bot": False, "first_name": "Eve"}, "date": 1}
+    command = {"chat": PRIVATE, "text": "/access role telegram:66 owner", "entities": [_entity("bot_command", 0, 7)]}
+    assert _read(**command).command == "access"
+    passed_on = _read(**command, forward_origin=origin)
+    assert (passed_on.command, passed_on.text) == (None, "/access role telegram:66 owner")
+
+
 def test_private_message_is_addressed_and_complete() -> None:
     assert _read(chat=PRIVATE, text="hi") == Inbound(
         address=Address("telegram", "42"),
