@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
-from adapters.adapter import Adapter, Call, Inbound
+from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import Address
 from tests.contract.discord.speaking import general, listening, new_adapter, private
@@ -25,7 +25,8 @@ _OPERATIONS: dict[Call, tuple[str, str]] = {
 class DiscordStand:
     """See `Stand`."""
 
-    tells_of_deletions = True
+    tells: frozenset[Act] = frozenset({"message", "edit", "deletion", "reaction", "choice"})
+    needs_mention = True
     troubles: frozenset[Trouble] = frozenset({"flood", "answer_lost", "never_arrived", "forbidden"})
 
     def __init__(

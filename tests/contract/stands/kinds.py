@@ -8,7 +8,7 @@ from typing import cast
 
 from tests.contract.stands.stand import Stand
 
-STANDS = ("web", "telegram", "slack", "discord")
+STANDS = ("minimal", "web", "telegram", "slack", "discord")
 
 
 def stand_of(platform: str) -> AbstractAsyncContextManager[Stand]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
-from adapters.adapter import Adapter, Call, Inbound
+from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.slack.adapter import SlackAdapter, SlackOptions
 from runtime.core.address import Address
 from tests.contract.slack.speaking import ADA, US, new_adapter, thread
@@ -23,7 +23,8 @@ class SlackStand:
 
     private = ADA
     group = US
-    tells_of_deletions = True
+    tells: frozenset[Act] = frozenset({"message", "edit", "deletion", "reaction", "choice"})
+    needs_mention = True
     troubles: frozenset[Trouble] = frozenset({"flood", "answer_lost", "never_arrived", "forbidden"})
 
     def __init__(self, platform: SlackPlatform, options: SlackOptions, adapter: SlackAdapter) -> None:

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from adapters.adapter import Adapter, Call, Inbound
+from adapters.adapter import Act, Adapter, Call, Inbound
 from runtime.core.address import Address
 
 Who = Literal["ada", "bob"]
@@ -37,7 +37,8 @@ class Stand(Protocol):
     """A platform with one bot, a conversation between Ada and the bot, and a group of both people.
 
     `private` is Ada's conversation. `group` is where everybody talks, `topic` a thread there in which the bot was
-    addressed, None where the platform has no threads. `troubles` are those that the platform knows.
+    addressed, None where the platform has no threads. `troubles` are those that the platform knows, `tells` what it
+    tells bots of. `needs_mention`: what is said in the group is addressed only if the bot is named.
     """
 
     @property
@@ -53,7 +54,10 @@ class Stand(Protocol):
     def troubles(self) -> frozenset[Trouble]: ...
 
     @property
-    def tells_of_deletions(self) -> bool: ...
+    def tells(self) -> frozenset[Act]: ...
+
+    @property
+    def needs_mention(self) -> bool: ...
 
     def listening(self) -> AbstractAsyncContextManager[AsyncIterator[Inbound]]:
         """A connection that hears what is said from now on."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
-from adapters.adapter import Adapter, Call, Inbound
+from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address
@@ -25,7 +25,8 @@ class TelegramStand:
 
     private = ADA
     group = US
-    tells_of_deletions = False
+    tells: frozenset[Act] = frozenset({"message", "edit", "reaction", "choice"})
+    needs_mention = True
     troubles: frozenset[Trouble] = frozenset({"flood", "answer_lost", "never_arrived", "forbidden"})
 
     def __init__(self, platform: TelegramPlatform, options: TelegramOptions, adapter: TelegramAdapter) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
-from adapters.adapter import Adapter, Call, Inbound
+from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.web.adapter import WebAdapter
 from adapters.web.codec import Person
 from runtime.core.address import Address
@@ -65,7 +65,8 @@ class WebStand:
 
     private = ADAS
     group = LOBBY
-    tells_of_deletions = True
+    tells: frozenset[Act] = frozenset({"message", "edit", "deletion", "reaction", "choice"})
+    needs_mention = False
     troubles: frozenset[Trouble] = frozenset({"answer_lost", "never_arrived"})
 
     def __init__(self, chat: WebChat, rooms: _Rooms, stack: AsyncExitStack) -> None:
