@@ -20,7 +20,7 @@ from adapters.typing_sign import Typing
 from adapters.web.adapter import WebAdapter
 from gateway.access import Access, Owners
 from gateway.access_commands import AccessCommands
-from gateway.catalog import Ground, Listed, listed
+from gateway.catalog import CATALOG, Ground, Listed, listed
 from gateway.commands import menu
 from gateway.files import Files
 from gateway.inbound import CHOSEN_TABLE, Entrance, InboundRouter
@@ -34,7 +34,7 @@ from gateway.programs import compile_routes, routes_of
 from gateway.routing import Routes
 from gateway.schedulers import Schedulers
 from gateway.service import Platform, Ready, Service
-from gateway.settings import Settings
+from gateway.settings import Settings, secrets
 from gateway.shares import Shares
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import persistent_secret
@@ -89,7 +89,7 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
     bus = Bus(clock)
     texts = load_texts(settings.language, settings.texts_dir)
     routes = routes_of(settings, programs)
-    Logs(_log_options(settings), secrets=_secrets(settings)).attach(bus)
+    Logs(_log_options(settings), secrets=secrets(settings)).attach(bus)
     data_dir = prepare(settings.data_dir)
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
@@ -243,7 +243,7 @@ def _lines(ground: _Ground, platforms: dict[str, Platform]) -> list[str]:
     for name, platform in platforms.items():
         if platform.access.code is not None:
             lines.append(f"{name:<10} send this code to the bot to become its owner: {platform.access.code}")
-        elif name != "web":
+        elif name in CATALOG:
             lines.append(f"{name:<10} listening")
     return lines
 
@@ -282,15 +282,3 @@ async def _sandbox(settings: Settings) -> AsyncIterator[MontySandbox]:
 
 def _log_options(settings: Settings) -> LogOptions:
     return LogOptions(settings.logs.level, settings.logs.format)
-
-
-def _secrets(settings: Settings) -> frozenset[str]:
-    slack, discord = settings.slack, settings.discord
-    found = (
-        settings.telegram.token,
-        *slack.secrets(),
-        discord.token,
-        settings.model_api_key,
-        settings.web.password,
-    )
-    return frozenset(secret.get_secret_value() for secret in found if secret is not None)

@@ -48,6 +48,14 @@ class Ground:
 Factory = Callable[[Ground], Listed | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A platform there is. The factory makes nothing where the settings leave it off; `switch` switches it on."""
+
+    factory: Factory
+    switch: str
+
+
 def _telegram(ground: Ground) -> Listed | None:
     own = ground.settings.telegram
     if own.token is None:
@@ -134,10 +142,10 @@ def _rules(settings: Settings, own: PlatformSettings) -> AccessRules:
     )
 
 
-CATALOG: dict[str, Factory] = {
-    "telegram": _telegram,
-    "slack": _slack,
-    "discord": _discord,
+CATALOG: dict[str, Kind] = {
+    "telegram": Kind(_telegram, "PARLEY_TELEGRAM__TOKEN"),
+    "slack": Kind(_slack, "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"),
+    "discord": Kind(_discord, "PARLEY_DISCORD__TOKEN"),
 }
 
 
@@ -149,7 +157,7 @@ def platform_names() -> list[str]:
 def listed(ground: Ground, web: WebAdapter) -> Iterator[Listed]:
     """The web chat, which is always there, and every platform that the settings switch on."""
     yield Listed(web, AccessRules("open"), exclusive=False)
-    for factory in CATALOG.values():
-        made = factory(ground)
+    for kind in CATALOG.values():
+        made = kind.factory(ground)
         if made is not None:
             yield made

@@ -14,12 +14,12 @@ import anyio
 from pydantic import SecretStr
 
 from adapters.adapter import HoldsConnections
-from gateway.catalog import CATALOG, Factory, Ground
+from gateway.catalog import CATALOG, Ground, Kind
 from gateway.commands import menu
 from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People
 from gateway.settings import Settings, environment_keys
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import ConfigError, LLMUnavailable
+from runtime.core.errors import LLMUnavailable
 from runtime.core.texts import english
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
@@ -36,10 +36,10 @@ _STORAGE_LIMIT_S = 60.0
 @dataclass(frozen=True, slots=True)
 class Probe:
     """Something to ask. `ask` returns one line for a person; it raises a ParleyError when the answer is bad and
-    TimeoutError when there is none. With `ask` None it is not set up, and `note` says how to."""
+    TimeoutError when there is none. Where it is None or returns None, it is not set up, and `note` says how to."""
 
     name: str
-    ask: Callable[[], Awaitable[str]] | None
+    ask: Callable[[], Awaitable[str | None]] | None
     note: str = ""
 
 
@@ -109,21 +109,13 @@ async def probes(settings: Settings) -> list[Probe]:
     """Everything `parley check` asks, in order. No model is no fault: programs in Python need none."""
     choice = await chosen_model(settings)
     absent = isinstance(choice, NoModel) and settings.model_base_url is None
-    slack = next(iter(settings.slack.secrets()), None)
     return [
         Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_model(settings)),
         Probe("valkey", lambda: _ask_valkey(settings)),
-        _platform("telegram", settings, settings.telegram.token, "PARLEY_TELEGRAM__TOKEN"),
-        _platform("slack", settings, slack, "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"),
-        _platform("discord", settings, settings.discord.token, "PARLEY_DISCORD__TOKEN"),
+        *(Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}") for name, kind in CATALOG.items()),
         Probe("programs", lambda: _ask_programs(settings)),
         Probe("sandbox", _ask_sandbox),
     ]
-
-
-def _platform(name: str, settings: Settings, token: SecretStr | None, variables: str) -> Probe:
-    ask = partial(_ask_platform, CATALOG[name], settings) if token is not None else None
-    return Probe(name, ask, f"set {variables}")
 
 
 async def _ask_model(settings: Settings) -> str:
@@ -166,10 +158,11 @@ async def _ask_valkey(settings: Settings) -> str:
             return f"embedded {await ping(f'unix://{socket}')}"
 
 
-async def _ask_platform(factory: Factory, settings: Settings) -> str:
-    listed = factory(Ground(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english()))
+async def _ask_platform(kind: Kind, settings: Settings) -> str | None:
+    ground = Ground(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english())
+    listed = kind.factory(ground)
     if listed is None:
-        raise ConfigError("it is not set up")
+        return None
     try:
         with anyio.fail_after(_PLATFORM_LIMIT_S):
             return await listed.adapter.check()

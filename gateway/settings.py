@@ -180,6 +180,12 @@ def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterat
             yield prefix + name
 
 
+def secrets(settings: Settings) -> frozenset[str]:
+    """Every secret that is set."""
+    found = (_value(settings, key) for key in secret_keys())
+    return frozenset(secret.get_secret_value() for secret in found if secret is not None)
+
+
 def changed(settings: Settings) -> dict[str, str]:
     """The settings that differ from their defaults, dotted, as text with secrets masked."""
     found = {}

@@ -162,7 +162,7 @@ async def _speak(answer: Answer, address: str, to: Address) -> tuple[float, list
 
 @asynccontextmanager
 async def _adapter(platform: str, address: str) -> AsyncIterator[Adapter]:
-    made = CATALOG[platform](
+    made = CATALOG[platform].factory(
         Ground(_settings(platform, address), SystemClock(), lambda _table: MemoryRecords(), {}, load_texts("en"))
     )
     if made is None:

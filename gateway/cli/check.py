@@ -53,14 +53,13 @@ async def _all_good(settings: Settings) -> bool:
 
 
 async def _answer(probe: Probe) -> tuple[str, str]:
-    if probe.ask is None:
-        return _OFF, f"not set up; {probe.note}"
     try:
-        return _GOOD, await probe.ask()
+        answer = None if probe.ask is None else await probe.ask()
     except ParleyError as error:
         return _BAD, " ".join(str(error).split())
     except TimeoutError:
         return _BAD, "no answer in time; check its address and the network"
+    return (_OFF, f"not set up; {probe.note}") if answer is None else (_GOOD, answer)
 
 
 def _line(mark: str, name: str, text: str) -> None:
