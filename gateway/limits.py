@@ -25,6 +25,9 @@ MINUTE_S, DAY_S = 60, 86_400
 TOLD_EVERY_S = 3600
 """Somebody who is over a limit of the day is told so at most this often."""
 
+TAKEN_KNOWN_S = 3600
+"""What was taken is known so long when it comes again: it is neither counted nor refused then."""
+
 MAX_SPEAKERS = 10_000
 """Conversations of which we remember who spoke last; the oldest are forgotten first."""
 
@@ -95,13 +98,24 @@ class Limits:
         if role is Role.OWNER:
             return None
         now_s, whose = self._clock.now().timestamp(), _whose(event.address, event.person_id)
+        once = _once(event)
         reached = await self._reached(self._limits, whose, now_s)
+        if reached is None:
+            reached = await self._count(whose, once, now_s)
+        elif any(await self._counters.read([f"taken:{once}"])):
+            return None
         if reached is not None:
             return await self._over(event, reached, whose[reached.scope], now_s)
+        await self._counters.add(f"taken:{once}", 1, once=once, ttl_s=TAKEN_KNOWN_S)
+        return None
+
+    async def _count(self, whose: Mapping[Scope, str], once: str, now_s: float) -> _Limit | None:
+        """Count one message; the limit that others, on other nodes, have used up meanwhile."""
         for limit in self._limits:
             if limit.measure == "messages":
                 name = limit.counter(whose[limit.scope], now_s)
-                await self._counters.add(name, 1, once=event.event_id, ttl_s=2 * limit.window_s)
+                if await self._counters.add(name, 1, once=once, ttl_s=2 * limit.window_s) > limit.at_most:
+                    return limit
         return None
 
     async def allowance(self, address: Address, person_id: str | None) -> str | None:
@@ -146,7 +160,7 @@ class Limits:
     async def _over(self, event: Inbound, limit: _Limit, whose: str, now_s: float) -> Over:
         told_s = min(limit.window_s, TOLD_EVERY_S)
         name = f"told:{event.address.key}:{limit.counter(whose, now_s)}:{int(now_s // told_s)}"
-        tell = await self._counters.add(name, 1, once=event.event_id, ttl_s=2 * told_s) == 1
+        tell = await self._counters.add(name, 1, once=_once(event), ttl_s=2 * told_s) == 1
         return Over(self._sentence(limit, now_s), tell)
 
     def _sentence(self, limit: _Limit, now_s: float) -> str:
@@ -162,6 +176,11 @@ class Limits:
         if len(self._speakers) >= MAX_SPEAKERS:
             del self._speakers[next(iter(self._speakers))]
         self._speakers[event.address.key] = event.person_id
+
+
+def _once(event: Inbound) -> str:
+    """What an event is known by: whoever makes its id, as pages do, may use it again elsewhere."""
+    return f"{event.address.key}/{event.event_id}"
 
 
 def _whose(address: Address, person_id: str | None) -> dict[Scope, str]:

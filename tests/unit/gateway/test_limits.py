@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -11,6 +12,7 @@ from gateway.limits import TOLD_EVERY_S
 from gateway.roles import Role
 from runtime.core.address import Address
 from runtime.core.events import Event
+from runtime.storage.memory_counters import MemoryCounters
 from tests.fakes.clock import FakeClock
 from tests.unit.gateway.arrivals import NOW, Door, event, opened, people
 
@@ -65,6 +67,48 @@ async def test_an_event_that_comes_again_is_counted_once() -> None:
     at = await door(FakeClock(), person_messages_per_minute=2)
     await at.take(event("a"), event("a"), event("b"))
     assert [text for _, text, _ in at.kept] == ["a", "a", "b"]
+
+
+async def test_what_was_taken_is_not_refused_when_it_comes_again_at_the_limit() -> None:
+    at = await door(FakeClock(), person_messages_per_minute=1)
+    await at.take(event("a"), event("a"))
+    assert [text for _, text, _ in at.kept] == ["a", "a"]
+    assert (at.said, at.marks) == ([], [])
+    await at.take(event("b"), event("b"))
+    assert len(at.kept) == 2
+
+
+async def test_one_id_in_several_conversations_is_counted_in_each() -> None:
+    at = await door(FakeClock(), person_messages_per_minute=2)
+    await at.take(*[event("a", chat=str(chat), id="same") for chat in range(4)])
+    assert len(at.kept) == 2
+
+
+async def test_messages_that_arrive_at_several_nodes_at_once_do_not_pass_the_limit_together() -> None:
+    clock = FakeClock()
+    counters = MemoryCounters(clock)
+    nodes = [await door(clock, person_messages_per_minute=2) for _ in range(5)]
+    all_read = anyio.Event()
+    waiting = 0
+
+    class Slow(MemoryCounters):
+        async def read(self, names: Sequence[str], /) -> Sequence[float]:
+            nonlocal waiting
+            found = await counters.read(names)
+            waiting += 1
+            if waiting == len(nodes):
+                all_read.set()
+            await all_read.wait()
+            return found
+
+        async def add(self, name: str, amount: float, /, *, once: str, ttl_s: int) -> float:
+            return await counters.add(name, amount, once=once, ttl_s=ttl_s)
+
+    async with anyio.create_task_group() as tasks:
+        for number, node in enumerate(nodes):
+            node.limits._counters = Slow(clock)
+            tasks.start_soon(node.take, event(f"m{number}"))
+    assert sum(len(node.kept) for node in nodes) == 2
 
 
 async def test_what_is_refused_does_not_use_up_the_day() -> None:
