@@ -50,7 +50,7 @@ class Capabilities:
     `private_budget` and `group_budget` count sends and edits of one conversation together; `total_budget` counts
     everything of one bot. `max_text` is counted in `text_unit` and leaves room for closing marks. What is zero, None
     or False is not there: no choices under a message, no files, no quoting of the message that is answered, no words
-    beside the typing sign (`status_text`), no marks on people's messages.
+    beside the typing sign (`status_text`), no marks on people's messages, no room for free answers (`Choice.free`).
     """
 
     max_text: int
@@ -70,6 +70,7 @@ class Capabilities:
     status_text: bool = False
     max_choices: int = 0
     max_choice_label: int = 0
+    free_answers: bool = False
     max_file_bytes: int = 0
     stream: StreamLimits | None = None
     preview: PreviewLimits | None = None

@@ -8,6 +8,11 @@ from adapters.capabilities import Capabilities
 from runtime.core.message import Choice
 
 
+def shown(choices: Sequence[Choice], capabilities: Capabilities) -> tuple[Choice, ...]:
+    """Those that the platform shows in one way or another: all but free answers, where it has no room for them."""
+    return tuple(choice for choice in choices if capabilities.free_answers or not choice.free)
+
+
 def fit(choices: Sequence[Choice], capabilities: Capabilities) -> bool:
     """Whether the platform can show all of these under a message, each in full."""
     few = len(choices) <= capabilities.max_choices

@@ -5,13 +5,14 @@ one final post. What people see of a part by edits is always well-formed Markdow
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter
-from adapters.choices import fit
+from adapters.choices import fit, shown
 from adapters.edit_scheduler import EditScheduler
 from adapters.mentions import with_mentions
 from adapters.page import Page
@@ -57,7 +58,8 @@ class Presenter:
         extras: Extras = NO_EXTRAS,
     ) -> Page:
         """A page. `parts` are on the platform already: they are edited and never sent anew."""
-        spec = Line(page_id, address, speaker, extras)
+        choices = shown(extras.choices, self.adapter.capabilities)
+        spec = Line(page_id, address, speaker, replace(extras, choices=choices))
         begins = 0 not in parts
         page = Page(self._stage, spec, parts, record, held=begins and self._stage.is_busy(address))
         self._stage.enter(page, begins=begins)
@@ -69,8 +71,8 @@ class Presenter:
 
     async def settle(self, spec: Line, parts: Mapping[int, str], text: str) -> None:
         """Take the choices of a shown page away, in its turn. Raises AdapterError."""
-        offerer, limits = self._stage.offerer, self.adapter.capabilities
-        if offerer is None or not parts or not fit(spec.extras.choices, limits):
+        offerer, limits, choices = self._stage.offerer, self.adapter.capabilities, spec.extras.choices
+        if offerer is None or not parts or not fit(choices, limits) or len(shown(choices, limits)) < len(choices):
             return
         said = with_mentions(text, spec.extras.people)
         cuts = cut_pages(said, limits.max_text, measure_of(limits.text_unit))

@@ -19,6 +19,8 @@ from runtime.core.message import Choice
 PLATFORM = "slack"
 CHOICE_ACTION = "choice:"
 """With what the id of a button begins that is a choice."""
+ANSWER_ACTION = "answer:"
+"""The same of one that opens a form for an answer."""
 MAX_NAME = 64
 """Characters of a speaker's name that are shown."""
 
@@ -123,7 +125,7 @@ def _buttons(choices: Sequence[Choice]) -> dict[str, Any]:
     elements = [
         {
             "type": "button",
-            "action_id": f"{CHOICE_ACTION}{choice.id}",
+            "action_id": f"{ANSWER_ACTION if choice.free else CHOICE_ACTION}{choice.id}",
             "value": choice.id,
             "text": {"type": "plain_text", "text": choice.label[:MAX_BUTTON_LABEL], "emoji": False},
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from adapters.adapter import Admits, Inbound
@@ -11,11 +12,13 @@ from adapters.slack.deliveries import Delivery
 from adapters.slack.interactions import (
     SLASH_COMMAND,
     SlashCommand,
+    answer_form,
     in_form,
     new_form,
     only_you,
     slash_command_in,
     submission_in,
+    wish_in,
 )
 from adapters.slack.stream_api import Recipient
 from adapters.slack.threads import Threads
@@ -52,7 +55,8 @@ class Commanding:
             lines = [f"`{SLASH_COMMAND} {name}` {what}" for name, what in self.commands.items()]
             return None, only_you("\n".join(lines))
         direct = given.channel.startswith("D")
-        if not direct and (refusal := await self._refusal(given, delivery, workspace.bot)) is not None:
+        refusal = await self._refusal(given, delivery, workspace.bot)
+        if refusal is not None:
             return None, only_you(refusal)
         if not direct and given.name in ("new", "start", ""):
             return await self._beginning(given, delivery, workspace)
@@ -62,20 +66,47 @@ class Commanding:
         return self._inbound(given, delivery, workspace.bot, at, given.name or None), only_you(DONE)
 
     async def submission(self, delivery: Delivery, workspace: Workspace) -> Answer:
-        """What was written in the form, as the beginning of a conversation; words are shown in the form."""
+        """What was written in a form: the beginning of a conversation, or an answer. Words are shown in the form."""
         sent = submission_in(delivery.body)
-        if sent is None or not sent.text.strip():
+        if sent is None or not sent.text:
             return None, None
-        given = SlashCommand("", sent.text.strip(), sent.channel, sent.user, sent.user_name, "")
-        refusal = await self._refusal(given, delivery, workspace.bot)
+        given = SlashCommand("", sent.text, sent.channel, sent.user, sent.user_name, "")
+        refusal = await self._refusal(given, delivery, workspace.bot, sent.thread)
         if refusal is not None:
             return None, in_form(refusal)
-        inbound, _ = await self._beginning(given, delivery, workspace)
-        return inbound, None
+        if not sent.answers:
+            inbound, words = await self._beginning(given, delivery, workspace)
+            return inbound, None if inbound is not None or words is None else in_form(words["text"])
+        try:
+            return await self._said(given, delivery, workspace, sent.thread), None
+        except NotDelivered as error:
+            return None, in_form(str(error))
 
-    async def _refusal(self, given: SlashCommand, delivery: Delivery, bot: BotIdentity) -> str | None:
-        """What somebody is told who may not do this in this channel."""
-        at = Address(PLATFORM, f"{bot.team_id}:{given.channel}")
+    async def answering(self, delivery: Delivery, workspace: Workspace) -> bool:
+        """Open a form for an answer, where that was asked for by somebody who may; False where it was not."""
+        wish = wish_in(delivery.body)
+        if wish is None:
+            return False
+        given = SlashCommand("", "", wish.channel, wish.user, wish.user_name, wish.trigger_id)
+        if await self._refusal(given, delivery, workspace.bot, wish.thread) is None:
+            await workspace.api.open_form(wish.trigger_id, answer_form(wish, self._texts))
+        return True
+
+    async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, thread: str | None) -> Inbound:
+        """What somebody answered, shown to the others where the question stands."""
+        said = blocks_of(given.argument, given.user_name)
+        answer = await workspace.api.send(given.channel, thread, said, None, delivery.event_id)
+        at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", thread)
+        inbound = self._inbound(given, delivery, workspace.bot, at, None)
+        return replace(inbound, message_id=str(answer["ts"]))
+
+    async def _refusal(
+        self, given: SlashCommand, delivery: Delivery, bot: BotIdentity, thread: str | None = None
+    ) -> str | None:
+        """What somebody is told who may not do this there; in private the gateway tells them."""
+        if given.channel.startswith("D"):
+            return None
+        at = Address(PLATFORM, f"{bot.team_id}:{given.channel}", thread)
         return await self._admits(self._inbound(given, delivery, bot, at, given.name or None))
 
     async def _beginning(self, given: SlashCommand, delivery: Delivery, workspace: Workspace) -> Answer:

@@ -87,7 +87,7 @@ class Hearing:
             if delivery.kind == "slash_commands":
                 return Heard(*await self._commanding.command(delivery, workspace))
             inbound = pressed(delivery.body, delivery.event_id, workspace.bot, self._clock.now())
-            if inbound is not None:
+            if inbound is not None or await self._commanding.answering(delivery, workspace):
                 return Heard(inbound)
             return Heard(*await self._commanding.submission(delivery, workspace))
         except NotDelivered as error:

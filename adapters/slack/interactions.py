@@ -8,13 +8,17 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from adapters.adapter import Inbound
-from adapters.slack.codec import CHOICE_ACTION, PLATFORM, BotIdentity
+from adapters.slack.codec import ANSWER_ACTION, CHOICE_ACTION, PLATFORM, BotIdentity
 from runtime.core.address import Address
 from runtime.core.texts import Texts
 
 SLASH_COMMAND: Final = "/parley"
 FORM: Final = "parley_new"
 """The form in which a longer first message is written."""
+ANSWER_FORM: Final = "parley_answer"
+"""The form in which a question is answered."""
+MAX_FORM_LABEL: Final = 2000
+"""Most characters above a form's text field (Block Kit reference, input block)."""
 FORM_CHARS: Final = 3000
 """Most characters of a form's text field (Block Kit reference, plain text input)."""
 MAX_FORM_TITLE: Final = 24
@@ -47,9 +51,7 @@ def slash_command_in(body: _Json, commands: Collection[str]) -> SlashCommand:
 
 def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbound | None:
     """The choice that somebody pressed, or None. Raises KeyError, TypeError or AttributeError for other shapes."""
-    if body.get("type") != "block_actions":
-        return None
-    action = next((one for one in body["actions"] if one["action_id"].startswith(CHOICE_ACTION)), None)
+    action = _action(body, CHOICE_ACTION)
     if action is None:
         return None
     container = body["container"]
@@ -70,40 +72,81 @@ def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbo
     )
 
 
+def _action(body: _Json, kind: str) -> _Json | None:
+    """The button of this kind that was pressed."""
+    if body.get("type") != "block_actions":
+        return None
+    return next((one for one in body["actions"] if one["action_id"].startswith(kind)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Somebody wants to write an answer. `channel` and `thread` say where; the form opens with `trigger_id`."""
+
+    channel: str
+    thread: str | None
+    user: str
+    user_name: str
+    trigger_id: str
+
+
+def wish_in(body: _Json) -> Wish | None:
+    """The press of a button that opens a form for an answer, or None. Raises as `pressed`."""
+    if _action(body, ANSWER_ACTION) is None:
+        return None
+    at, user = body["container"], body["user"]
+    name = user.get("name") or user["id"]
+    return Wish(at["channel_id"], at.get("thread_ts"), user["id"], name, body["trigger_id"])
+
+
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A form that was sent: what was written in it, by whom and for which channel."""
+    """A form that was sent: what was written in it, by whom and for which channel or thread."""
 
     text: str
     channel: str
     user: str
     user_name: str
+    thread: str | None = None
+    answers: bool = False
 
 
 def submission_in(body: _Json) -> Submission | None:
     """The form, or None for something else. Raises KeyError, TypeError or AttributeError for other shapes."""
-    if body.get("type") != "view_submission" or body["view"]["callback_id"] != FORM:
+    if body.get("type") != "view_submission" or body["view"]["callback_id"] not in (FORM, ANSWER_FORM):
         return None
     view, user = body["view"], body["user"]
-    text = view["state"]["values"]["text"]["text"]["value"] or ""
-    return Submission(text, view["private_metadata"], user["id"], user.get("name") or user["id"])
+    text = (view["state"]["values"]["text"]["text"]["value"] or "").strip()
+    channel, _, thread = view["private_metadata"].partition("/")
+    name = user.get("name") or user["id"]
+    return Submission(text, channel, user["id"], name, thread or None, view["callback_id"] == ANSWER_FORM)
 
 
 def new_form(channel: str, texts: Texts) -> dict[str, Any]:
     """A form with room for the longer beginning of a conversation."""
+    return _form(FORM, channel, texts("forms.new"), texts("forms.about"), texts)
+
+
+def answer_form(wish: Wish, texts: Texts) -> dict[str, Any]:
+    """A form with room for an answer."""
+    label = texts("forms.answering")
+    return _form(ANSWER_FORM, f"{wish.channel}/{wish.thread or ''}", label, label, texts)
+
+
+def _form(name: str, place: str, title: str, label: str, texts: Texts) -> dict[str, Any]:
     field = {"type": "plain_text_input", "action_id": "text", "multiline": True, "max_length": FORM_CHARS}
     return {
         "type": "modal",
-        "callback_id": FORM,
-        "private_metadata": channel,
-        "title": _label(texts("forms.new"), MAX_FORM_TITLE),
+        "callback_id": name,
+        "private_metadata": place,
+        "title": _label(title, MAX_FORM_TITLE),
         "submit": _label(texts("forms.send"), MAX_FORM_TITLE),
         "close": _label(texts("forms.cancel"), MAX_FORM_TITLE),
         "blocks": [
             {
                 "type": "input",
                 "block_id": "text",
-                "label": _label(texts("forms.about"), FORM_CHARS),
+                "label": _label(label, MAX_FORM_LABEL),
                 "element": field,
             }
         ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
@@ -42,6 +43,7 @@ class Voice:
         self._threads = threads
         self._clock = clock
         self._streams = Streams()
+        self._texts = texts
         self._signs = Signs(texts)
         self._doubtful = Memory[bool](REMEMBERED)
         self._adopted = Memory[bool](REMEMBERED)
@@ -82,7 +84,8 @@ class Voice:
     ) -> None:
         """Buttons in a row under the text."""
         workspace = await self._workspaces.of(team_of(to))
-        blocks = blocks_of(text, _heading(speaker, workspace), choices)
+        labelled = [replace(one, label=self._texts("forms.answer")) if one.free else one for one in choices]
+        blocks = blocks_of(text, _heading(speaker, workspace), labelled)
         check_shown(await self._show(to, message, blocks, nonce, workspace), blocks, None)
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:

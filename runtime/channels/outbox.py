@@ -77,5 +77,8 @@ class Outbox(Protocol):
         ...
 
     def settle(self, page: PageSpec, text: str, /) -> None:
-        """The question of `page`, shown as `text`, was answered: take its choices away. Never blocks, not kept."""
+        """The question of `page`, shown as `text`, was answered: take its choices away. Never blocks, not kept.
+
+        `page.choices` has the free one where there was one, and no others.
+        """
         ...

@@ -56,10 +56,15 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the answers a question offers. `id` is at most 60 ASCII characters and unique in its conversation."""
+    """One of the answers a question offers. `id` is at most 60 ASCII characters and unique in its conversation.
+
+    `free`: it opens room for an answer in the person's own words, which comes back as a message of theirs; it has no
+    label. A platform without such a room shows nothing for it: people just write.
+    """
 
     id: str
     label: str
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)

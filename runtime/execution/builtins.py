@@ -31,7 +31,7 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Step": (1, ("location",)),
     "Trigger": (1, ("code",)),
     "Say": (2, ("target", "message")),
-    "Ask": (2, ("question", "options", "of")),
+    "Ask": (1, ("question", "options", "of")),
     "Var": (2, ("name", "value")),
     "Artifact": (3, ("name", "summary", "value")),
     "WaitForMessage": (1, ("source", "timeout_s")),

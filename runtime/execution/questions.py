@@ -34,7 +34,7 @@ class Questions:
         return {"Ask": self.ask}
 
     async def ask(self, frame: Frame, call: Call) -> None:
-        """Ask the people, and wait: the chosen option, or what somebody wrote instead."""
+        """Ask the people, and wait: the chosen option, or what somebody wrote; without options only that."""
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.questions:
             await self._put(frame, call)
@@ -50,8 +50,8 @@ class Questions:
         await self._journal.commit()
 
     async def _put(self, frame: Frame, call: Call) -> None:
-        text, options, of = call_arguments(call, "question", "options", "of", optional=1)
-        labels = _labels(options)
+        text, options, of = call_arguments(call, "question", "options", "of", optional=2)
+        labels = [] if options is None else _labels(options)
         person = None if of is None else self._person(str(of))
         await self._builtins.drop_stream(frame.id, "a question was asked")
         await self._pages.room()

@@ -91,10 +91,14 @@ class Pages:
         return None if self._journal.state.private else self._journal.state.agents[agent].answering
 
     def question(self, frame: str, prefix: str, options: Sequence[str]) -> PageState:
-        """A page of its own for a question; `prefix` makes the ids of its choices unique in the conversation."""
+        """A page of its own for a question; `prefix` makes the ids of its choices unique in the conversation.
+
+        Without options the answer is free.
+        """
         agent = self._journal.state.frames[frame].agent
         number = self._journal.state.seq + 1
-        choices = [[f"{prefix}.{number}.{index}", label] for index, label in enumerate(options)]
+        choices: list[list[Any]] = [[f"{prefix}.{number}.{index}", label] for index, label in enumerate(options)]
+        choices = choices or [[f"{prefix}.{number}.free", "", True]]
         reply = self._answered(agent)
         seq = self._journal.note("page", f=frame, agent=agent, to="ask", reply=reply, choices=choices)
         return self._journal.state.pages[str(seq)]
@@ -102,7 +106,8 @@ class Pages:
     def settle(self, question: QuestionState, agent: str) -> None:
         """Take the choices of a question away."""
         spec = self._spec(question.page, agent, question.parts, question.reply_to)
-        self._outbox.settle(spec, question.text)
+        free = () if question.options else (Choice("free", "", free=True),)
+        self._outbox.settle(replace(spec, choices=free), question.text)
 
     def with_file(self, frame: str, file: Attachment) -> PageState:
         """A page of its own for a file; what is finished with it is the text beside it."""
@@ -191,7 +196,7 @@ class Pages:
         if live is None:
             spec = replace(
                 self._spec(page.id, page.agent, page.parts, page.reply_to),
-                choices=tuple(Choice(id_, label) for id_, label in page.choices),
+                choices=tuple(Choice(*choice) for choice in page.choices),
                 file=page.file,
             )
             live = self._live[page.id] = self._outbox.page(spec, _Record(self._journal, page, self._bus))

@@ -111,7 +111,7 @@ class PageState:
     parts: dict[int, str] = field(default_factory=dict)
     shown: bool = False
     reply_to: str | None = None
-    choices: list[list[str]] = field(default_factory=list)
+    choices: list[list[Any]] = field(default_factory=list)
     """Id and label of each."""
     file: Attachment | None = None
 

@@ -309,6 +309,7 @@ async def test_who_is_shut_out_while_writing_in_the_form_is_told_in_it(
         sent = platform.submit("a long story")
         platform.say("second", channel=DIRECT)
         assert (await anext(inbound)).text == "second"
+        await platform.until(platform.events.events[sent].done.is_set)
     words = platform.events.events[sent].words
     assert words == {"response_action": "errors", "errors": {"text": "not any more"}}
     assert platform.messages() == []
@@ -329,3 +330,71 @@ async def test_forms_and_statuses_are_in_the_language_of_the_settings(
     [view] = platform.surfaces.views
     assert (view["title"]["text"], view["submit"]["text"]) == ("Neues Gespräch", "Senden")
     assert [call.params["status"] for call in platform.calls_of("assistant.threads.setStatus")] == ["überlegt …"]
+
+
+# Free answers.
+
+
+async def test_free_answer_is_written_in_a_form_and_said_in_the_thread(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    assert adapter.capabilities.free_answers
+    root = platform.mention("hello")
+    async with adapter.connect() as inbound:
+        await anext(inbound)
+        ts = await send(adapter, "What is it about?", to=thread(root))
+        free = [Choice("q1.free", "", free=True)]
+        await adapter.offer(thread(root), ts, "What is it about?", free, speaker=HOST, nonce="page.0")
+        [asked] = platform.messages()
+        platform.press("Answer…", asked, person=FRIEND)
+        platform.say("meanwhile", thread=root)
+        assert (await anext(inbound)).text == "meanwhile"
+        [view] = platform.surfaces.views
+        assert view["callback_id"] == "parley_answer"
+        sent = platform.submit("a long\n\nstory", person=FRIEND)
+        heard = await anext(inbound)
+        platform.say("next", thread=root)
+        await anext(inbound)
+    assert (heard.act, heard.text, heard.address, heard.addressed) == ("message", "a long\n\nstory", thread(root), True)
+    assert (heard.person_id, heard.choice) == (f"slack:{TEAM}:{FRIEND}", None)
+    shown = next(posted for posted in platform.messages() if posted.ts == heard.message_id)
+    assert shown.thread_ts == root
+    assert shown.shown == "*Bob*\na long\n\nstory"
+    assert platform.events.events[sent].words in (None, {})
+
+
+async def test_answer_that_cannot_be_posted_stays_in_its_form(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    async with adapter.connect() as inbound:
+        ts = await send(adapter, "Why?")
+        await adapter.offer(ADA, ts, "Why?", [Choice("q1.free", "", free=True)], speaker=HOST, nonce="page.0")
+        platform.press("Answer…", platform.messages(DIRECT)[0], channel=DIRECT)
+        platform.say("first", channel=DIRECT)
+        await anext(inbound)
+        platform.fail("chat.postMessage", "refuse", error="is_archived")
+        sent = platform.submit("because")
+        platform.say("second", channel=DIRECT)
+        assert (await anext(inbound)).text == "second"
+        await platform.until(platform.events.events[sent].done.is_set)
+        words = platform.events.events[sent].words or {}
+        assert "archived" in words["errors"]["text"]
+        platform.submit("because")
+        again = await anext(inbound)
+    assert (again.text, again.address, again.private) == ("because", ADA, True)
+
+
+async def test_stranger_gets_no_form_for_an_answer(
+    options: SlackOptions, platform: SlackPlatform, clock: FakeClock
+) -> None:
+    async with (
+        aclosing(new_adapter(replace(options, admits=_only_bob), clock=clock)) as adapter,
+        adapter.connect() as inbound,
+    ):
+        root = platform.mention("hello")
+        await anext(inbound)
+        ts = await send(adapter, "Why?", to=thread(root))
+        free = [Choice("q1.free", "", free=True)]
+        await adapter.offer(thread(root), ts, "Why?", free, speaker=HOST, nonce="page.0")
+        platform.press("Answer…", platform.messages()[0], person=PERSON)
+        platform.say("next", channel=DIRECT)
+        await anext(inbound)
+    assert platform.surfaces.views == []

@@ -96,6 +96,23 @@ async def test_settled_choices_are_taken_away_and_the_text_stays() -> None:
         assert show.shown == ["Shall I, [@Anna](person:fake:1)?"]
 
 
+@pytest.mark.parametrize("room", [True, False])
+async def test_a_free_answer_has_its_place_only_where_there_is_room_for_it(room: bool) -> None:
+    free = (Choice("q1.free", "", free=True),)
+    async with shown_on(replace(PLAIN, free_answers=room)) as show:
+        extras = Extras(choices=free)
+        show.finish(show.page(extras=extras), "What is it about?")
+        await show.clock.advance(5)
+        assert show.platform.offered == ({"1": free} if room else {})
+        show.tasks.start_soon(
+            show.presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, "What is it about?"
+        )
+        await show.clock.advance(5)
+        assert show.platform.offered == ({"1": ()} if room else {})
+        assert show.platform.kinds["offer"] == (2 if room else 0)
+        assert show.words == ["What", "is", "it", "about?"]
+
+
 async def test_a_file_is_posted_with_a_short_text_beside_it() -> None:
     async with shown_on(PLAIN) as show:
         page = show.page(extras=attached())

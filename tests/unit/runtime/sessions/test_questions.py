@@ -86,6 +86,18 @@ async def test_options_that_cannot_be_offered_are_refused(options: str, sandbox:
     assert not talk.world.offered
 
 
+async def test_a_question_without_options_offers_room_for_a_free_answer(sandbox: MontySandbox) -> None:
+    async with talking(approval('"What is it about?"'), Model(), sandbox) as talk:
+        assert await talk.say("go") == ["What is it about?"]
+        (offered,) = talk.world.offered
+        assert [(c.label, c.free) for c in offered.choices] == [("", True)]
+        press = offered.choices[0].id
+        assert await talk.say("", kind="choice", choice=press) == ["That question is no longer open."]
+    async with talking(approval('"What is it about?"'), Model(), sandbox, world=talk.world) as later:
+        assert await later.say("1. Tax\n2. Law") == ["answer: 1. Tax\n2. Law"]
+        assert [c.free for c in later.world.settled[-1].choices] == [True]
+
+
 async def test_a_question_survives_a_restart_and_is_not_asked_again(sandbox: MontySandbox) -> None:
     async with talking(approval(), Model(), sandbox) as talk:
         await talk.say("go")
