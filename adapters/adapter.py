@@ -32,6 +32,7 @@ class Inbound:
     `message_id` is the platform's id of the message that was said, changed, taken back, marked or answered by a
     choice. `quote` is what the message replies to. `space` is the workspace or server it happened in, and `language`
     the person's (`de`, `pt-BR`), where the platform tells. `program` is asked for by name, `choice` is `Choice.id`.
+    `outsider`: the person does not belong to `space` and only shares a channel with it.
     """
 
     address: Address
@@ -51,6 +52,7 @@ class Inbound:
     language: str | None = None
     program: str | None = None
     choice: str | None = None
+    outsider: bool = False
 
 
 Admits = Callable[[Inbound], Awaitable[str | None]]

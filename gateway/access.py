@@ -123,7 +123,8 @@ class Access:
         rules, person = self._rules, event.person_id.partition(":")[2]
         if person in rules.owners:
             return Role.OWNER
-        open_here = event.address.conversation in rules.chats or event.space in rules.spaces
+        by_space = event.space in rules.spaces and not event.outsider
+        open_here = by_space or event.address.conversation in rules.chats
         known = await self._people.find(event.person_id)
         if known is not None and known.role is Role.GUEST:
             return Role.GUEST if open_here or rules.mode == "open" else None
