@@ -60,13 +60,18 @@ class BotIdentity:
     name: str
     scopes: frozenset[str] = frozenset()
 
+    def knows(self, team: str | None) -> bool:
+        """Whether a person of this workspace is of ours; another's people are in channels that are shared."""
+        return team in (None, self.team_id)
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """How a person is called, and their language as Slack has it (`de-DE`)."""
+    """How a person is called, their language as Slack has it (`de-DE`), and their workspace."""
 
     name: str
     language: str | None = None
+    team: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

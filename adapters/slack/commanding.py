@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from adapters.adapter import Admits, Inbound
+from adapters.mentions import with_mentions
 from adapters.slack.codec import PLATFORM, BotIdentity, blocks_of
 from adapters.slack.deliveries import Delivery
 from adapters.slack.interactions import (
@@ -70,7 +71,7 @@ class Commanding:
         sent = submission_in(delivery.body)
         if sent is None or not sent.text:
             return None, None
-        given = SlashCommand("", sent.text, sent.channel, sent.user, sent.user_name, "")
+        given = SlashCommand("", sent.text, sent.channel, sent.user, sent.user_name, "", sent.team)
         refusal = await self._refusal(given, delivery, workspace.bot, sent.thread)
         if refusal is not None:
             return None, in_form(refusal)
@@ -87,14 +88,14 @@ class Commanding:
         wish = wish_in(delivery.body)
         if wish is None:
             return False
-        given = SlashCommand("", "", wish.channel, wish.user, wish.user_name, wish.trigger_id)
+        given = SlashCommand("", "", wish.channel, wish.user, wish.user_name, wish.trigger_id, wish.team)
         if await self._refusal(given, delivery, workspace.bot, wish.thread) is None:
             await workspace.api.open_form(wish.trigger_id, answer_form(wish, self._texts))
         return True
 
     async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, thread: str | None) -> Inbound:
         """What somebody answered, shown to the others where the question stands."""
-        said = blocks_of(given.argument, given.user_name)
+        said = blocks_of(with_mentions(given.argument, {}), given.user_name)
         answer = await workspace.api.send(given.channel, thread, said, None, delivery.event_id)
         at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", thread)
         inbound = self._inbound(given, delivery, workspace.bot, at, None)
@@ -115,7 +116,7 @@ class Commanding:
             await workspace.api.open_form(given.trigger_id, new_form(given.channel, self._texts))
             return None, None
         try:
-            said = blocks_of(given.argument, given.user_name)
+            said = blocks_of(with_mentions(given.argument, {}), given.user_name)
             answer = await workspace.api.send(given.channel, None, said, None, delivery.event_id)
         except NotDelivered as error:
             return None, only_you(str(error))
@@ -139,4 +140,5 @@ class Commanding:
             command=command,
             message_id=at.thread,
             space=bot.team_id,
+            outsider=not bot.knows(given.team),
         )

@@ -173,6 +173,7 @@ def inbound_of(
     if command is not None and command[1].casefold() not in commands:
         command = None
     who = people.get(happening.user)
+    team = happening.user_team or (who.team if who is not None else None)
     return Inbound(
         address=address_of(happening, bot),
         event_id=event_id,
@@ -189,6 +190,7 @@ def inbound_of(
         quote=happening.quote,
         space=bot.team_id,
         language=who.language if who is not None else None,
+        outsider=not bot.knows(team),
     )
 
 

@@ -37,6 +37,7 @@ class SlashCommand:
     user: str
     user_name: str
     trigger_id: str
+    team: str | None = None
 
 
 def slash_command_in(body: _Json, commands: Collection[str]) -> SlashCommand:
@@ -69,6 +70,7 @@ def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbo
         message_id=container["message_ts"],
         space=bot.team_id,
         choice=action["value"],
+        outsider=not bot.knows(user.get("team_id")),
     )
 
 
@@ -88,6 +90,7 @@ class Wish:
     user: str
     user_name: str
     trigger_id: str
+    team: str | None
 
 
 def wish_in(body: _Json) -> Wish | None:
@@ -96,7 +99,7 @@ def wish_in(body: _Json) -> Wish | None:
         return None
     at, user = body["container"], body["user"]
     name = user.get("name") or user["id"]
-    return Wish(at["channel_id"], at.get("thread_ts"), user["id"], name, body["trigger_id"])
+    return Wish(at["channel_id"], at.get("thread_ts"), user["id"], name, body["trigger_id"], user.get("team_id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +110,9 @@ class Submission:
     channel: str
     user: str
     user_name: str
-    thread: str | None = None
-    answers: bool = False
+    thread: str | None
+    answers: bool
+    team: str | None
 
 
 def submission_in(body: _Json) -> Submission | None:
@@ -119,7 +123,8 @@ def submission_in(body: _Json) -> Submission | None:
     text = (view["state"]["values"]["text"]["text"]["value"] or "").strip()
     channel, _, thread = view["private_metadata"].partition("/")
     name = user.get("name") or user["id"]
-    return Submission(text, channel, user["id"], name, thread or None, view["callback_id"] == ANSWER_FORM)
+    answers = view["callback_id"] == ANSWER_FORM
+    return Submission(text, channel, user["id"], name, thread or None, answers, user.get("team_id"))
 
 
 def new_form(channel: str, texts: Texts) -> dict[str, Any]:

@@ -96,12 +96,12 @@ class WebApi:
             return None if thread is None else str(thread)
 
     async def person(self, user: str) -> Person:
-        """How a person is called, and which language they chose."""
+        """How a person is called, which language they chose, and where they belong."""
         with self._calls.call("users.info"):
             known = (await self._calls.client.users_info(user=user, include_locale=True))["user"]
             profile = known.get("profile", {})
             name = str(profile.get("display_name") or profile.get("real_name") or known["name"])
-            return Person(name, known.get("locale"))
+            return Person(name, known.get("locale"), known.get("team_id"))
 
     async def set_status(self, channel: str, thread: str, status: str, face: Face | None) -> None:
         """Show what is going on under a thread; an empty status takes it away. Also raises MissingScope."""

@@ -21,6 +21,8 @@ class People:
     """The part of a `SlackPlatform` that tests act with."""
 
     names: dict[str, str]
+    teams: dict[str, str]
+    """Of people who do not belong to the workspace of the bot."""
     tokens: dict[str, str]
     codes: dict[str, tuple[str, str]]
     conversations: Conversations
@@ -90,7 +92,7 @@ class People:
             container["thread_ts"] = message.thread_ts
         payload = {
             "type": "block_actions",
-            "user": {"id": person, "name": self.names[person], "team_id": TEAM},
+            "user": {"id": person, "name": self.names[person], "team_id": self.teams.get(person, TEAM)},
             "team": {"id": TEAM, "domain": "engines"},
             "container": container,
             "channel": {"id": channel, "name": "general"},

@@ -93,6 +93,7 @@ class SlackPlatform(People):
         self.is_agent = True
         self.scopes = set(SCOPES.split())
         self.names = dict(NAMES)
+        self.teams: dict[str, str] = {}
         self.calls: list[Call] = []
         self.closing = anyio.Event()
         self.events = EventQueue(self.clock, self.noticed)
@@ -241,5 +242,5 @@ class SlackPlatform(People):
         if user not in self.names:
             raise Refusal("user_not_found")
         profile = {"display_name": self.names[user], "real_name": self.names[user]}
-        known = {"id": user, "team_id": TEAM, "name": user.casefold(), "profile": profile}
+        known = {"id": user, "team_id": self.teams.get(user, TEAM), "name": user.casefold(), "profile": profile}
         return {"user": known | ({"locale": "en-GB"} if params.get("include_locale") else {})}

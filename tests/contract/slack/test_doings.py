@@ -16,7 +16,7 @@ from runtime.core.texts import load_texts
 from tests.contract.slack.speaking import ADA, HOST, new_adapter, send, thread
 from tests.fakes.clock import FakeClock
 from tests.fakes.slack_conversations import BOT_USER, TEAM
-from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND, PERSON
+from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND, OTHER_TEAM, PERSON
 from tests.fakes.slack_platform import SlackPlatform
 
 pytestmark = pytest.mark.anyio
@@ -31,6 +31,37 @@ async def test_message_has_its_id_its_space_and_its_persons_language(
     async with adapter.connect() as inbound:
         heard = await anext(inbound)
     assert (heard.act, heard.message_id, heard.space, heard.language) == ("message", ts, TEAM, "en-GB")
+
+
+async def test_people_of_another_workspace_who_share_a_channel_are_told_from_our_own(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    root = platform.mention("ours")
+    platform.mention("theirs", person=FRIEND, user_team=OTHER_TEAM, team=OTHER_TEAM)
+    platform.teams[FRIEND] = OTHER_TEAM
+    platform.react("eyes", root, person=FRIEND)
+    asked = await send(adapter, "Well?", to=thread(root))
+    await adapter.offer(thread(root), asked, "Well?", [Choice("c1", "Yes")], speaker=HOST, nonce="page.0")
+    platform.press("Yes", platform.messages()[0], person=FRIEND)
+    async with adapter.connect() as inbound:
+        heard = [await anext(inbound) for _ in range(4)]
+    assert [(m.act, m.person_name, m.outsider) for m in heard] == [
+        ("message", "Ada Lovelace", False),
+        ("message", "Bob", True),
+        ("reaction", "Bob", True),
+        ("choice", "Bob", True),
+    ]
+    assert {m.space for m in heard} == {TEAM}
+
+
+async def test_what_a_command_says_in_a_channel_mentions_nobody(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    platform.command(f"[@Bob](person:slack:{TEAM}:{FRIEND}) <!channel> hi")
+    async with adapter.connect() as inbound:
+        await anext(inbound)
+    [posted] = platform.messages()
+    assert f"<@{FRIEND}>" not in str(posted.blocks)
+    assert "<!channel>" not in str(posted.blocks)
+    assert "hi" in str(posted.blocks)
 
 
 async def test_change_and_deletion_are_heard_as_such(adapter: SlackAdapter, platform: SlackPlatform) -> None:

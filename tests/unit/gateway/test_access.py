@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -180,3 +181,12 @@ async def test_who_may_is_asked_for_every_message_and_not_once_a_conversation() 
     access = await opened("allowlist", people(_1=Role.OWNER))
     assert await verdict(access, event(person="1", chat="9", private=False)) is Verdict.ADMIT
     assert await verdict(access, event(person="2", chat="9", private=False)) is Verdict.IGNORE
+
+
+async def test_a_space_lets_in_its_own_people_only_and_a_chat_everybody_in_it() -> None:
+    guest = event(private=False, chat="1", space="T1")
+    outsider = replace(guest, outsider=True)
+    by_space = await opened("allowlist", spaces=frozenset({"T1"}))
+    assert (await by_space.role(guest), await by_space.role(outsider)) == (Role.GUEST, None)
+    by_chat = await opened("allowlist", chats=frozenset({"1"}))
+    assert await by_chat.role(outsider) is Role.GUEST
