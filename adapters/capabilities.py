@@ -50,7 +50,9 @@ class Capabilities:
     `private_budget` and `group_budget` count sends and edits of one conversation together; `total_budget` counts
     everything of one bot. `max_text` is counted in `text_unit` and leaves room for closing marks. What is zero, None
     or False is not there: no choices under a message, no files, no quoting of the message that is answered, no words
-    beside the typing sign (`status_text`), no marks on people's messages, no room for free answers (`Choice.free`).
+    beside the typing sign (`status_text`), no marks on people's messages, no room for free answers (`Choice.free`),
+    no end of edits: `editable_for_s` is how old a message may be that still grows. An adapter whose platform has that
+    end raises MessageGone for an older one, and the text goes on in a new message.
     """
 
     max_text: int
@@ -72,5 +74,6 @@ class Capabilities:
     max_choice_label: int = 0
     free_answers: bool = False
     max_file_bytes: int = 0
+    editable_for_s: float | None = None
     stream: StreamLimits | None = None
     preview: PreviewLimits | None = None

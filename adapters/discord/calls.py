@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -23,8 +24,10 @@ FILE_HOSTS: Final = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
 
 _GONE: Final = frozenset({10008, 50083})
 """Unknown message; thread archived, where a new message would open it again."""
+_NOTHING_THERE: Final = frozenset({403, 404, 410})
 _WHY: Final[Mapping[int, str]] = {
     10003: "The channel or thread is gone",
+    10062: "The command or press is over: Discord waits 3 seconds for the first answer",
     20028: "The channel is in slow mode",
     40005: "The file is larger than this server takes",
     50001: "The bot cannot see this channel: give it View Channel there",
@@ -35,6 +38,7 @@ _WHY: Final[Mapping[int, str]] = {
     160006: "The server has as many threads as it may have",
     200000: "The server's moderation blocked the text",
 }
+_log = logging.getLogger(__name__)
 _UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
 """What is raised where an answer is not what is expected."""
 
@@ -49,6 +53,10 @@ class PlaceGone(NotDelivered):
 
 class TooOld(MessageGone):
     """The message takes no more edits because of its age; it is still there."""
+
+
+class FileGone(NotDelivered):
+    """There is no file at an address (any more)."""
 
 
 class AlreadyDone(NotDelivered):
@@ -91,14 +99,39 @@ class Calls:
             return await self.rest.request(route, json=json, params=params, file=file)
 
     async def download(self, url: str, *, max_bytes: int) -> bytes:
-        """A file that somebody sent. Raises NotDelivered when it is gone, too long, or not on Discord."""
+        """A file that somebody sent. Raises NotDelivered when it is gone, too long, or not on Discord.
+
+        Its address is good for about a day; of one that is refused Discord is asked for the new one.
+        """
         if not self._is_discords(url):
             raise NotDelivered(f"{url} is no address of a file on Discord")
-        with self.told("fetching a file"):
+        try:
+            return await self._fetched(url, max_bytes)
+        except FileGone as gone:
+            fresh = await self._refreshed(url)
+            if fresh in (None, url):
+                raise
+            _log.debug("A file's address has expired", extra={"error": str(gone)})
+        return await self._fetched(str(fresh), max_bytes)
+
+    async def _fetched(self, url: str, max_bytes: int) -> bytes:
+        with self.told("fetching a file", gone=FileGone):
             data = await self.rest.download(url, max_bytes)
         if data is None:
             raise NotDelivered(f"The file is longer than {max_bytes} bytes")
         return data
+
+    async def _refreshed(self, url: str) -> str | None:
+        """The address at which the file is to be had now (Refresh Attachment URLs); None where that is not told."""
+        try:
+            with self.told("asking for a file's new address"):
+                route = Route("POST", "/attachments/refresh-urls")
+                told: Any = await self.rest.request(route, json={"attachment_urls": [url]})
+                fresh = str(told["refreshed_urls"][0]["refreshed"])
+        except AdapterError as error:
+            _log.info("A file's new address cannot be had", extra={"error": str(error)})
+            return None
+        return fresh if self._is_discords(fresh) else None
 
     def _is_discords(self, url: str) -> bool:
         address = urlsplit(url)
@@ -107,14 +140,20 @@ class Calls:
         return address.scheme == "https" and address.netloc in FILE_HOSTS
 
     @contextmanager
-    def told(self, what: str, *, at_setup: bool = False) -> Iterator[None]:
-        """Failures within as our errors; AuthFailed only `at_setup`. The time limit is the connection's."""
+    def told(self, what: str, *, at_setup: bool = False, gone: type[NotDelivered] = NotDelivered) -> Iterator[None]:
+        """Failures within as our errors; AuthFailed only `at_setup`, `gone` where nothing is to be had there.
+
+        The time limit is the connection's.
+        """
         try:
             yield
         except discord.RateLimited as error:
             raise RateLimited(f"Discord: {what}: too many calls", retry_after_s=error.retry_after) from error
         except discord.HTTPException as error:
-            raise _translated(error, what, at_setup=at_setup) from error
+            translated = _translated(error, what, at_setup=at_setup)
+            if error.status in _NOTHING_THERE:
+                translated = gone(str(translated)) if type(translated) is NotDelivered else translated
+            raise translated from error
         except aiohttp.ClientConnectorError as error:
             text = f"Discord could not be reached for {what}: {error}"
             raise RateLimited(text, retry_after_s=UNREACHABLE_PAUSE_S) from error

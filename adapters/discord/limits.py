@@ -20,8 +20,6 @@ MAX_BUTTON_LABEL = 80
 """Most characters on a button (Component Reference); an option of a menu takes 100."""
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """What a bot may upload everywhere (Discord's documentation, Uploading Files); boosted servers take more."""
-EDITABLE_FOR_S = 55 * 60.0
-"""Messages older than an hour take only few edits, then error 30046; five minutes are left for calls on their way."""
 HOOKS_PER_CHANNEL = 3
 """Webhooks of ours in one channel, of the 15 it may have; agents are spread over them. Chosen."""
 
@@ -71,7 +69,8 @@ CAPABILITIES = Capabilities(
         "Indicator). idempotent_send: `enforce_nonce` makes a message with a known nonce of the same author come back "
         "instead of being posted, for `the past few minutes` (Create Message); see the adapter for webhooks. "
         "choices: buttons up to 25, then menus of 25 options, five at most (Component Reference). "
-        "files: 10 MiB (Uploading Files)."
+        "files: 10 MiB (Uploading Files). editable_for: messages older than an hour take only few edits, then error "
+        "30046; five minutes are left for calls on their way."
     ),
     deletes=True,
     quotes=True,
@@ -79,4 +78,5 @@ CAPABILITIES = Capabilities(
     max_choices=5 * MAX_OPTIONS,
     max_choice_label=MAX_BUTTON_LABEL,
     max_file_bytes=MAX_FILE_BYTES,
+    editable_for_s=55 * 60.0,
 )

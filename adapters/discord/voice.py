@@ -23,7 +23,7 @@ from adapters.discord.codec import (
     page_of,
 )
 from adapters.discord.hook_api import Spot
-from adapters.discord.limits import EDITABLE_FOR_S
+from adapters.discord.limits import CAPABILITIES
 from adapters.discord.payload import Post, Words
 from adapters.discord.threads import Threads
 from adapters.discord.webhooks import Webhooks, is_hooked
@@ -160,8 +160,8 @@ class Voice:
         return page_of(text, speaker, named=self._show_names != "never" and not is_private(to))
 
     def _is_old(self, message: str) -> bool:
-        age = self._clock.now() - moment_of(number_of(message))
-        return age.total_seconds() > EDITABLE_FOR_S
+        age, limit_s = self._clock.now() - moment_of(number_of(message)), CAPABILITIES.editable_for_s
+        return limit_s is not None and age.total_seconds() > limit_s
 
     async def _make_way(self, to: Address, message: str, why: str) -> None:
         """Take a message away whose text goes on in a new one. Raises MessageGone, always."""

@@ -41,6 +41,7 @@ OPERATIONS = tuple(
         ("edit", "PATCH", r"/channels/(\d+)/messages/\d+"),
         ("history", "GET", r"/channels/(\d+)/messages"),
         ("typing", "POST", r"/channels/(\d+)/typing"),
+        ("refresh_files", "POST", r"/attachments/refresh-urls"),
         ("delete", "DELETE", r"/channels/(\d+)/messages/\d+"),
         ("react", "PUT", r"/channels/(\d+)/messages/\d+/reactions/[^/]+/@me"),
         ("unreact", "DELETE", r"/channels/(\d+)/messages/\d+/reactions/[^/]+/@me"),
@@ -172,6 +173,8 @@ class DiscordPlatform:
     async def file(self, request: web.Request) -> web.StreamResponse:
         """A file that somebody sent, at the address that messages tell."""
         data = self.world.backend.cdn.get(f"{CDN_BASE}/{request.match_info['path']}")
+        if request.query.get("ex") != self.world.files_valid:
+            data = None
         return web.Response(status=404) if data is None else web.Response(body=data)
 
     def _result(

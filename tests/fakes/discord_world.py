@@ -69,6 +69,7 @@ class DiscordWorld:
         self.reads_messages = True
         self.typing: list[str] = []
         self.files_at = CDN_BASE.removesuffix("/files")
+        self.files_valid = "1"
         self._nonces: dict[str, tuple[float, dict[str, Any]]] = {}
         self._texts: dict[str, list[str]] = {}
         self.backend.subscribers.append(self._remember)
@@ -182,6 +183,8 @@ class DiscordWorld:
                 raise BackendError(400, 30007, "Maximum number of webhooks reached (15)")
             case "history" if "after" in query:
                 return call(body, {**query, "limit": "1000000"})[-int(query["limit"]) :]
+            case "refresh_files":
+                return {"refreshed_urls": [self._refreshed(url) for url in body["attachment_urls"]]}
             case "typing":
                 self.typing.append(path.split("/")[2])
         return call(body, query)
@@ -208,6 +211,15 @@ class DiscordWorld:
             self._tell_messages(data, live=event.isupper())
         return data
 
+    def expire_files(self) -> None:
+        """A day passes: addresses of files are good no longer, and others are told from now on."""
+        self.files_valid = f"{int(self.files_valid, 16) + 1:x}"
+
+    def _refreshed(self, url: str) -> dict[str, str]:
+        if not url.startswith(f"{self.files_at}/files/"):
+            raise BackendError(400, 50035, "Invalid Form Body: attachment_urls: not an address of an attachment")
+        return {"original": url, "refreshed": f"{url.partition('?')[0]}?ex={self.files_valid}"}
+
     def _tell_messages(self, data: Any, *, live: bool) -> None:
         for message in data if isinstance(data, list) else [data]:
             if not isinstance(message, dict) or "author" not in message:
@@ -215,7 +227,7 @@ class DiscordWorld:
             if not live:
                 message.pop("guild_id", None)
             for file in message.get("attachments", ()):
-                file["url"] = file["url"].replace(CDN_BASE, f"{self.files_at}/files")
+                file["url"] = file["url"].replace(CDN_BASE, f"{self.files_at}/files") + f"?ex={self.files_valid}"
             for each in (message, message.get("referenced_message") or {}):
                 hook = self.backend.webhooks.get(int(each.get("webhook_id", 0)))
                 if hook is not None and str(hook.creator_id) == self.bot:

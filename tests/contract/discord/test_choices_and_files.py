@@ -15,7 +15,7 @@ from runtime.core.address import Address
 from runtime.core.errors import NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
 from tests.contract.discord.speaking import HOST, general, listening, new_adapter, private, send
-from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.discord_wire import DiscordPlatform, FaultKind
 
 pytestmark = pytest.mark.anyio
 
@@ -98,7 +98,34 @@ async def test_file_of_a_person_can_be_fetched(adapter: DiscordAdapter, platform
     with pytest.raises(NotDelivered, match="longer than 2 bytes"):
         await adapter.download(file.url, max_bytes=2)
     with pytest.raises(NotDelivered, match="404"):
-        await adapter.download(file.url + "x", max_bytes=3)
+        await adapter.download(file.url.replace("plan", "plot"), max_bytes=3)
+
+
+async def test_file_whose_address_has_expired_is_fetched_at_its_new_one(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("look", platform.world.private(), files=[("plan.txt", b"abc")])
+        [file] = (await anext(inbound)).attachments
+    platform.world.expire_files()
+    assert await adapter.download(file.url, max_bytes=3) == b"abc"
+    [call] = platform.calls_of("refresh_files")
+    assert call.body == {"attachment_urls": [file.url]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"), [("refuse", {"status": 404, "code": 0}), ("garbage", {}), ("bad_gateway", {})]
+)
+async def test_file_whose_new_address_is_not_told_is_gone(
+    adapter: DiscordAdapter, platform: DiscordPlatform, kind: FaultKind, more: dict[str, int]
+) -> None:
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("look", platform.world.private(), files=[("plan.txt", b"abc")])
+        [file] = (await anext(inbound)).attachments
+    platform.world.expire_files()
+    platform.fail("refresh_files", kind, **more)
+    with pytest.raises(NotDelivered, match="404"):
+        await adapter.download(file.url, max_bytes=3)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import NotDelivered
+from runtime.core.message import Choice
 from runtime.core.texts import english
 from tests.contract.discord.speaking import GUEST, HOST, general, listening, new_adapter, private, send
 from tests.fakes.discord_wire import DiscordPlatform
@@ -293,3 +294,50 @@ async def test_stranger_in_private_reaches_the_gateway_which_may_pair_them(
     ):
         world.people.session(world.ada, world.private(), "start")
         assert (await anext(inbound)).private
+
+
+# What Discord refuses.
+
+
+@pytest.mark.parametrize("code", [40060, 10062], ids=["answered before", "too late"])
+async def test_command_whose_receipt_is_refused_is_taken_all_the_same(
+    adapter: DiscordAdapter, platform: DiscordPlatform, code: int
+) -> None:
+    world = platform.world
+    there = world.thread("Plans", by_bot=True)
+    platform.fail("respond", "refuse", status=400 if code == 40060 else 404, code=code)
+    async with listening(adapter, platform) as inbound:
+        world.people.session(world.ada, there, "who")
+        assert (await anext(inbound)).command == "who"
+        world.people.session(world.ada, there, "stop")
+        assert (await anext(inbound)).command == "stop"
+        world.say("after that", world.private())
+        await anext(inbound)
+        await platform.until(lambda: len(platform.calls_of("respond")) == 2)
+    assert len(platform.calls_of("complete")) == 0
+
+
+async def test_press_that_is_acknowledged_too_late_still_counts(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    world = platform.world
+    message = await send(adapter, "May I?", to=private(platform))
+    yes = [Choice("q1.yes", "Yes")]
+    await adapter.offer(private(platform), message, "May I?", yes, speaker=HOST, nonce="page.0")
+    platform.fail("respond", "refuse", status=404, code=10062)
+    async with listening(adapter, platform) as inbound:
+        world.people.press(world.ada, world.private(), message, "Yes")
+        assert (await anext(inbound)).choice == "q1.yes"
+
+
+async def test_session_where_there_are_too_many_threads_says_so(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    world = platform.world
+    platform.fail("open_thread", "refuse", status=400, code=160006)
+    async with listening(adapter, platform) as inbound:
+        chosen = world.people.session(world.ada, world.general, "start")
+        world.say("after that", world.private())
+        assert (await anext(inbound)).text == "after that"
+        await platform.until(lambda: bool(world.receipt(chosen)))
+    assert "The server has as many threads as it may have" in (world.receipt(chosen) or "")

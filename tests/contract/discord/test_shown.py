@@ -10,7 +10,7 @@ import pytest
 
 from adapters.adapter import Call, CountsByMethod
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
-from adapters.discord.limits import CHANNEL_BUDGET, EDITABLE_FOR_S, within
+from adapters.discord.limits import CAPABILITIES, CHANNEL_BUDGET, within
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import MessageGone, ShownDiffers
 from tests.contract.discord.speaking import GUEST, HOST, edit, general, new_adapter, private, send
@@ -58,7 +58,7 @@ async def test_growing_message_that_is_too_old_makes_way_for_a_new_one(
             to = place(platform)
             channel = to.conversation.removeprefix("dm:")
             message = await send(adapter, "one", to=to)
-            await clock.advance(EDITABLE_FOR_S - 1)
+            await clock.advance((CAPABILITIES.editable_for_s or 0) - 1)
             await edit(adapter, message, "two", to=to)
             await clock.advance(2)
             await adapter.edit(to, message, "three", speaker=HOST, nonce="page.0", final=True)
