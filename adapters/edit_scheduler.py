@@ -70,7 +70,8 @@ class EditScheduler:
         Raises what `call` raises, and RateLimited after the buckets have taken note.
         """
         lanes = (self._lanes.lane(key, budget), self._lanes.total) if draws is None else self._lanes.of(draws)
-        if not all(lane.mirror.can_take() and (lane is self._lanes.total or _has_spare(lane)) for lane in lanes):
+        may = all(lane.mirror.can_take() and (lane is self._lanes.total or _has_spare(lane)) for lane in lanes)
+        if self._lanes.closed or not may:
             return False
         self._lanes.take(lanes)
         outcome: BaseException | None = None
@@ -97,6 +98,10 @@ class EditScheduler:
         """
         return await self.open(key, budget, _OneCall(call, draws)).finish(0)
 
+    async def drain(self) -> None:
+        """Make no call any more; return when those on their way have been answered and what follows is written down."""
+        await self._lanes.drain()
+
     def paused(self, key: str, budget: Budget) -> bool:
         """Whether the platform asked for a pause in this bucket that is not over."""
         return self._lanes.lane(key, budget).mirror.blocked
@@ -121,6 +126,8 @@ class EditScheduler:
 
     def _serve(self, texts: Iterable[LiveText]) -> None:
         """Give tokens to who is due, of these and of those whose time has come, by score."""
+        if self._lanes.closed:
+            return
         now = self.clock.monotonic()
         looked_at = dict.fromkeys((*texts, *self._agenda.due(now)))
         for text in sorted((one for one in looked_at if one.waiting), key=lambda one: -one.score(now)):

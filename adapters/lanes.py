@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import anyio
+
 from adapters.bucket import BucketMirror
 from adapters.capabilities import Budget
 from adapters.flood_memory import FloodMemory
@@ -19,7 +21,7 @@ _KEYS_SWEPT_FROM = 64
 class Lanes:
     """Makes mirrors as they are needed and drops those that are as new.
 
-    `drained_at`: calls of a process before ours may have emptied every bucket by then.
+    `drained_at`: calls of a process before ours may have emptied every bucket by then. `closed`: no call may leave.
     """
 
     def __init__(
@@ -30,6 +32,9 @@ class Lanes:
         self._share = 1.0
         self._drained_at = drained_at
         self._lanes: dict[str, Lane] = {}
+        self._on_their_way = 0
+        self._back = anyio.Event()
+        self.closed = False
         self.total = self._made(TOTAL, total, shared=True)
 
     def of(self, draws: Iterable[tuple[str, Budget]]) -> tuple[Lane, ...]:
@@ -58,11 +63,14 @@ class Lanes:
 
     def take(self, lanes: Sequence[Lane]) -> None:
         """A call leaves that costs a token of each."""
+        self._on_their_way += 1
         for lane in lanes:
             lane.mirror.take()
 
     def answered(self, lanes: Sequence[Lane], error: BaseException | None) -> None:
         """The call came back. A flood is one of the lanes it drew from, though never proof against the bot's own."""
+        self._on_their_way -= 1
+        self._back.set()
         if isinstance(error, RateLimited):
             self._flooded(lanes, error.retry_after_s)
         else:
@@ -75,6 +83,13 @@ class Lanes:
         if self._memory is not None:
             for lane in lanes:
                 self._memory.note(lane.key, lane.mirror.lesson)
+
+    async def drain(self) -> None:
+        """Be closed, and return when every call that is on its way has come back."""
+        self.closed = True
+        while self._on_their_way:
+            self._back = anyio.Event()
+            await self._back.wait()
 
     def _flooded(self, lanes: Sequence[Lane], retry_after_s: float) -> None:
         """All that were asked must pause, but only the emptiest is taken to be stricter than we thought."""

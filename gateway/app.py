@@ -151,7 +151,8 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
     port = await tasks.start(_serve_web, web, service, ground, receivers, kept)
     await service.start(tasks)
-    on_ready(Ready(f"http://{_host_for_people(settings.web.host)}:{port}", _lines(ground, platforms)))
+    url = f"http://{_host_for_people(settings.web.host)}:{port}"
+    on_ready(Ready(url, _lines(ground, platforms), schedulers.drain))
     if isinstance(ground.llm, NoModelClient):
         return
     tasks.start_soon(_warm_up, ground.llm)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter
@@ -12,6 +13,9 @@ from adapters.flood_memory import FloodMemory
 from adapters.records import Records
 from gateway.shares import Shares
 from runtime.core.clock import Clock
+
+DRAIN_LIMIT_S = 3.0
+"""How long a stop waits for answers of platforms. Chosen: whoever stops a process kills it after ten seconds or so."""
 
 
 class Schedulers:
@@ -22,6 +26,7 @@ class Schedulers:
         self._shares = shares
         self._clock = clock
         self._tasks = tasks
+        self._open: list[EditScheduler] = []
 
     async def open(self, adapter: Adapter) -> EditScheduler:
         """The scheduler of a platform. Raises StorageUnavailable."""
@@ -31,4 +36,12 @@ class Schedulers:
         total = adapter.capabilities.total_budget
         scheduler = EditScheduler(total, self._clock, self._tasks, memory=memory, restarted=True)
         self._shares.tell(scheduler.grant)
+        self._open.append(scheduler)
         return scheduler
+
+    async def drain(self) -> None:
+        """No platform is called any more; return when all calls on their way have been answered, or after a while."""
+        with anyio.move_on_after(DRAIN_LIMIT_S):
+            async with anyio.create_task_group() as tasks:
+                for scheduler in self._open:
+                    tasks.start_soon(scheduler.drain)

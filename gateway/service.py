@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -20,10 +20,14 @@ from runtime.sessions.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The gateway serves. `lines` say what else people should know: model, platforms, pairing codes."""
+    """The gateway serves. `lines` say what else people should know: model, platforms, pairing codes.
+
+    `drain` is to be awaited before a stop: nothing more is shown, and what was just shown is written down.
+    """
 
     web_url: str
     lines: Sequence[str]
+    drain: Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,8 @@ import typer
 from gateway.cli.terminal import ConfigOption, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
+    from anyio import CancelScope, Event
+
     from gateway.service import Ready
     from gateway.settings import Settings
 
@@ -52,19 +54,34 @@ async def _serve(settings: Settings, programs: Sequence[Path]) -> None:
 
     import anyio
 
+    stopping = anyio.Event()
+    drains: list[Callable[[], Awaitable[None]]] = []
+
+    def stop() -> None:
+        if stopping.is_set():
+            os._exit(_INTERRUPTED)
+        stopping.set()
+
+    def ready(now: Ready) -> None:
+        drains.append(now.drain)
+        _announce(now)
+
     loop = asyncio.get_running_loop()
-    with anyio.CancelScope() as scope:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    from gateway.app import serve
 
-        def stop() -> None:
-            if scope.cancel_called:
-                os._exit(_INTERRUPTED)
-            scope.cancel()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_stopped, stopping, drains, tasks.cancel_scope)
+        await serve(settings, programs, on_ready=ready)
 
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop)
-        from gateway.app import serve
 
-        await serve(settings, programs, on_ready=_announce)
+async def _stopped(stopping: Event, drains: Sequence[Callable[[], Awaitable[None]]], scope: CancelScope) -> None:
+    """End it when that is wanted, after what was just shown to people is written down."""
+    await stopping.wait()
+    for drain in drains:
+        await drain()
+    scope.cancel()
 
 
 def _announce(ready: Ready) -> None:

@@ -129,6 +129,21 @@ async def test_busy_agent_marks_what_waits_and_the_stop_button_interrupts_it(tmp
             assert len(_thread(platform, root)) == 3
 
 
+async def test_a_thread_whose_agent_is_busy_does_not_hold_up_another(tmp_path: Path) -> None:
+    platform = SlackPlatform()
+    async with slack_server.serving(platform) as address:
+        environment = slack_settings(platform, address, PARLEY_SLACK__ACCESS="open")
+        async with gateway(tmp_path, TELLER, environment) as running:
+            with anyio.fail_after(LIMIT_S):
+                busy = await _heard(running, platform, "slow")
+                await platform.until(lambda: len(_thread(platform, busy)) == 2)
+                platform.say("and now?", thread=busy)
+                free = await _heard(running, platform, "story")
+                await platform.until(lambda: any(END_OF_STORY in text for text in _stories(platform, free)))
+    assert len(_thread(platform, busy)) == 2
+    assert END_OF_STORY not in _thread(platform, busy)[1]
+
+
 async def test_storm_of_floods_delays_a_text_and_loses_nothing(tmp_path: Path) -> None:
     platform = SlackPlatform()
     async with slack_server.serving(platform) as address:

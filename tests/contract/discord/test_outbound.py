@@ -34,6 +34,17 @@ async def test_text_arrives_and_edits_replace_it(adapter: DiscordAdapter, platfo
     assert (posted.id, posted.author, posted.history) == (message, "TestBot", ["a **b**", "a **b** c"])
 
 
+async def test_an_edit_is_one_request_of_the_bot_and_of_a_webhook(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    for to in (private(platform), general(platform)):
+        message = await send(adapter, "one", to=to)
+        before = len(platform.calls)
+        await edit(adapter, message, "two", to=to)
+        await edit(adapter, message, "three", to=to)
+        assert len(platform.calls) == before + 2
+
+
 async def test_nobody_is_pinged_and_links_are_not_unfolded(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
     text = f"@everyone @here <@{platform.world.ada.id}> <@&{platform.world.bot_role}>"
     await send(adapter, text, to=general(platform), speaker=GATEWAY)

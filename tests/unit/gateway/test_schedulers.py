@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import anyio
 import pytest
 
@@ -70,4 +72,39 @@ async def test_a_node_without_a_share_of_the_bots_bucket_waits() -> None:
         assert made == []
         await clock.advance(5)
         assert len(made) == 1
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_stop_waits_for_calls_on_their_way_and_lets_no_other_leave() -> None:
+    clock = FakeClock()
+    made: list[str] = []
+    ended: list[str] = []
+
+    async def call(name: str) -> None:
+        made.append(name)
+        await clock.sleep_until(clock.monotonic() + 2.0)
+        ended.append(name)
+
+    async with anyio.create_task_group() as tasks:
+        shares = Shares(MemoryShareStore(clock), LeaseHolder("node"), clock)
+        await shares.open()
+        schedulers = Schedulers(lambda _table: MemoryRecords(), shares, clock, tasks)
+        scheduler = await schedulers.open(BucketPlatform(clock))
+        await clock.advance(10)
+        tasks.start_soon(scheduler.make, "room", ROOM, partial(call, "first"))
+        await clock.advance(1)
+        drained = anyio.Event()
+
+        async def drain() -> None:
+            await schedulers.drain()
+            drained.set()
+
+        tasks.start_soon(drain)
+        await clock.settle()
+        tasks.start_soon(scheduler.make, "room", ROOM, partial(call, "second"))
+        assert not await scheduler.spare("elsewhere", ROOM, partial(call, "third"))
+        await clock.advance(0.5)
+        assert (made, ended, drained.is_set()) == (["first"], [], False)
+        await clock.advance(30)
+        assert (made, ended, drained.is_set()) == (["first"], ["first"], True)
         tasks.cancel_scope.cancel()

@@ -1,0 +1,47 @@
+"""A gateway that is asked to stop and started again: what was being said is said to its end, and once."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.gateway_process import ROOT, gateway
+from tests.e2e.talks import TelegramTalk, until, until_begun
+from tests.fakes.telegram_limits import FloodLimits
+from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram_server import serving
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+
+TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
+HELLO = "I am the teller."
+END_OF_STORY = "told it once."
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_an_answer_that_a_planned_stop_interrupts_is_finished_once_by_the_next_run(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    platform = TelegramPlatform(limits=FloodLimits())
+    async with serving(platform) as address:
+        environment = {
+            "PARLEY_TELEGRAM__TOKEN": TOKEN,
+            "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
+            "PARLEY_TELEGRAM__ACCESS": "open",
+        }
+        async with gateway(tmp_path, TELLER, environment) as running:
+            talk = TelegramTalk(platform, chat=501)
+            await talk.say("hi")
+            await until(talk, HELLO)
+            await talk.say("story")
+            await until_begun(talk, "Once")
+            assert await running.stop(number) == 0
+            assert not talk.texts()[-1].endswith(END_OF_STORY)
+            await talk.say("and then?")
+            await running.start()
+            await talk.until_that(lambda: talk.texts()[-1] == "You said: and then?")
+    assert len(talk.texts()) == 3
+    assert talk.texts()[1].endswith(END_OF_STORY)
+    assert talk.posts() == 3
