@@ -177,8 +177,8 @@ async def test_a_long_text_cut_into_pages_is_taken_and_whole(stand: Stand) -> No
     limits = stand.adapter.capabilities
     measure = measure_utf16 if limits.text_unit == "utf16" else measure_codepoints
     paragraph = words(40).replace("w", "**w", 1).replace(" ", "** ", 1)
-    text = "\n\n".join(f"{paragraph}\n\n```python\nx = {number}\n```\n\n- item\n  - `deep`" for number in range(120))
-    assert len(text) > 30_000
+    text = "\n\n".join(f"{paragraph}\n\n```python\nx = {number}\n```\n\n- item\n  - `deep`" for number in range(190))
+    assert len(text) > 50_000
     for number, cut in enumerate(cut_pages(text, limits.max_text, measure)):
         await send(stand, cut.text, stand.private, nonce=f"p1.{number}")
     assert words_in(await stand.seen(stand.private)) == re.findall(r"w\d{5}", text)
