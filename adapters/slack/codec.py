@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from zlib import crc32
 
 from adapters.paging import split_pages
 from adapters.slack.escaping import bold, utf16_length
@@ -24,27 +23,6 @@ ANSWER_ACTION = "answer:"
 MAX_NAME = 64
 """Characters of a speaker's name that are shown."""
 
-_FACES = tuple(
-    f":{name}:"
-    for name in [
-        "robot_face",
-        "owl",
-        "fox_face",
-        "octopus",
-        "dolphin",
-        "bee",
-        "turtle",
-        "penguin",
-        "koala",
-        "hedgehog",
-        "panda_face",
-        "whale",
-        "unicorn_face",
-        "eagle",
-        "tiger",
-        "frog",
-    ]
-)
 _REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 
@@ -95,12 +73,10 @@ def is_private(address: Address) -> bool:
     return channel_of(address).startswith("D")
 
 
-def face_of(speaker: Speaker) -> Face | None:
-    """An agent's name, and an icon that is always the same for it; None for the gateway itself (id "")."""
+def shown_name(speaker: Speaker) -> str | None:
+    """The name under which an agent appears; None for the gateway itself (id "")."""
     name = " ".join(speaker.name.split())[:MAX_NAME]
-    if not speaker.id or not name:
-        return None
-    return Face(name, _FACES[crc32(name.encode()) % len(_FACES)])
+    return name if speaker.id and name else None
 
 
 def team_of(address: Address) -> str:

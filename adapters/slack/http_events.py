@@ -73,7 +73,7 @@ class HttpEvents:
     def _is_slacks(self, request: HttpRequest) -> bool:
         try:
             return self._verifier.is_valid_request(request.body, dict(request.headers))
-        except ValueError:  # a time stamp that is no number, a body that is no text
+        except (ValueError, TypeError):  # a time stamp that is no number, a body or a signature that is no text
             return False
 
 

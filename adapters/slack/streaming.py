@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from adapters.slack.codec import channel_of, face_of, is_private, team_of
+from adapters.slack.codec import channel_of, is_private, shown_name, team_of
+from adapters.slack.faces import Faces
 from adapters.slack.memory import Memory
 from adapters.slack.mentioning import EDGE, MENTION_LINK, mention_of
 from adapters.slack.stream_api import Doing, Plan, Recipient, Task
@@ -51,6 +52,7 @@ class OpenStream:
 class Streams:
     """The open streams of this process, by their messages' time stamps."""
 
+    _faces: Faces
     _open: dict[str, OpenStream] = field(default_factory=dict)
     _plans: Memory[str] = field(default_factory=lambda: Memory[str](MAX_OPEN))
 
@@ -60,7 +62,7 @@ class Streams:
         """Begin. Raises StreamOver where streams are not to be had: outside of threads, or for nobody in particular."""
         if to.thread is None or not workspace.can_stream or not (is_private(to) or recipient):
             raise StreamOver("Slack streams only in threads, and in channels only for a person who was heard there")
-        face = face_of(speaker) if workspace.own_names else None
+        face = self._faces.of(to, speaker) if workspace.own_names else None
         if face is None and speaker.id:
             raise StreamOver("Slack streams have no room for a speaker's name here; scope chat:write.customize")
         opened = OpenStream(to.key, speaker.id, nonce)
@@ -135,8 +137,7 @@ class Streams:
 
     def is_likely(self, message: Mapping[str, Any], text: str, to: Address, speaker: Speaker) -> bool:
         """Whether a message of ours is a stream of this beginning, left open by a call of unknown outcome."""
-        face = face_of(speaker)
-        same = message.get("username") == (face.username if face is not None else None)
+        same = message.get("username") == shown_name(speaker)
         shown = str(message.get("text") or "")[:LIKENESS_CHARS]
         begins = bool(shown) and harmless(text, to).startswith(shown)
         return same and begins and nonce_of(message) is None and str(message["ts"]) not in self._open

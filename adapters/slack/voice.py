@@ -11,8 +11,9 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.adapter import File
 from adapters.slack.calls import MissingScope, StillStreaming
-from adapters.slack.codec import Face, blocks_of, channel_of, face_of, team_of
+from adapters.slack.codec import Face, blocks_of, channel_of, shown_name, team_of
 from adapters.slack.events import FILE_URL
+from adapters.slack.faces import Faces
 from adapters.slack.manifest import OWN_NAMES
 from adapters.slack.memory import Memory
 from adapters.slack.showing import check_shown
@@ -42,7 +43,8 @@ class Voice:
         self._workspaces = workspaces
         self._threads = threads
         self._clock = clock
-        self._streams = Streams()
+        self._faces = Faces(REMEMBERED)
+        self._streams = Streams(self._faces)
         self._texts = texts
         self._signs = Signs(texts)
         self._doubtful = Memory[bool](REMEMBERED)
@@ -114,7 +116,7 @@ class Voice:
                 return
         except StreamOver:
             _log.debug("A stream ended before what its speaker does was shown in it")
-        await self._signs.status(to, doing, _face(speaker, workspace), workspace)
+        await self._signs.status(to, doing, self._face(to, speaker, workspace), workspace)
 
     async def open_stream(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
@@ -161,8 +163,7 @@ class Voice:
             self._uploads.keep(nonce, file_id)
         elif await workspace.files.is_shared(file_id, channel_of(to)):
             return f"{FILE_MESSAGE}{file_id}"
-        face = face_of(speaker)
-        shown = blocks_of(text, None if face is None else face.username)[0]["text"]["text"]
+        shown = blocks_of(text, shown_name(speaker))[0]["text"]["text"]
         await workspace.files.share(file_id, file.name, channel_of(to), to.thread, shown)
         return f"{FILE_MESSAGE}{file_id}"
 
@@ -242,7 +243,7 @@ class Voice:
         blocks = blocks_of(text, _heading(speaker, workspace))
         self._doubtful.keep(nonce, True)
         try:
-            face = _face(speaker, workspace)
+            face = self._face(to, speaker, workspace)
             answer = await workspace.api.send(channel_of(to), to.thread, blocks, face, nonce)
         except OutcomeUncertain:
             raise
@@ -253,13 +254,11 @@ class Voice:
             check_shown(answer, blocks, to.thread)
         return str(answer["ts"])
 
-
-def _face(speaker: Speaker, workspace: Workspace) -> Face | None:
-    """The speaker's own name and icon, where the app may give them."""
-    return face_of(speaker) if workspace.own_names else None
+    def _face(self, to: Address, speaker: Speaker, workspace: Workspace) -> Face | None:
+        """The speaker's own name and icon, where the app may give them."""
+        return self._faces.of(to, speaker) if workspace.own_names else None
 
 
 def _heading(speaker: Speaker, workspace: Workspace) -> str | None:
     """The speaker's name above the text, where the message cannot appear under it."""
-    face = None if workspace.own_names else face_of(speaker)
-    return None if face is None else face.username
+    return None if workspace.own_names else shown_name(speaker)

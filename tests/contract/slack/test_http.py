@@ -57,7 +57,7 @@ async def test_address_is_verified_with_its_challenge(adapter: SlackAdapter, clo
 
 
 @pytest.mark.parametrize("header", ["x_slack_signature", "x_slack_request_timestamp"])
-@pytest.mark.parametrize("value", ["", "v0=0", "nonsense", "1"])
+@pytest.mark.parametrize("value", ["", "v0=0", "nonsense", "1", "v0=\u00e9"])
 async def test_request_that_slack_did_not_sign_is_refused(
     adapter: SlackAdapter, clock: FakeClock, header: str, value: str
 ) -> None:
