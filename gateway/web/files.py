@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
-from gateway.web.hooks import body_within
+from gateway.web.hooks import body_within, slow_body
 from gateway.web.identity import COOKIE, Identities
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
@@ -20,6 +20,9 @@ from runtime.core.files import MAX_FILE_BYTES, FileStore, clean_file_name
 
 UPLOADS = Budget(rate_per_s=0.5, burst=30)
 """Files that one person may post."""
+
+UPLOAD_TIMEOUT_S = 60.0
+"""A file has arrived by then, or is refused, so that slow ones do not keep all others waiting."""
 
 AT_ONCE = 4
 """Files that are taken in at the same time; the others wait."""
@@ -47,7 +50,7 @@ class FileRoutes:
         self._at_once = anyio.CapacityLimiter(AT_ONCE)
 
     async def post(self, request: Request) -> Response:
-        """Keep the body as a file; answers {id, type, size}, or {error}: 401, 413, 429, 503."""
+        """Keep the body as a file; answers {id, type, size}, or {error}: 401, 413, 429, 503; or 408."""
         person = self._identities.person(request.cookies.get(COOKIE))
         if person is None:
             return _refusal("Choose a name first.", 401)
@@ -56,12 +59,14 @@ class FileRoutes:
         media_type = _media_type(request.headers)
         try:
             async with self._at_once:
-                body = await body_within(request, MAX_FILE_BYTES)
+                body = await body_within(request, MAX_FILE_BYTES, UPLOAD_TIMEOUT_S)
                 if body is None:
                     return _refusal(f"This file is larger than {MAX_FILE_BYTES // 2**20} MiB.", 413)
                 id_ = await self._store.keep(body, media_type)
         except ClientDisconnect:
             return Response(status_code=400)
+        except TimeoutError:
+            return slow_body()
         except StorageError:
             return _refusal("The chat's store does not answer. Try again in a moment.", 503)
         return JSONResponse({"id": id_, "type": media_type, "size": len(body)})

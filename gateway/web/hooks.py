@@ -14,6 +14,13 @@ from runtime.core.errors import ParleyError
 MAX_BODY_BYTES = 1024 * 1024
 """A longer request is refused; what platforms send is far below it."""
 
+BODY_TIMEOUT_S = 10.0
+"""A request has arrived by then, or is refused: a platform's server is quick, and whoever is slow holds our memory."""
+
+AT_ONCE = 100
+"""Requests that are taken at the same time; the platform sends one more again. Telegram opens 40 connections at most
+(Bot API, setWebhook)."""
+
 ANSWER_TIMEOUT_S = 30.0
 """An adapter that has not taken a request by then asks the platform to send it again."""
 
@@ -25,19 +32,33 @@ class Hooks:
 
     def __init__(self, receivers: Mapping[str, AnswersHttp]) -> None:
         self._receivers = receivers
+        self._at_once = anyio.CapacityLimiter(AT_ONCE)
 
     async def answer(self, request: Request) -> Response:
         """Hand the request to its platform's adapter.
 
-        404 for an unknown platform, 413 for too long a body, 503 when it cannot be taken now: then platforms repeat it.
+        404 for an unknown platform, 408 and 413 for too slow and too long a body, 503 when it cannot be taken now: then
+        platforms repeat it.
         """
         receiver = self._receivers.get(request.path_params["platform"])
         if receiver is None:
             return PlainTextResponse("No platform is reached here.\n", status_code=404)
         try:
-            body = await body_within(request, MAX_BODY_BYTES)
+            self._at_once.acquire_on_behalf_of_nowait(request)
+        except anyio.WouldBlock:
+            return _not_now()
+        try:
+            return await self._handed(request, receiver)
+        finally:
+            self._at_once.release_on_behalf_of(request)
+
+    async def _handed(self, request: Request, receiver: AnswersHttp) -> Response:
+        try:
+            body = await body_within(request, MAX_BODY_BYTES, BODY_TIMEOUT_S)
         except ClientDisconnect:
             return Response(status_code=400)
+        except TimeoutError:
+            return slow_body()
         if body is None:
             return PlainTextResponse(f"At most {MAX_BODY_BYTES} bytes are taken.\n", status_code=413)
         taken = HttpRequest(
@@ -51,18 +72,28 @@ class Hooks:
             with anyio.fail_after(ANSWER_TIMEOUT_S):
                 answer = await receiver.receive(taken)
         except (ParleyError, TimeoutError):
-            return PlainTextResponse("This cannot be taken now. Send it again.\n", status_code=503)
+            return _not_now()
         return Response(answer.body, status_code=answer.status, headers=dict(answer.headers))
 
 
-async def body_within(request: Request, max_bytes: int) -> bytes | None:
-    """The body of a request; None as soon as it is known to be longer."""
+def _not_now() -> Response:
+    return PlainTextResponse("This cannot be taken now. Send it again.\n", status_code=503)
+
+
+def slow_body() -> Response:
+    """Ends the connection, whose body nobody reads to its end."""
+    return PlainTextResponse("This came too slowly.\n", status_code=408, headers={"connection": "close"})
+
+
+async def body_within(request: Request, max_bytes: int, timeout_s: float) -> bytes | None:
+    """The body of a request; None as soon as it is known to be longer. Raises TimeoutError and ClientDisconnect."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > max_bytes:
         return None
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > max_bytes:
-            return None
+    with anyio.fail_after(timeout_s):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > max_bytes:
+                return None
     return bytes(body)

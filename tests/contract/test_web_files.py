@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+import anyio
 import httpx
 import pytest
 
+from gateway.web import files
 from gateway.web.files import UPLOADS
 from runtime.core.files import MAX_FILE_BYTES
 from tests.fakes.page_socket import ADA, GRACE
@@ -104,3 +106,13 @@ async def test_a_person_posts_only_so_many_at_once() -> None:
 async def test_a_foreign_page_cannot_post() -> None:
     async with web_chat() as chat, client(chat) as http:
         assert (await http.post("/files", content=b"x", headers={"Origin": "http://evil.example"})).status_code == 403
+
+
+async def test_files_that_never_arrive_do_not_keep_others_from_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "UPLOAD_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(files, "AT_ONCE", 1)
+    async with web_chat() as chat, await anyio.connect_tcp("127.0.0.1", chat.port) as stuck, client(chat) as http:
+        lines = ("POST /files HTTP/1.1", "Host: 127.0.0.1", "Content-Length: 9", f"Cookie: {chat.cookie(ADA)}")
+        await stuck.send("\r\n".join((*lines, "", "123")).encode())
+        assert (await http.post("/files", content=b"x")).status_code == 200
+        assert (await stuck.receive()).startswith(b"HTTP/1.1 408 ")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import anyio
 import httpx
 import pytest
 
 from adapters.adapter import HttpAnswer, HttpRequest
+from gateway.web import hooks
 from gateway.web.hooks import MAX_BODY_BYTES
 from runtime.core.errors import StorageUnavailable
 from tests.fakes.web_chat import web_chat
@@ -77,3 +79,57 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again() -> None:
     receiver = Receiver(StorageUnavailable("no server"))
     async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False) as http:
         assert (await http.post(f"{chat.url}/hooks/pigeon/x")).status_code == 503
+
+
+def half(path: str, *headers: str) -> bytes:
+    """A request whose body never comes to its end."""
+    lines = (f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Length: 10", *headers, "", "12345")
+    return "\r\n".join(lines).encode()
+
+
+async def test_a_body_that_does_not_arrive_in_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "BODY_TIMEOUT_S", 0.05)
+    receiver = Receiver()
+    async with (
+        web_chat(receivers={"pigeon": receiver}) as chat,
+        await anyio.connect_tcp("127.0.0.1", chat.port) as connection,
+    ):
+        await connection.send(half("/hooks/pigeon/x"))
+        answer = await connection.receive()
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert receiver.requests == []
+
+
+async def test_more_requests_than_can_be_held_are_to_be_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "AT_ONCE", 1)
+    arrived, go_on = anyio.Event(), anyio.Event()
+
+    class Slow(Receiver):
+        async def receive(self, request: HttpRequest, /) -> HttpAnswer:
+            arrived.set()
+            await go_on.wait()
+            return await super().receive(request)
+
+    statuses: list[int] = []
+    async with web_chat(receivers={"pigeon": Slow()}) as chat, httpx.AsyncClient(trust_env=False) as http:
+
+        async def first() -> None:
+            statuses.append((await http.post(f"{chat.url}/hooks/pigeon/x")).status_code)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(first)
+            await arrived.wait()
+            assert (await http.post(f"{chat.url}/hooks/pigeon/x")).status_code == 503
+            go_on.set()
+        assert (await http.post(f"{chat.url}/hooks/pigeon/x")).status_code == 202
+    assert statuses == [202]
+
+
+@pytest.mark.parametrize(
+    "path", ["/hooks/..%2f..%2fetc", "/hooks/x/pigeon/y", "/hooks//pigeon", "/hooks/%00", "/hooks/PIGEON/x"]
+)
+async def test_a_path_with_tricks_reaches_no_platform(path: str) -> None:
+    receiver = Receiver()
+    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False) as http:
+        assert (await http.post(f"{chat.url}{path}")).status_code in (400, 403, 404)
+    assert receiver.requests == []
