@@ -17,6 +17,9 @@ from runtime.core.message import Mark
 REFUSING_MAX = 1000
 """How many conversations are remembered that took no mark. Chosen."""
 
+OnDone = Callable[[bool], None]
+"""Hears that the newest mark of a message is there or was refused (True), or could not be tried (False)."""
+
 OnRefused = Callable[[Address, Mark | None], None]
 """Hears that a conversation took no mark: who wants to say something says it in words."""
 
@@ -34,9 +37,10 @@ class Marks:
         self._tasks = tasks
         self._reactor = adapter if adapter.capabilities.reactions and isinstance(adapter, CanReact) else None
         self._wanted: dict[tuple[str, str], Mark | None] = {}
+        self._waiting: dict[tuple[str, str], list[OnDone]] = {}
         self._refusing: OrderedDict[str, None] = OrderedDict()
 
-    def put(self, address: Address, message: str, mark: Mark | None, on_refused: OnRefused, /) -> bool:
+    def put(self, address: Address, message: str, mark: Mark | None, on_refused: OnRefused, on_done: OnDone, /) -> bool:
         """Put a mark on a message, or take ours away; never blocks.
 
         False where there are no marks: on this platform, or in a conversation that took none before.
@@ -46,6 +50,7 @@ class Marks:
         key = (address.key, message)
         shows = key in self._wanted
         self._wanted[key] = mark
+        self._waiting.setdefault(key, []).append(on_done)
         if not shows:
             self._tasks.start_soon(self._show, self._reactor, address, message, on_refused)
         return True
@@ -53,6 +58,7 @@ class Marks:
     async def _show(self, reactor: CanReact, address: Address, message: str, on_refused: OnRefused) -> None:
         key = (address.key, message)
         shown: list[Mark | None] = []
+        kept = False
 
         async def call() -> None:
             mark = self._wanted[key]
@@ -65,9 +71,12 @@ class Marks:
                     if not await self._make(address, call):
                         self._refuse(address)
                         on_refused(address, self._wanted[key])
-                        return
+                        break
+                kept = True
         finally:
             del self._wanted[key]
+            for on_done in self._waiting.pop(key):
+                on_done(kept)
 
     async def _make(self, address: Address, call: Callable[[], Awaitable[None]]) -> bool:
         adapter = self._adapter

@@ -15,7 +15,7 @@ import anyio
 from benchmarks.table import Row
 from gateway.node import Node
 from runtime.bus import Bus
-from runtime.channels.outbox import PageRecord, PageSpec
+from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.core.message import Mark
@@ -89,11 +89,11 @@ class _Nobody:
     def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
         """Not shown."""
 
-    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /) -> bool:
+    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
         """Not shown."""
         return False
 
-    def settle(self, _page: PageSpec, _text: str, /) -> None:
+    def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
         """Not shown."""
 
 

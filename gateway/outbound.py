@@ -12,7 +12,7 @@ from adapters.marks import Marks
 from adapters.page_part import Extras, Line
 from adapters.presenter import Presenter
 from adapters.typing_sign import Typing
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec
+from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Mark
@@ -52,20 +52,18 @@ class Outbound:
         if typing is not None:
             typing.set(address, speaker, active, doing=doing)
 
-    def mark(self, address: Address, message_id: str, mark: Mark | None, /) -> bool:
+    def mark(self, address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:
         """See `Outbox`. Where a conversation refuses the mark that acknowledges a message, a sentence does."""
         marks = self._marks.get(address.platform)
-        return marks is not None and marks.put(address, message_id, mark, self._unmarked)
+        return marks is not None and marks.put(address, message_id, mark, self._unmarked, done)
 
     def _unmarked(self, address: Address, mark: Mark | None) -> None:
         if mark == "queued":
             self._begin_saying(address, self._texts("session.queued"))
 
-    def settle(self, page: PageSpec, text: str, /) -> None:
+    def settle(self, page: PageSpec, text: str, /, *, done: Done = unheard) -> None:
         """See `Outbox`."""
-        presenter = self._presenters.get(page.address.platform)
-        if presenter is not None:
-            self._tasks.start_soon(_settled, presenter, page, text)
+        self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, done)
 
     async def say(self, address: Address, text: str) -> None:
         """Tell a conversation something that belongs to no session; in the background, and not kept."""
@@ -80,10 +78,15 @@ async def _finish(page: LivePage, text: str) -> None:
     await page.finish(text)
 
 
-async def _settled(presenter: Presenter, page: PageSpec, text: str) -> None:
-    line = Line(page.id, page.address, page.speaker, _extras(page))
-    with suppress(AdapterError):  # a press that comes too late is answered as such
-        await presenter.settle(line, page.parts, text)
+async def _settled(presenter: Presenter | None, page: PageSpec, text: str, done: Done) -> None:
+    line, kept = Line(page.id, page.address, page.speaker, _extras(page)), False
+    try:
+        with suppress(AdapterError):  # a press that comes too late is answered as such
+            if presenter is not None:
+                await presenter.settle(line, page.parts, text)
+                kept = True
+    finally:
+        done(kept)
 
 
 def _extras(spec: PageSpec) -> Extras:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -41,6 +41,15 @@ class PageRecord(Protocol):
         ...
 
 
+Done = Callable[[bool], None]
+"""Hears, once and later, how a call that nobody waits for ended: True when there is nothing left to do for it, False
+where it could not be tried now, so that whoever wants it asks again after a restart."""
+
+
+def unheard(_kept: bool, /) -> None:
+    """Nobody wants to know."""
+
+
 class LivePage(Protocol):
     """A page on its way to people's eyes."""
 
@@ -69,15 +78,15 @@ class Outbox(Protocol):
         """An agent works on an answer (typing indicator), or has stopped; `doing` says on what, in a few words."""
         ...
 
-    def mark(self, address: Address, message_id: str, mark: Mark | None, /) -> bool:
-        """Put our mark on a person's message, or take it away; never blocks. Not kept: a mark may be lost.
+    def mark(self, address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:
+        """Put our mark on a person's message, or take it away; never blocks. Not kept: see `Done`.
 
         False when the platform has no marks: then who wants to say something says it in words.
         """
         ...
 
-    def settle(self, page: PageSpec, text: str, /) -> None:
-        """The question of `page`, shown as `text`, was answered: take its choices away. Never blocks, not kept.
+    def settle(self, page: PageSpec, text: str, /, *, done: Done = unheard) -> None:
+        """The question of `page`, shown as `text`, is closed: take its choices away. Never blocks; see `Done`.
 
         `page.choices` has the free one where there was one, and no others.
         """

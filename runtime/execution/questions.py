@@ -39,11 +39,7 @@ class Questions:
         if key not in self._journal.state.questions:
             await self._put(frame, call)
         question = self._journal.state.questions[key]
-        agent = frame.state.agent
-        try:
-            taken = await self._builtins.receive(frame, call.pos, at_most=1)
-        finally:
-            self._pages.settle(question, agent)
+        taken = await self._builtins.receive(frame, call.pos, at_most=1)
         answer = answer_of(taken[0], question.options) if taken else None
         mids = [message.id for message in taken or ()]
         self._journal.note("took", **site(frame, call), mids=mids, val=answer)

@@ -14,12 +14,13 @@ from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.ids import MessageId, StreamId
-from runtime.core.message import Attachment, Choice, Mark, Message
+from runtime.core.message import Attachment, Choice, Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
 from runtime.core.texts import Texts
 from runtime.execution.presence import Presence
+from runtime.execution.signs import Signs
 from runtime.tape.journal import Journal
-from runtime.tape.state import PageState, QuestionState
+from runtime.tape.state import PageState
 
 INTERRUPTED = " ⏹"
 """Closes an utterance that was broken off and will not be finished."""
@@ -41,6 +42,8 @@ class Pages:
     ) -> None:
         self.texts = texts
         self.presence = Presence(journal, outbox, address)
+        self.signs = Signs(journal, outbox, address, self._spec)
+        self.signs.on_rest = lambda: self._room.set()
         self._journal = journal
         self._outbox = outbox
         self.address = address
@@ -58,11 +61,12 @@ class Pages:
         for page in list(self._journal.state.pages.values()):
             if page.status != "open":
                 self.show(page)
+        self.signs.restore()
 
     @property
     def unfinished(self) -> int:
-        """How many pages are on their way."""
-        return self._unfinished
+        """How many pages and signs are on their way."""
+        return self._unfinished + self.signs.under_way
 
     async def room(self) -> None:
         """Wait while too many utterances are on their way."""
@@ -72,7 +76,7 @@ class Pages:
 
     async def all_shown(self) -> None:
         """Return when nothing is on its way any more."""
-        while self._unfinished:
+        while self.unfinished:
             self._room = anyio.Event()
             await self._room.wait()
 
@@ -103,12 +107,6 @@ class Pages:
         seq = self._journal.note("page", f=frame, agent=agent, to="ask", reply=reply, choices=choices)
         return self._journal.state.pages[str(seq)]
 
-    def settle(self, question: QuestionState, agent: str) -> None:
-        """Take the choices of a question away."""
-        spec = self._spec(question.page, agent, question.parts, question.reply_to)
-        free = () if question.options else (Choice("free", "", free=True),)
-        self._outbox.settle(replace(spec, choices=free), question.text)
-
     def with_file(self, frame: str, file: Attachment) -> PageState:
         """A page of its own for a file; what is finished with it is the text beside it."""
         agent = self._journal.state.frames[frame].agent
@@ -134,10 +132,6 @@ class Pages:
         live = self._live.pop(page_id, None)
         if live is not None:
             live.abandon()
-
-    def mark(self, message: str, mark: Mark | None) -> bool:
-        """Put a mark on a person's message, by the platform's id; False when the platform has none."""
-        return self._outbox.mark(self.address, message, mark)
 
     def expect_stream(self, stream: StreamId, page: PageState) -> None:
         """The stream that is about to start is the text of `page`."""

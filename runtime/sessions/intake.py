@@ -44,9 +44,10 @@ class Intake:
         }
 
     def restore(self) -> None:
-        """What waits to be read was marked so before the restart, as far as we know."""
+        """What waits to be read was marked so before the restart."""
+        marks = self._journal.state.marks
         for agent in self._journal.state.agents.values():
-            self._marked |= {m.id: m.platform_id for m in agent.queue if m.from_human and m.platform_id is not None}
+            self._marked |= {m.id: m.platform_id for m in agent.queue if m.platform_id in marks and m.platform_id}
 
     async def take(self, event: InboxEvent) -> None:
         """Bring an event to whom it concerns; what nobody knows how to take is handled as a message."""
@@ -67,6 +68,7 @@ class Intake:
 
     def noted(self, kind: str, data: Mapping[str, Any]) -> None:
         """Hears every fact: what was waiting and is taken now is marked as seen."""
+        self._pages.signs.noted(kind, data)
         if kind in _TAKES:
             self._mark(data.get("mids") or (), "seen")
             self._told.discard(data.get("agent") or self._owner(data))
@@ -76,7 +78,13 @@ class Intake:
         self._told.clear()
         for pid in (*(m.platform_id for m in messages), *(e.message_id for e in events)):
             if pid is not None:
-                self._pages.mark(pid, "stopped")
+                self._pages.signs.mark(pid, "stopped")
+
+    def ended(self) -> None:
+        """Mark what waited and will not be read any more."""
+        for pid, mark in list(self._journal.state.marks.items()):
+            if mark == "queued":
+                self._pages.signs.mark(pid, "stopped")
 
     def _owner(self, data: Mapping[str, Any]) -> str:
         frame = self._journal.state.frames.get(data.get("f", ""))
@@ -86,7 +94,7 @@ class Intake:
         for message in messages:
             pid = self._marked.pop(message, None)
             if pid is not None:
-                self._pages.mark(pid, mark)
+                self._pages.signs.mark(pid, mark)
 
     async def _message(self, event: InboxEvent) -> None:
         quoted = event.quote.message_id if event.quote is not None else None
@@ -114,6 +122,7 @@ class Intake:
             self._journal.note("recalled", agent=known.agent, message=known.message, pid=event.message_id)
             self._supervisor.forget(known.agent, known.message)
             self._marked.pop(known.message, None)
+            self._pages.signs.forget(event.message_id or "")
             return
         agent = AgentId(known.agent)
         self._aside(message_of(event, agent, type=MessageType.DELETED, content=known.text), agent)
@@ -167,7 +176,7 @@ class Intake:
                 self._refuse(question)
                 return
         pid = message.platform_id
-        if pid is not None and self._pages.mark(pid, "queued"):
+        if pid is not None and self._pages.signs.mark(pid, "queued"):
             self._marked[message.id] = pid
         elif agent not in self._told:
             self._told.add(agent)

@@ -174,6 +174,8 @@ class Session:
             tasks.start_soon(watch_end)
             heard = await self._listen(backlog, first)
             tasks.cancel_scope.cancel()
+        if heard is not Outcome.RESTING:
+            self._intake.ended()
         await self._pages.all_shown()
         await self._journal.commit()
         return heard or Outcome.ENDED

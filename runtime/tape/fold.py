@@ -12,6 +12,7 @@ statement stmt[f, src] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rul
 call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] · intent[f, pos]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
           ask[f, pos, page, options, of?]
+sign      marking[pid, mark] · marked[pid] · closed[page, agent, text, free, reply, parts] · settled[page]
 page      page[f, agent, to, file?, reply?, choices?] · opening[page, part, text] · sent[page, part, pid] ·
           fin[page, text, + res] · close[page, text] · shown[page]
 meeting   meeting[id, topic, host, f] · invite[id, agent, answer] · joined[id, who] · left[id, who] · meeting_end[id]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +16,19 @@ from runtime.core.ids import SessionId
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
+
+_OWED: Mapping[str, tuple[str, str]] = {
+    "opening": ("page", ""),
+    "fin": ("page", ""),
+    "closed": ("page", "choices."),
+    "marking": ("pid", "mark."),
+}
+_PAID: Mapping[str, tuple[str, str]] = {
+    "shown": ("page", ""),
+    "settled": ("page", "choices."),
+    "marked": ("pid", "mark."),
+}
+"""Facts by which the outbox gains and loses: which key of theirs names what, and with which prefix."""
 
 _SESSION_KINDS = frozenset({"wake", "broken", "begin", "person", "file", "heard", "ended", "agent"})
 
@@ -42,6 +55,11 @@ class Committer(Protocol):
 def as_data(value: Any) -> Any:
     """`value` as it reads after a restart: through JSON. Raises TypeError for what is not data."""
     return json.loads(json.dumps(value, ensure_ascii=False))
+
+
+def _names(facts: Sequence[Fact], kinds: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
+    known = ((fact, *kinds[fact.kind]) for fact in facts if fact.kind in kinds)
+    return tuple(dict.fromkeys(f"{prefix}{fact.data[key]}" for fact, key, prefix in known))
 
 
 def digest_of(name: str, args: object, kwargs: object) -> str:
@@ -108,6 +126,10 @@ class Journal:
         """Take an entry out of the inbox with the next commit."""
         self._consume.append(entry_id)
 
+    def hurry(self) -> None:
+        """Have what was noted written soon, without waiting for it."""
+        self._wanted.set()
+
     def restless(self) -> bool:
         """Whether there is work to do without a further event."""
         state = self.state
@@ -163,8 +185,8 @@ class Journal:
             expect=self._committed,
             facts=tuple(facts),
             consume=tuple(consume),
-            outbox_add=tuple(f.data["page"] for f in facts if f.kind in ("opening", "fin")),
-            outbox_done=tuple(f.data["page"] for f in facts if f.kind == "shown"),
+            outbox_add=_names(facts, _OWED),
+            outbox_done=_names(facts, _PAID),
             awake=self._awake,
             ended=any(f.kind == "ended" for f in facts),
         )

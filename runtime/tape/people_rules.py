@@ -10,6 +10,7 @@ from runtime.core.message import Attachment, message_from_data
 from runtime.tape.state import (
     MAX_FILES,
     MAX_REMEMBERED,
+    ClosedQuestion,
     HeardState,
     PageState,
     SaidState,
@@ -90,9 +91,30 @@ def _sent(state: SessionState, _: int, data: Data) -> None:
         page.parts[data["part"]] = data["pid"]
         text = page.text or page.opened.get(data["part"], "")
         _remember(state.said, data["pid"], SaidState(page.agent, text[:MAX_QUOTED_CHARS]))
+    if data["page"] in state.closed:
+        state.closed[data["page"]].parts[data["part"]] = data["pid"]
     for question in state.questions.values():
         if question.page == data["page"]:
             question.parts[data["part"]] = data["pid"]
+
+
+def _closed(state: SessionState, _: int, data: Data) -> None:
+    parts = {int(part): pid for part, pid in data["parts"].items()}
+    state.closed[data["page"]] = ClosedQuestion(
+        data["page"], data["agent"], data["text"], data["free"], data["reply"], parts
+    )
+
+
+def _settled(state: SessionState, _: int, data: Data) -> None:
+    state.closed.pop(data["page"], None)
+
+
+def _marking(state: SessionState, _: int, data: Data) -> None:
+    _remember(state.marks, data["pid"], data["mark"])
+
+
+def _marked(state: SessionState, _: int, data: Data) -> None:
+    state.marks.pop(data["pid"], None)
 
 
 def _close(state: SessionState, _: int, data: Data) -> None:
@@ -121,4 +143,8 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "sent": _sent,
     "close": _close,
     "shown": _shown,
+    "closed": _closed,
+    "settled": _settled,
+    "marking": _marking,
+    "marked": _marked,
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from runtime.core.message import Attachment, Message, MessageType
+from runtime.core.message import Attachment, Mark, Message, MessageType
 
 MAX_REMEMBERED = 500
 """Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
@@ -188,6 +188,18 @@ class QuestionState:
 
 
 @dataclass(slots=True)
+class ClosedQuestion:
+    """A question whose choices have to go; `free`: it asked for words."""
+
+    page: str
+    agent: str
+    text: str
+    free: bool
+    reply_to: str | None
+    parts: dict[int, str]
+
+
+@dataclass(slots=True)
 class MeetingState:
     """A meeting: its host, who is in it, and how far it has come."""
 
@@ -243,6 +255,10 @@ class SessionState:
     said: dict[str, SaidState] = field(default_factory=dict)
     """Messages of people and of agents by the platform's ids, the latest ones."""
     questions: dict[str, QuestionState] = field(default_factory=dict)
+    closed: dict[str, ClosedQuestion] = field(default_factory=dict)
+    """Questions by their pages, until their choices are gone."""
+    marks: dict[str, Mark] = field(default_factory=dict)
+    """Marks on people's messages by the platform's ids, until they are there; "queued" until another replaces it."""
     files: list[Attachment] = field(default_factory=list)
     """What people sent, the latest last; the oldest are forgotten beyond `MAX_FILES`."""
 

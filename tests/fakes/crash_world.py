@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
 from runtime.bus import Bus
-from runtime.channels.outbox import PageRecord, PageSpec
+from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import TapeConflict
 from runtime.core.ids import SessionId
@@ -90,6 +90,8 @@ class World:
         self._arrived = 0
         self.discarded: list[InboxEntry] = []
         self.reacts = True
+        self.reached = True
+        """Whether marks and what becomes of choices reach the platform."""
         self.marks: list[tuple[str, Mark | None]] = []
         self.settled: list[PageSpec] = []
         self.offered: list[PageSpec] = []
@@ -247,13 +249,20 @@ class World:
     def thinking(self, _address: Address, _speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
         self.doing.append(doing if active else None)
 
-    def mark(self, _address: Address, message_id: str, mark: Mark | None, /) -> bool:
-        if self.reacts:
+    def mark(self, _address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:
+        if self.reacts and self.reached:
             self.marks.append((message_id, mark))
+            self.tasks.start_soon(_done, done)
         return self.reacts
 
-    def settle(self, page: PageSpec, _text: str, /) -> None:
-        self.settled.append(page)
+    def settle(self, page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
+        if self.reached:
+            self.settled.append(page)
+            self.tasks.start_soon(_done, done)
+
+
+async def _done(done: Done) -> None:
+    done(True)
 
 
 class _Page:

@@ -45,12 +45,13 @@ class Desk:
         self._scheduler = EditScheduler(TOTAL, clock, tasks)
         self.marks = Marks(platform, self._scheduler, tasks)
         self.refused: list[Mark | None] = []
+        self.done: list[bool] = []
 
     def text(self, call: Callable[[], Awaitable[None]]) -> None:
         self._tasks.start_soon(self._scheduler.make, *self.platform.budget(ROOM), call)
 
     def put(self, mark: Mark | None, message: str = "m", room: Address = ROOM) -> bool:
-        return self.marks.put(room, message, mark, lambda _, refused: self.refused.append(refused))
+        return self.marks.put(room, message, mark, lambda _, refused: self.refused.append(refused), self.done.append)
 
 
 @asynccontextmanager
@@ -148,4 +149,4 @@ async def test_a_platform_without_marks_says_so() -> None:
     clock = FakeClock()
     async with anyio.create_task_group() as tasks:
         marks = Marks(BucketPlatform(clock), EditScheduler(TOTAL, clock, tasks), tasks)
-        assert not marks.put(ROOM, "m", "queued", lambda *_: None)
+        assert not marks.put(ROOM, "m", "queued", lambda *_: None, lambda _: None)

@@ -63,6 +63,33 @@ async def test_a_message_to_who_works_is_marked_at_once_and_handled_afterwards(s
     assert talk.chat[-2:] == ["The third.", "Now to you."]
 
 
+@pytest.mark.parametrize(("ends", "mark"), [("read", "seen"), ("stop", "stopped")])
+async def test_a_mark_that_a_crash_left_behind_is_put_right_after_it(
+    ends: str, mark: str, sandbox: MontySandbox
+) -> None:
+    first, gate = slow()
+    model, world = Model(first, answer("Now to you.")), World(())
+    async with talking(worker(), model, sandbox, world=world) as talk:
+        talk.post("go")
+        await model.writing.wait()
+        talk.post("wait", message_id="x")
+        await talk.settled()
+        world.reached = False
+        if ends == "stop":
+            talk.post("", kind="stop")
+        else:
+            gate.set()
+        await talk.settled()
+        await talk.until(lambda: talk.chat[-1].startswith(("Now to you.", "⏹")))
+    world.reached = True
+    async with talking(worker(), Model(), sandbox, world=world):
+        await world.idle.wait()
+    assert world.marks == [("x", "queued"), ("x", mark)]
+    async with talking(worker(), Model(answer("Yes.")), sandbox, world=world) as later:
+        await later.say("still there?")
+    assert len(world.marks) == 2
+
+
 async def test_queued_messages_are_handled_together_in_order(sandbox: MontySandbox) -> None:
     first, gate = slow()
     model = Model(first, answer("Both."))

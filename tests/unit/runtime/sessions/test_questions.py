@@ -6,6 +6,7 @@ import pytest
 
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -78,6 +79,46 @@ async def test_a_question_for_somebody_who_is_not_here_fails_with_who_is(sandbox
     assert "nobody called 'Zoe' is here; here are Ada" in said
 
 
+async def test_a_name_that_two_people_have_is_nobodys_question_but_an_id_is(sandbox: MontySandbox) -> None:
+    before = 'await WaitForMessage("user")'
+    async with talking(approval('"Ship it?", ["Yes"], of="Ada"', before), Model(), sandbox) as talk:
+        await talk.say("go", name="Ada")
+        (said,) = await talk.say("I am Ada, too", name="ada")
+    assert "several people are called 'Ada': test:Ada, test:ada" in said
+    async with talking(approval('"Ship it?", ["Yes"], of="test:Ada"', before), Model(), sandbox) as talk:
+        await talk.say("my name is her id", name="test:Ada")
+        assert await talk.say("go", name="Ada") == ["Ship it?"]
+        assert await talk.say("Yes", name="test:Ada") == ["This question is for Ada."]
+        assert await talk.say("Yes", name="Ada") == ["answer: Yes"]
+
+
+async def test_an_answer_of_thousands_of_digits_is_an_answer(sandbox: MontySandbox) -> None:
+    async with talking(approval(), Model(), sandbox) as talk:
+        await talk.say("go")
+        assert await talk.say("1" * 5000) == [f"answer: {'1' * 5000}"]
+
+
+async def test_a_press_with_thousands_of_digits_presses_nothing(sandbox: MontySandbox) -> None:
+    async with talking(approval(), Model(), sandbox) as talk:
+        await talk.say("go")
+        forged = choice(talk, 0)[:-1] + "1" * 5000
+        assert await talk.say("x", kind="choice", choice=forged) == ["That question is no longer open."]
+        assert await talk.say("x", kind="choice", choice=choice(talk, 0)[:-1] + "\u0661" * 9) == []
+        assert await talk.say("Yes") == ["answer: Yes"]
+
+
+async def test_pressing_again_and_again_is_answered_once(sandbox: MontySandbox) -> None:
+    ada = '"Ship it?", ["Yes", "No"], of="Ada"'
+    async with talking(approval(ada), Model(), sandbox) as talk:
+        await talk.say("go")
+        for _ in range(3):
+            await talk.say("No", kind="choice", choice=choice(talk, 1), name="Bo")
+        await talk.say("Yes", kind="choice", choice=choice(talk, 0))
+        for _ in range(3):
+            await talk.say("Yes", kind="choice", choice=choice(talk, 0))
+        assert talk.chat == ["Ship it?", "This question is for Ada.", "answer: Yes", "That question is no longer open."]
+
+
 @pytest.mark.parametrize("options", ["[]", "['a', 'a']", "['']", "'Yes'", "['x' * 201]"])
 async def test_options_that_cannot_be_offered_are_refused(options: str, sandbox: MontySandbox) -> None:
     async with talking(approval(f'"Well?", {options}'), Model(), sandbox) as talk:
@@ -105,6 +146,36 @@ async def test_a_question_survives_a_restart_and_is_not_asked_again(sandbox: Mon
     async with talking(approval(), Model(), sandbox, world=talk.world) as later:
         assert await later.say("Yes", kind="choice", choice=press) == ["answer: Yes"]
     assert later.chat == ["Ship it?", "answer: Yes"]
+
+
+async def test_a_question_keeps_its_choices_while_its_session_rests(sandbox: MontySandbox) -> None:
+    async with talking(approval(), Model(), sandbox, idle_s=0.001) as talk:
+        await talk.say("go")
+        await talk.rested()
+        assert talk.world.settled == []
+        assert await talk.say("Yes", kind="choice", choice=choice(talk, 0)) == ["answer: Yes"]
+        assert [settled.parts for settled in talk.world.settled] == [{0: "0"}]
+
+
+@pytest.mark.parametrize("closing", ["choice", "message", "stop"])
+async def test_choices_that_a_crash_left_under_a_closed_question_go_after_it(
+    closing: str, sandbox: MontySandbox
+) -> None:
+    world = World(())
+    async with talking(approval(), Model(), sandbox, world=world) as talk:
+        await talk.say("go")
+        world.reached = False
+        talk.post("Yes", choice=choice(talk, 0), kind=closing)
+        await talk.settled()
+        await talk.until(lambda: len(talk.chat) == 2)
+        assert world.settled == []
+    world.reached = True
+    async with talking(approval(), Model(), sandbox, world=world):
+        await world.idle.wait()
+        assert [settled.parts for settled in world.settled] == [{0: "0"}]
+    async with talking(approval(), Model(), sandbox, world=world) as later:
+        await later.say("and then")
+        assert len(world.settled) == 1
 
 
 async def test_a_stop_takes_the_choices_away(sandbox: MontySandbox) -> None:
