@@ -26,8 +26,8 @@ from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import InboxEvent, shard_of
 from runtime.sessions.registry import Registry
-from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.store import LeaseHolder
+from runtime.sessions.surroundings import Surroundings
 from runtime.storage.embedded import EmbeddedValkey
 from runtime.storage.redis.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
