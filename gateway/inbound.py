@@ -5,8 +5,9 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Protocol
 
 from adapters.adapter import Adapter, Inbound
 from adapters.records import Records
@@ -19,7 +20,7 @@ from gateway.routing import Routes
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import InboxFull
-from runtime.core.message import Mark
+from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.sessions.inbox import Inbox, InboxEvent
 
@@ -35,8 +36,15 @@ _ANSWERS = {
     Verdict.BLOCKED: "access.blocked",
 }
 
-Say = Callable[[Address, str], Awaitable[None]]
-"""Tells a conversation something that belongs to no session."""
+PROGRAM_CHOICE = "program."
+"""With what the id of a choice begins that begins a program; how many-th of those that may be chosen follows."""
+
+
+class Say(Protocol):
+    """Tells a conversation something that belongs to no session, perhaps with choices under it."""
+
+    async def __call__(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None: ...
+
 
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a mark on a person's message, where the platform can."""
@@ -128,6 +136,8 @@ class InboundRouter:
             await self._command(event, event.command, role)
         elif event.program is not None:
             await self._begin(event, event.program, role)
+        elif event.act == "choice" and (event.choice or "").startswith(PROGRAM_CHOICE):
+            await self._choose(event, role)
         else:
             await self._keep(event, role)
 
@@ -158,16 +168,28 @@ class InboundRouter:
         await self._entrance.say(event.address, answer)
 
     async def _programs(self, event: Inbound, role: Role) -> None:
-        if wanted := event.text.strip():
-            await self._begin(event, wanted, role)
-            return
         choices = self._routes.choices(event)
+        if wanted := event.text.strip():
+            number = int(wanted) if wanted.isdecimal() and wanted not in choices else 0
+            await self._begin(event, choices[number - 1] if 1 <= number <= len(choices) else wanted, role)
+            return
         if not choices:
             await self._tell(event, "programs.none")
             return
         now = await self._serving(event)
-        lines = [f"- {name} ✓" if name == now else f"- {name}" for name in choices]
-        await self._entrance.say(event.address, "\n".join([self._texts("programs.list"), "", *lines]))
+        all_of_them = self._routes.choosable
+        offered = [
+            Choice(f"{PROGRAM_CHOICE}{all_of_them.index(name)}", f"{name} ✓" if name == now else name)
+            for name in choices
+        ]
+        await self._entrance.say(event.address, self._texts("programs.list"), offered)
+
+    async def _choose(self, event: Inbound, role: Role) -> None:
+        """Begin the program whose button was pressed under our list: as by a command, not as an answer to it."""
+        number = (event.choice or "").removeprefix(PROGRAM_CHOICE)
+        programs = dict(zip(map(str, range(len(self._routes.choosable))), self._routes.choosable, strict=True))
+        asked = replace(event, act="message", command="programs", text="", choice=None, message_id=None, quote=None)
+        await self._begin(asked, programs.get(number, event.text), role)
 
     async def _begin(self, event: Inbound, program: str, role: Role) -> None:
         """Begin a session with a program that somebody chose, and remember the choice for this conversation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from anyio.abc import TaskGroup
@@ -15,7 +15,7 @@ from adapters.typing_sign import Typing
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
-from runtime.core.message import Mark
+from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 
 
@@ -65,12 +65,12 @@ class Outbound:
         """See `Outbox`."""
         self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, done)
 
-    async def say(self, address: Address, text: str) -> None:
+    async def say(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
         """Tell a conversation something that belongs to no session; in the background, and not kept."""
-        self._begin_saying(address, text)
+        self._begin_saying(address, text, choices)
 
-    def _begin_saying(self, address: Address, text: str) -> None:
-        page = self.page(PageSpec(uuid.uuid4().hex, address, GATEWAY), _Unrecorded())
+    def _begin_saying(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
+        page = self.page(PageSpec(uuid.uuid4().hex, address, GATEWAY, choices=tuple(choices)), _Unrecorded())
         self._tasks.start_soon(_finish, page, text)
 
 

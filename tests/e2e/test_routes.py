@@ -99,10 +99,14 @@ async def test_a_chosen_program_is_remembered_also_over_a_restart(routed: tuple[
     running, platform = routed
     talk = TelegramTalk(platform, chat=301)
     await talk.say("/programs")
-    await until_begun(talk, "Programs to choose from; /programs and a name begins one:\n\n")
-    assert "tax" in talk.texts()[-1]
-    assert "greeter ✓" in talk.texts()[-1]
-    assert "group" not in talk.texts()[-1]
+    await until_begun(talk, "Programs to choose from; /programs with a name or number begins one:")
+    await talk.until_that(lambda: bool(platform.messages(301)[-1].buttons))
+    buttons = [button for row in platform.messages(301)[-1].buttons for button in row]
+    assert [button["text"] for button in buttons] == ["tax", "greeter ✓"]
+    platform.press(buttons[0]["callback_data"], chat=301, person=301)
+    await until_begun(talk, "Here is Tax.")
+    await talk.say("/programs 2")
+    await until_begun(talk, "Here is Hello.")
     await talk.say("/programs nonsense")
     await until_begun(talk, "There is no program nonsense to choose here. There are: tax, greeter")
     await talk.say("/programs tax")

@@ -17,7 +17,7 @@ from gateway.routing import Route, Routes
 from gateway.settings import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
-from runtime.core.message import Mark
+from runtime.core.message import Choice, Mark
 from runtime.core.texts import english
 from runtime.sessions.inbox import InboxEvent
 from runtime.storage.memory_counters import MemoryCounters
@@ -84,6 +84,7 @@ class Door:
         clock = clock or FakeClock()
         self.inbox = Kept()
         self.told: list[tuple[str, str]] = []
+        self.offered: list[Choice] = []
         self.marks: list[tuple[str, Mark | None]] = []
         self.chosen = MemoryRecords()
         self.bus = Bus(clock)
@@ -121,5 +122,6 @@ class Door:
         """Kind, text and program of what is in the inbox."""
         return [(kept.kind, kept.text, kept.program) for kept in self.inbox.events]
 
-    async def _say(self, to: Address, text: str) -> None:
+    async def _say(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None:
         self.told.append((to.key, text))
+        self.offered += choices

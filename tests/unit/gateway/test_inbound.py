@@ -141,16 +141,42 @@ async def test_where_no_route_holds_people_are_told() -> None:
 async def test_programs_are_listed_chosen_and_remembered_for_the_conversation() -> None:
     door = Door(await opened("open"), routes=SEVERAL)
     await door.take(event("", command="programs"), event("tax", command="programs"), event("", command="programs"))
-    assert door.said == [
-        "Programs to choose from; /programs and a name begins one:\n\n- tax\n- hello ✓",
-        "Programs to choose from; /programs and a name begins one:\n\n- tax ✓\n- hello",
-    ]
+    assert door.said == [TEXTS("programs.list")] * 2
+    assert [choice.label for choice in door.offered] == ["tax", "hello ✓", "tax ✓", "hello"]
     await door.take(event("later"), event("elsewhere", chat="2"))
     assert door.kept == [("new", "", "tax"), ("message", "later", "tax"), ("message", "elsewhere", "hello")]
     again = Door(await opened("open"), routes=SEVERAL)
     again.chosen.records = door.chosen.records
     await again.take(event("after a restart"))
     assert again.kept == [("message", "after a restart", "tax")]
+
+
+async def test_a_press_or_a_number_begins_the_program() -> None:
+    door = Door(await opened("open"), routes=SEVERAL)
+    await door.take(event("", command="programs"))
+    tax, hello = door.offered
+    assert tax.id.isascii()
+    await door.take(event("tax", act="choice", choice=tax.id), event("2", command="programs", id="e2"))
+    assert door.kept == [("new", "", "tax"), ("new", "", "hello")]
+    assert [(kept.choice, kept.message_id) for kept in door.inbox.events] == [(None, None), (None, "m1")]
+    assert door.chosen.records == {"test:1": "hello"}
+    assert len({tax.id, hello.id}) == 2
+
+
+async def test_a_press_of_a_program_that_is_not_to_be_had_any_more_is_told_so() -> None:
+    door = Door(await opened("open"), routes=Routes([HIDDEN, HELLO]))
+    await door.take(event("tax", act="choice", choice="program.1"), event("", command="programs", id="e2"))
+    await door.take(event("3", command="programs", id="e3"))
+    assert door.said[0] == TEXTS("programs.unknown", program="tax", programs="hello")
+    assert door.said[2] == TEXTS("programs.unknown", program="3", programs="hello")
+    assert door.kept == []
+
+
+async def test_a_guest_begins_no_program_by_a_press() -> None:
+    door = Door(await opened("allowlist", chats=frozenset({"1"})), routes=SEVERAL)
+    await door.take(event("tax", act="choice", choice="program.0"), event("Yes", act="choice", choice="q1.2.0"))
+    assert door.said == [TEXTS("commands.not_allowed", command="programs")]
+    assert door.kept == [("choice", "Yes", "hello")]
 
 
 async def test_a_program_that_may_not_be_chosen_here_is_refused_with_those_that_may() -> None:
