@@ -159,6 +159,35 @@ class CanEdit(Protocol):
 
 
 @runtime_checkable
+class CanRecover(Protocol):
+    """A post whose outcome is unclear can be looked for, where `capabilities.idempotent_send` is not.
+
+    Each method gets the nonce of the post. After a post that is repeated instead, `left_copy` is asked.
+    """
+
+    def searches(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
+        """Whether `recover` may find it; then that is called rather than `send`."""
+        ...
+
+    async def recover(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> str | None:
+        """One try, which costs one edit: the id of the post, which now shows `text`, or None. Raises as `send`."""
+        ...
+
+    def left_copy(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
+        """Whether there may be a copy of what was posted or found with this nonce. Forgets the nonce."""
+        ...
+
+
+@runtime_checkable
+class HearsShare(Protocol):
+    """Has to know whether other nodes make calls by the same bot."""
+
+    def granted(self, share: float, /) -> None:
+        """Our part of the shared budgets is now `share`; while it is 1 no other node makes any call."""
+        ...
+
+
+@runtime_checkable
 class CanDelete(Protocol):
     """Our messages can be taken away (`capabilities.deletes`)."""
 

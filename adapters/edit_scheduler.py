@@ -185,14 +185,18 @@ class EditScheduler:
 
     async def _call(self, text: LiveText, frame: Frame, lanes: tuple[Lane, ...], visible: int) -> None:
         error: Exception | None = None
+        shows = True
         try:
-            await frame.call()
+            shows = await frame.call() is not False
         except Exception as caught:  # noqa: BLE001 - a failed frame ends its text, never its neighbours
             error = caught
         text.in_flight = False
         if frame.draws is not None:
             self._unseat(text)
-        self._judge(text, frame, visible, error)
+        if shows:
+            self._judge(text, frame, visible, error)
+        else:
+            _unseen(text, visible, self.clock.monotonic())
         self._answered(lanes, error, text)
 
     def _judge(self, text: LiveText, frame: Frame, visible: int, error: Exception | None) -> None:

@@ -20,7 +20,8 @@ _EPSILON = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One platform call. `covers` is how many characters of the text people see once it has landed.
+    """One platform call. `covers` is how many characters of the text people see once it has landed; none of them where
+    `call` returns False: it was answered, and the text is to be looked at again.
 
     `call` raises RateLimited, OutcomeUncertain, StreamOver or BadMarkup to be asked again with the newest text, perhaps
     for another kind of call (at once after an unclear answer if it is `idempotent`), NotDelivered to give the text up;
@@ -29,7 +30,7 @@ class Frame:
     """
 
     covers: int
-    call: Callable[[], Awaitable[None]]
+    call: Callable[[], Awaitable[bool | None]]
     idempotent: bool = True
     draws: Sequence[tuple[str, Budget]] | None = None
 

@@ -174,6 +174,9 @@ class Page:
         wanted = plain(text) if part.plain else text
         if not wanted.strip():
             return None
+        if self._calls.searches(number):
+            recovery = partial(self._calls.recover, number, wanted)
+            return Frame(covers, recovery, idempotent=False, draws=self._stage.draws(self.spec, "edit"))
         call = partial(self._calls.post, number, wanted, done)
         return Frame(covers, call, idempotent=known, draws=self._stage.draws(self.spec, "send"))
 

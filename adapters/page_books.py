@@ -96,10 +96,19 @@ class PageBooks:
     def _nonce_of(self, number: int) -> str:
         return f"{self._spec.id}.{number}"
 
-    def _doubt(self, number: int, error: OutcomeUncertain) -> None:
+    def _doubt(self, number: int, error: OutcomeUncertain, *, searched: bool = False) -> None:
+        """A post may have landed; whether a copy stands is known later where it is looked for (`searched`)."""
         self.parts[number].doubtful = True
-        if not self._stage.capabilities.idempotent_send:
+        if not self._stage.capabilities.idempotent_send and not searched:
             self._tell("page.orphaned", part=number, reason=str(error))
+
+    def _look_for_copy(self, number: int) -> None:
+        """The part stands; it may stand twice."""
+        recoverer, spec = self._stage.recoverer, self._spec
+        if recoverer is None or not self.parts[number].doubtful:
+            return
+        if recoverer.left_copy(spec.address, self._nonce(number), speaker=spec.speaker):
+            self._tell("page.orphaned", part=number, reason="an earlier try may have landed, and was not found")
 
     def _differs(self, number: int, error: ShownDiffers) -> None:
         """Once more as plain text; then it stays as it is."""

@@ -1,8 +1,9 @@
 """The calls of one page, and what each answer means for its parts.
 
 A page is never lost: a post whose outcome is unclear is repeated, with the same nonce where the platform knows nonces;
-elsewhere the repetition may leave a second copy of the beginning, which is reported as `page.orphaned`. What was
-appended to a stream is never repeated: after an unclear answer the message is gone on with by edits.
+elsewhere it is looked for first where that is possible (`CanRecover`), and where a second copy of the beginning may be
+left all the same, `page.orphaned` says so. What was appended to a stream is never repeated: after an unclear answer the
+message is gone on with by edits.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class PageCalls(PageBooks):
                 reply_to=self._reply_to(number),
             )
         except OutcomeUncertain as error:
-            self._doubt(number, error)
+            self._doubt(number, error, searched=self._stage.recoverer is not None)
             raise
         except ShownDiffers as error:
             self._differs(number, error)
@@ -68,7 +69,32 @@ class PageCalls(PageBooks):
             self._refused(number, error)
         unsure = part.doubtful and self._stage.capabilities.idempotent_send
         shown = None if unsure and self._stage.editor is not None else (text, final)
+        self._look_for_copy(number)
         await self._stands(number, platform_id, shown)
+
+    def searches(self, number: int) -> bool:
+        """Whether a post of this part may have landed and can be looked for."""
+        part, recoverer, spec = self.parts.get(number), self._stage.recoverer, self._spec
+        if part is None or not part.doubtful or recoverer is None:
+            return False
+        return recoverer.searches(spec.address, self._nonce(number), speaker=spec.speaker)
+
+    async def recover(self, number: int, text: str) -> bool:
+        """Try once to find the post of a part that may have landed; whether it was found and shows the text."""
+        recoverer, spec = self._stage.recoverer, self._spec
+        if recoverer is None:
+            return False
+        try:
+            platform_id = await recoverer.recover(spec.address, text, speaker=spec.speaker, nonce=self._nonce(number))
+        except OutcomeUncertain:
+            raise
+        except AdapterError as error:
+            self._refused(number, error)
+        if platform_id is None:
+            return False
+        self._look_for_copy(number)
+        await self._stands(number, platform_id, (text, False))
+        return True
 
     async def open_stream(self, number: int, text: str) -> None:
         """Begin a part as a stream; when none is to be had, or nobody knows, it is posted instead."""

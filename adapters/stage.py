@@ -16,6 +16,7 @@ from adapters.adapter import (
     CanEdit,
     CanOffer,
     CanPreview,
+    CanRecover,
     CanStream,
     CanUpload,
     CountsByMethod,
@@ -100,6 +101,7 @@ class Stage:
         self.offerer: CanOffer | None = limits if able.max_choices and isinstance(limits, CanOffer) else None
         self.uploader: CanUpload | None = limits if able.max_file_bytes and isinstance(limits, CanUpload) else None
         self.previewer: CanPreview | None = limits if able.preview and isinstance(limits, CanPreview) else None
+        self.recoverer: CanRecover | None = limits if able.edits and isinstance(limits, CanRecover) else None
         streams = able.stream is not None and self.editor is not None and isinstance(limits, CanStream)
         self.streamer: CanStream | None = limits if streams and isinstance(limits, CanStream) else None
         self._counter: CountsByMethod | None = adapter if isinstance(adapter, CountsByMethod) else None

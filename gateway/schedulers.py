@@ -7,7 +7,7 @@ from collections.abc import Callable
 import anyio
 from anyio.abc import TaskGroup
 
-from adapters.adapter import Adapter
+from adapters.adapter import Adapter, HearsShare
 from adapters.edit_scheduler import EditScheduler
 from adapters.flood_memory import FloodMemory
 from adapters.records import Records
@@ -36,6 +36,8 @@ class Schedulers:
         total = adapter.capabilities.total_budget
         scheduler = EditScheduler(total, self._clock, self._tasks, memory=memory, restarted=True)
         self._shares.tell(scheduler.grant)
+        if isinstance(adapter, HearsShare):
+            self._shares.tell(adapter.granted)
         self._open.append(scheduler)
         return scheduler
 

@@ -6,7 +6,7 @@ import logging
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Final, TypeVar
+from typing import Final
 
 import anyio
 
@@ -16,12 +16,13 @@ from adapters.records import Records
 from adapters.telegram.attachments import FileRef
 from adapters.telegram.bot_api import BotApi, Target
 from adapters.telegram.codec import Reader
-from adapters.telegram.failures import ChatMoved, NotModified, NotWelcome, UnknownMethod
+from adapters.telegram.failures import NotModified, NotWelcome, UnknownMethod
 from adapters.telegram.feed import Feed
 from adapters.telegram.findings import found
 from adapters.telegram.intake import Intake, Webhook
 from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES
 from adapters.telegram.memory import Memory
+from adapters.telegram.numbers import Numbers
 from adapters.telegram.options import TelegramOptions
 from adapters.telegram.page import Page
 from adapters.telegram.place import (
@@ -34,6 +35,7 @@ from adapters.telegram.place import (
     thread_id_of,
 )
 from adapters.telegram.polling import until_answered
+from adapters.telegram.posting import Posting
 from adapters.telegram.roster import OurBot, Roster, agent_bot_id
 from adapters.telegram.writing import Writing
 from runtime.core.address import Address, Speaker
@@ -45,7 +47,6 @@ SHORT_LABEL: Final = 16
 """Buttons with labels of so many characters at most stand side by side, three in a row."""
 
 _log = logging.getLogger(__name__)
-_Answer = TypeVar("_Answer")
 
 
 class TelegramAdapter:
@@ -57,6 +58,8 @@ class TelegramAdapter:
         self._tokens = {None: token} | {agent_bot_id(own): own for own in self._options.agents.values()}
         self._roster = self._new_roster()
         self._memory = Memory(records, clock)
+        self._numbers = Numbers(clock)
+        self._posting = Posting(self._memory, self._numbers)
         self._writing = Writing(self._options.rich)
         self._drafts = self._options.drafts
         self._intake: Intake | None = None
@@ -78,7 +81,7 @@ class TelegramAdapter:
         feed = Feed()
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
-            self._intake = Intake(feed, self._clock, tasks)
+            self._intake = Intake(feed, self._clock, tasks, self._numbers)
             items = feed.items()
             for bot, reader in self._readers.items():
                 await self._listen(self._intake, bot, reader, tasks.start_soon)
@@ -130,11 +133,35 @@ class TelegramAdapter:
 
         async def post(bot: OurBot) -> str:
             page = self._page(bot, to, text, speaker)
-            return await self._following(
-                bot, to, lambda chat: self._writing.post(bot.api, _target(bot, chat, to, reply_to), page, final=final)
+            return await self._posting.post(
+                bot,
+                to,
+                nonce,
+                lambda chat: self._writing.post(bot.api, _target(bot, chat, to, reply_to), page, final=final),
             )
 
         return await self._by_whom_it_can(to, speaker, post)
+
+    def granted(self, share: float, /) -> None:
+        """While other nodes post as well, lost messages are not looked for."""
+        self._numbers.granted(share)
+
+    def searches(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
+        return self._posting.is_lost(self._roster.speaking(to, speaker), to, nonce)
+
+    async def recover(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> str | None:
+        """As the port says. Only a message of the bot's own can be changed, and none that is known to be another."""
+        bot = self._roster.speaking(to, speaker)
+        page = self._page(bot, to, text, speaker)
+
+        async def change(chat_id: int, number: int) -> None:
+            target = Target(chat_id, thread_id_of(to))
+            await self._writing.change(bot.api, target, number, page, final=False)
+
+        return await self._posting.find(bot, to, nonce, change)
+
+    def left_copy(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
+        return self._posting.left_copy(self._roster.speaking(to, speaker), to, nonce)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """As the port says. A message is changed by the bot that posted it."""
@@ -146,13 +173,13 @@ class TelegramAdapter:
             target = Target(chat_id, thread_id_of(to))
             await self._writing.change(bot.api, target, which.number, page, final=final)
 
-        await self._at_current(to, change)
+        await self._posting.at_current(to, change)
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
         which = MessageId.read(message)
         api = self._roster.owner(which.bot_id).api
         with suppress(MessageGone):
-            await self._at_current(to, lambda chat_id: api.delete(chat_id, which.number))
+            await self._posting.at_current(to, lambda chat_id: api.delete(chat_id, which.number))
 
     def previews(self, to: Address, /) -> bool:
         """In private chats, where drafts are wanted and the server knows them."""
@@ -174,13 +201,13 @@ class TelegramAdapter:
         which = MessageId.read(message)
         api = self._roster.owner(which.bot_id).api
         with suppress(NotModified):
-            await self._at_current(to, lambda chat_id: api.offer(chat_id, which.number, _rows(choices)))
+            await self._posting.at_current(to, lambda chat_id: api.offer(chat_id, which.number, _rows(choices)))
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         which = MessageId.read(message)
         api = self._roster.owner(which.bot_id, to).api
         emoji = MARKS[mark] if mark is not None else None
-        await self._at_current(to, lambda chat_id: api.react(chat_id, which.number, emoji))
+        await self._posting.at_current(to, lambda chat_id: api.react(chat_id, which.number, emoji))
 
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
@@ -198,7 +225,7 @@ class TelegramAdapter:
                 answer = await bot.api.upload(_target(bot, chat_id, to, reply_to), file, caption)
                 return int(answer["message_id"])
 
-            return await self._following(bot, to, call)
+            return await self._posting.post(bot, to, None, call)
 
         return await self._by_whom_it_can(to, speaker, post)
 
@@ -214,7 +241,7 @@ class TelegramAdapter:
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show "typing" for five seconds. Raises as `send`."""
         api = self._roster.speaking(to, speaker).api
-        await self._at_current(to, lambda chat_id: api.typing(chat_id, thread_id_of(to)))
+        await self._posting.at_current(to, lambda chat_id: api.typing(chat_id, thread_id_of(to)))
 
     async def aclose(self) -> None:
         """Close the connections. Nothing can be sent after that."""
@@ -276,23 +303,6 @@ class TelegramAdapter:
         shown = self._options.show_names
         named = shown == "always" or (shown == "groups" and not is_private(to))
         return Page.of(text, speaker, named=named and bot.agent is None)
-
-    async def _at_current(self, to: Address, call: Callable[[int], Awaitable[_Answer]]) -> _Answer:
-        """The call, and once more where the group has become a supergroup: its old id is refused for good."""
-        chat_id = chat_id_of(to)
-        try:
-            return await call(self._memory.current(chat_id))
-        except ChatMoved as moved:
-            await self._memory.note_moved(chat_id, moved.new_chat_id)
-            return await call(moved.new_chat_id)
-
-    async def _following(self, bot: OurBot, to: Address, post: Callable[[int], Awaitable[int]]) -> str:
-        """Post, and remember where."""
-        number = await self._at_current(to, post)
-        place = (self._memory.current(chat_id_of(to)), number)
-        self._memory.places.put(place, (thread_id_of(to), bot.id))
-        await self._memory.note_spoke(to)
-        return bot.message_id(number)
 
     async def _by_whom_it_can(self, to: Address, speaker: Speaker, post: Callable[[OurBot], Awaitable[str]]) -> str:
         """Post by the speaker's bot, or by the main one where that may not write in a group."""

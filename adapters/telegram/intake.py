@@ -18,6 +18,7 @@ from anyio.abc import TaskGroup
 from adapters.adapter import HttpAnswer, HttpRequest, Inbound
 from adapters.telegram.codec import Reader, closed_topic_of, migration_of, place_of
 from adapters.telegram.feed import Feed
+from adapters.telegram.numbers import Numbers
 from adapters.telegram.place import Json
 from adapters.telegram.polling import poll
 from adapters.telegram.roster import OurBot
@@ -58,10 +59,11 @@ class Webhook:
 class Intake:
     """One connection: from the moment that somebody consumes `feed` until `tasks` is cancelled."""
 
-    def __init__(self, feed: Feed, clock: Clock, tasks: TaskGroup) -> None:
+    def __init__(self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: Numbers) -> None:
         self.feed = feed
         self._clock = clock
         self._tasks = tasks
+        self._numbers = numbers
 
     async def poll(self, bot: OurBot, reader: Reader) -> None:
         """Ask for one bot's updates. A refused token of the main bot ends the connection, and so does storage that is
@@ -126,6 +128,8 @@ class Intake:
             bot.absent_from.discard(memory.home(update["my_chat_member"]["chat"]["id"]))
         if (place := place_of(update)) is not None:
             await memory.look_up(*place)
+        if "message" in update:
+            self._numbers.heard(int(update["message"]["chat"]["id"]), int(update["message"]["message_id"]), bot.id)
         if "callback_query" in update:
             self._tasks.start_soon(self._answered, bot, str(update["callback_query"]["id"]))
 

@@ -44,6 +44,13 @@ class Recent(Generic[_Key, _Value]):
     def pop(self, key: _Key) -> None:
         self._entries.pop(key, None)
 
+    def values(self) -> Iterable[_Value]:
+        """The oldest first."""
+        return self._entries.values()
+
+    def clear(self) -> None:
+        self._entries.clear()
+
     def __contains__(self, key: object) -> bool:
         return key in self._entries
 
