@@ -6,10 +6,10 @@ import re
 
 from adapters.fences import FENCE_LINE, OpenFence, after_line
 from adapters.inline_marks import InlineMarks
+from adapters.table_head import DELIMITER_ROW
 
 _BLOCK_START = re.compile(r"[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)")
 _HELD_LINE = re.compile(r"[ \t>]*(?:[-*+=_]+|\d{1,9}[.)]?|#{1,6}|`+|~+|(?:[-*+]|\d{1,9}[.)])[ \t]*[`~]*)?[ \t]*\Z")
-_DELIMITER_ROW = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*\Z")
 
 
 def close_open(text: str) -> str:
@@ -67,6 +67,6 @@ def _without_half_table(lines: list[str]) -> list[str]:
     if not rows and len(lines) > 1 and not lines[-1] and lines[-2].lstrip().startswith("|"):
         alone = len(lines) < 3 or not lines[-3].lstrip().startswith("|")
         return lines[:-2] if alone else lines
-    if rows > 2 and _DELIMITER_ROW.match(lines[start + 1]):
+    if rows > 2 and DELIMITER_ROW.match(lines[start + 1]):
         return lines[:-1]
     return lines[:start] if 0 < rows <= 2 else lines

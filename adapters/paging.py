@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from adapters.fences import OpenFence, after_line
 from adapters.markdown import close_marks
+from adapters.table_head import head_of_table
 from adapters.text_length import Measure
 
 PARAGRAPH_FROM = 0.75
@@ -23,6 +24,9 @@ WORD_FROM = 0.96
 TORN_MAX = 0.25
 """A full page gives up at most this part of itself to keep a long last word, or a line of code, whole."""
 
+HEAD_MAX = 0.25
+"""A table's head that takes more of a page is not said again."""
+
 _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]*\Z")
 
 
@@ -30,8 +34,8 @@ _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]*\Z")
 class Cut:
     """One page: its Markdown, and the piece of the whole text it has, from `start` to `end`.
 
-    `head` is how many characters of the Markdown stand before that piece: the reopened fence. `fenced`: the piece ends
-    inside a code fence.
+    `head` is how many characters of the Markdown stand before that piece: the reopened fence, the table's head.
+    `fenced`: the piece ends inside a code fence.
     """
 
     text: str
@@ -66,14 +70,14 @@ def cut_pages(text: str, limit: int, measure: Measure, rooms: Mapping[int, Room]
     character and nothing that was visible moves to another page (but a word, or a line of code, that the page ends in
     the middle of moves as a whole). So a text longer than `PARAGRAPH_FROM` of the limit
     may be two pages although it would fit in one. A code fence is closed at the end of a page and opened again, with
-    its language, on the next. An empty text has no pages.
+    its language, on the next; a table's head is said again on each page it goes on. An empty text has no pages.
     """
     pages: list[Cut] = []
     start = 0
     opener: OpenFence | None = None
     while start < len(text):
         room = rooms.get(len(pages), Room(limit))
-        head = f"{opener.opener}\n" if opener else ""
+        head = f"{opener.opener}\n" if opener else _table_head(text, start, room.limit, measure)
         bound = len(text) if room.ends_at is None else min(len(text), max(start + 1, room.ends_at))
         end, fence = _page_end(text[:bound], start, room.limit - measure(head), measure, opener)
         over = end < len(text) or end == room.ends_at
@@ -82,6 +86,11 @@ def cut_pages(text: str, limit: int, measure: Measure, rooms: Mapping[int, Room]
             pages.append(Cut(body, end, start, len(head), fence is not None))
         start, opener = end, fence
     return pages
+
+
+def _table_head(text: str, start: int, limit: int, measure: Measure) -> str:
+    head = head_of_table(text, start)
+    return head if measure(head) <= HEAD_MAX * limit else ""
 
 
 def _body(head: str, piece: str, fence: OpenFence | None) -> str:

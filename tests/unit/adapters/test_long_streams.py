@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from adapters.capabilities import Budget
+from adapters.capabilities import Budget, StreamLimits
 from runtime.core.errors import OutcomeUncertain
 from tests.fakes.bucket_platform import PRIVATE, make_capabilities
+from tests.fakes.rich_platform import STREAM, rich_capabilities
+from tests.unit.adapters.presenting import shown_on
 from tests.unit.adapters.test_presenter import Stage, staged
 
 pytestmark = pytest.mark.anyio
@@ -66,3 +70,20 @@ async def test_what_people_see_first_is_text_and_nothing_stands_for_it() -> None
         text = await stream(stage)
         await stage.clock.advance(5)
         assert all(text.startswith(landing.text) for landing in stage.platform.landings)
+
+
+@pytest.mark.parametrize("stream_limits", [None, replace(STREAM, max_text=400)], ids=["edits", "streams"])
+async def test_a_long_table_grows_over_messages_each_with_its_head(stream_limits: StreamLimits | None) -> None:
+    head = "| Name | Value |\n|---|---|\n"
+    async with shown_on(rich_capabilities(stream=stream_limits)) as show:
+        page, text = show.page(), head
+        for number in range(60):
+            text += f"| w{number:05d} | {number} |\n"
+            page.update(text)
+            await show.clock.advance(0.2)
+        show.finish(page, text)
+        await show.clock.advance(60)
+        assert len(show.shown) > 2
+        assert all(message.startswith(head + "| w") for message in show.shown)
+        assert [word for word in show.words if word.startswith("w")] == [f"w{number:05d}" for number in range(60)]
+        assert ("page.checked" in show.events, "page.diverged" in show.events) == (True, False)

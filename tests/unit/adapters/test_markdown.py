@@ -154,6 +154,28 @@ def test_a_code_fence_is_closed_and_opened_again_with_its_language() -> None:
     assert "\n".join(page.removeprefix("```python\n").removesuffix("\n```") for page in pages) == code
 
 
+def test_a_table_that_goes_on_has_its_head_on_every_page() -> None:
+    head, rows = "| Name | Value |\n|:---|---|", [f"| name{number:02d} | {number} |" for number in range(40)]
+    text = "\n".join(["Some words.", "", head, *rows, "", "| no table |", "The end."])
+    pages = split_pages(text, 200, measure_codepoints)
+    assert len(pages) > 3
+    assert all(len(page) <= 200 for page in pages)
+    assert all(page.startswith(f"{head}\n| name") for page in pages[1:])
+    assert [line for page in pages for line in page.split("\n") if line.startswith("| name")] == rows
+    for page in pages:
+        cells = [token.content for token in PARSER.parse(page) if token.type == "inline"]
+        assert not any(cell.startswith("| name") for cell in cells)
+
+
+@pytest.mark.parametrize(
+    "text", ["```\n" + "| a | b |\n" * 40 + "```", "| a | b |\n" * 40, "| " + "x" * 60 + " |\n|--|\n" + "| y |\n" * 40]
+)
+def test_bars_that_are_no_table_and_long_heads_are_not_said_again(text: str) -> None:
+    pages = split_pages(text, 100, measure_codepoints)
+    assert len(pages) > 2
+    assert sum(page.count("|") for page in pages) == text.count("|")
+
+
 @pytest.mark.parametrize(
     ("before", "inside", "again"),
     [("> ", "> ", "> "), ("- ", "  ", "  "), ("~~~", "", "")],
