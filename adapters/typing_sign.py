@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 from adapters.adapter import Adapter, Call, CanDelete, CanEdit, CanShowTyping, CountsByMethod
 from adapters.capabilities import Budget
 from adapters.edit_scheduler import EditScheduler
+from adapters.notes import Note, Notes
 from adapters.pacing import TYPING_EARLY_S
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
@@ -36,24 +37,35 @@ class _Work:
     noted: str | None = None
     nonce: str = ""
 
+    def standing(self, note: str) -> Note:
+        return Note(self.address, self.speaker, note)
+
 
 class Typing:
     """Keeps the typing sign up while somebody works on an answer. Draws from the conversation's bucket, after text.
 
     Where the sign cannot say what is done, a small message of its own does, if messages can be deleted: it goes as soon
-    as something of the answer is visible (`seen`) or the work stops.
+    as something of the answer is visible (`seen`) or the work stops; `open` takes away those that a crash left.
     """
 
-    def __init__(self, adapter: Adapter, scheduler: EditScheduler, clock: Clock, tasks: TaskGroup) -> None:
+    def __init__(
+        self, adapter: Adapter, scheduler: EditScheduler, clock: Clock, tasks: TaskGroup, notes: Notes
+    ) -> None:
         self._adapter = adapter
         self._scheduler = scheduler
         self._clock = clock
         self._tasks = tasks
+        self._notes = notes
         self._active: dict[tuple[str, str], _Work] = {}
         able = adapter.capabilities
         explains = able.deletes and able.edits and not able.status_text
         self._editor = adapter if explains and isinstance(adapter, CanEdit) else None
         self._deleter = adapter if explains and isinstance(adapter, CanDelete) else None
+
+    async def open(self) -> None:
+        """Take away what a process before us left standing, in the background. Raises StorageUnavailable."""
+        for note in await self._notes.left():
+            self._tasks.start_soon(self._withdraw, note)
 
     def set(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
         """The speaker works on an answer (typing sign), or has stopped; `doing` says on what. Never blocks."""
@@ -76,7 +88,7 @@ class Typing:
         if work is not None:
             work.quiet_since = self._clock.monotonic()
             if work.note is not None:
-                self._tasks.start_soon(self._withdraw, work, work.note)
+                self._tasks.start_soon(self._withdraw, work.standing(work.note))
                 work.note = work.noted = None
 
     async def _follow(self, work: _Work) -> None:
@@ -88,7 +100,7 @@ class Typing:
                         tasks.start_soon(self._explain, work, self._editor)
         finally:
             if work.note is not None:
-                self._tasks.start_soon(self._withdraw, work, work.note)
+                self._tasks.start_soon(self._withdraw, work.standing(work.note))
 
     async def _repeat(self, work: _Work) -> None:
         adapter = self._adapter
@@ -132,25 +144,27 @@ class Typing:
                 work.address, text, speaker=work.speaker, nonce=work.nonce, final=False, reply_to=None
             )
         work.nonce = ""
+        self._tasks.start_soon(self._notes.keep, work.standing(note))
         if work.quiet_since == began_at:
             work.note, work.noted = note, doing
         else:
-            self._tasks.start_soon(self._withdraw, work, note)
+            self._tasks.start_soon(self._withdraw, work.standing(note))
 
-    async def _withdraw(self, work: _Work, note: str) -> None:
+    async def _withdraw(self, note: Note) -> None:
         if self._deleter is None:
             return
-        key, budget = self._adapter.budget(work.address)
-        call = partial(self._deleter.delete, work.address, note, speaker=work.speaker)
+        key, budget = self._adapter.budget(note.address)
+        call = partial(self._deleter.delete, note.address, note.message, speaker=note.speaker)
         with suppress(AdapterError):  # it stays, and nothing more can be done about it
-            await self._scheduler.make(key, budget, call, draws=self._draws(work, "delete"))
+            await self._scheduler.make(key, budget, call, draws=self._draws(note.address, note.speaker, "delete"))
+            await self._notes.forget(note)
 
     async def _spare(self, work: _Work, call: Callable[[], Awaitable[None]], kind: Call) -> bool:
         key, budget = self._adapter.budget(work.address)
-        return await self._scheduler.spare(key, budget, call, draws=self._draws(work, kind))
+        return await self._scheduler.spare(key, budget, call, draws=self._draws(work.address, work.speaker, kind))
 
-    def _draws(self, work: _Work, call: Call) -> Sequence[tuple[str, Budget]] | None:
+    def _draws(self, address: Address, speaker: Speaker, call: Call) -> Sequence[tuple[str, Budget]] | None:
         adapter = self._adapter
         if not isinstance(adapter, CountsByMethod):
             return None
-        return adapter.draws(work.address, call, speaker=work.speaker)
+        return adapter.draws(address, call, speaker=speaker)

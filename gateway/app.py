@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections, Inbound
 from adapters.marks import Marks
+from adapters.notes import Notes
 from adapters.presenter import Presenter
 from adapters.stage import Luggage
 from adapters.typing_sign import Typing
@@ -205,7 +206,9 @@ async def _outbound(
         presenters[adapter.name] = Presenter(adapter, scheduler, clock, on_event=tell, tasks=tasks, luggage=luggage)
         marks[adapter.name] = Marks(adapter, scheduler, tasks)
         if isinstance(adapter, CanShowTyping):
-            typing[adapter.name] = Typing(adapter, scheduler, clock, tasks)
+            notes = Notes(RedisRecords(ground.connection, f"notes:{adapter.name}"), node_id(ground.data_dir))
+            typing[adapter.name] = sign = Typing(adapter, scheduler, clock, tasks, notes)
+            await sign.open()
         if isinstance(adapter, HoldsConnections):
             stack.push_async_callback(_closed, adapter)
     return Outbound(presenters, typing, marks, ground.texts, tasks)

@@ -11,6 +11,7 @@ import pytest
 
 from adapters.capabilities import Budget
 from adapters.edit_scheduler import EditScheduler
+from adapters.notes import Notes
 from adapters.page import Page
 from adapters.presenter import Presenter
 from adapters.typing_sign import Typing
@@ -18,6 +19,7 @@ from runtime.core.address import Address, Speaker
 from runtime.core.errors import AuthFailed, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 from tests.fakes.bucket_platform import GROUP, PRIVATE, TOTAL, BucketPlatform, Faults, make_capabilities
 from tests.fakes.clock import FakeClock
+from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 
@@ -278,7 +280,7 @@ async def test_equal_text_is_not_sent_again() -> None:
 
 async def test_typing_is_repeated_until_it_stops_and_leaves_tokens_for_text() -> None:
     async with staged() as stage:
-        typing = Typing(stage.platform, stage.scheduler, stage.clock, stage.tasks)
+        typing = Typing(stage.platform, stage.scheduler, stage.clock, stage.tasks, Notes(MemoryRecords(), "node"))
         typing.set(ROOM, HOST, True)
         await stage.clock.advance(9)
         assert stage.platform.signs == 3

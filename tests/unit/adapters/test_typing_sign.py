@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from adapters.capabilities import Capabilities
+from adapters.notes import Notes
 from adapters.typing_sign import Typing
 from runtime.core.errors import RateLimited
+from tests.fakes.records import MemoryRecords
 from tests.fakes.rich_platform import rich_capabilities
 from tests.unit.adapters.presenting import HOST, ROOM, Show, shown_on
 
@@ -17,8 +19,9 @@ pytestmark = pytest.mark.anyio
 PLAIN = rich_capabilities()
 
 
-def typing_of(show: Show) -> Typing:
-    typing = Typing(show.platform, show.scheduler, show.clock, show.tasks)
+def typing_of(show: Show, records: MemoryRecords | None = None, node: str = "node") -> Typing:
+    notes = Notes(records or MemoryRecords(), node)
+    typing = Typing(show.platform, show.scheduler, show.clock, show.tasks, notes)
     show.presenter.on_visible(typing.seen)
     return typing
 
@@ -86,6 +89,36 @@ async def test_in_a_floods_pause_nothing_is_shown_beside_the_answer_that_waits()
         typing.set(ROOM, HOST, False)
         await show.clock.advance(20)
         assert show.shown == ["the answer"]
+
+
+async def test_a_note_that_a_crash_left_is_taken_away_by_the_next_run_of_its_node() -> None:
+    records = MemoryRecords()
+    async with shown_on(PLAIN) as show:
+        typing_of(show, records).set(ROOM, HOST, True, doing="thinking")
+        await show.clock.advance(15)
+        platform = show.platform
+    assert list(platform.messages.values()) == ["*thinking*"]
+    async with shown_on(PLAIN) as after:
+        after.platform.messages.update(platform.messages)
+        await typing_of(after, records, "another").open()
+        await after.clock.advance(5)
+        assert after.shown == ["*thinking*"]
+        await typing_of(after, records).open()
+        await after.clock.advance(5)
+        assert after.shown == []
+        assert records.records == {}
+
+
+async def test_a_note_that_was_taken_away_is_not_remembered() -> None:
+    records = MemoryRecords()
+    async with shown_on(PLAIN) as show:
+        typing = typing_of(show, records)
+        typing.set(ROOM, HOST, True, doing="thinking")
+        await show.clock.advance(15)
+        assert len(records.records) == 1
+        typing.set(ROOM, HOST, False)
+        await show.clock.advance(5)
+        assert (show.shown, records.records) == ([], {})
 
 
 async def test_work_of_which_nobody_says_what_it_is_has_no_note() -> None:
