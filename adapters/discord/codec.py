@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from urllib.parse import quote
 
 from adapters.discord.limits import MAX_HOOK_NAME, MAX_MESSAGE_UNITS, MAX_NONCE
-from adapters.discord.markup import as_written, people_in, render, utf16_length, with_heading
+from adapters.discord.markup import as_written, people_in, render, with_heading
 from adapters.discord.payload import Name, Words
+from adapters.text_length import measure_utf16
 from runtime.core.address import Address, Speaker
 
 PLATFORM = "discord"
@@ -76,7 +77,7 @@ def page_of(text: str, speaker: Speaker, *, named: bool) -> Words:
     name = " ".join(speaker.name.split())[:MAX_NAME] if named and speaker.id else ""
     for body in (render(text), as_written(text)):
         page = with_heading(name, body) if name else body
-        if utf16_length(page) <= MAX_MESSAGE_UNITS:
+        if measure_utf16(page) <= MAX_MESSAGE_UNITS:
             return Words(page, people_in(text))
     return Words(text)
 

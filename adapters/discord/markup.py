@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-_RULE = "———"
+from adapters.markdown_writer import RULE, columns, table_rows
+
 _BREAK = "\u200b"
 """Stands between @ and a name, where nobody sees it."""
 
@@ -33,11 +34,6 @@ _PINGS = (
 )
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["lheading", "html_block"])
-
-
-def utf16_length(text: str) -> int:
-    """Length in UTF-16 code units."""
-    return len(text) + sum(1 for character in text if character > "\uffff")
 
 
 def render(markdown: str) -> str:
@@ -101,42 +97,18 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[tuple[int, int, _Rewrite]]:
         first, after = token.map
         match token.type:
             case "table_open":
-                table = _fenced(_columns(_rows(stream)))
+                table = _fenced(columns(table_rows(stream)).split("\n"))
                 yield first, after, lambda _, table=table: table  # type: ignore[misc]
             case "code_block":
                 yield first, after, _fenced_block(token)
             case "hr":
-                yield first, after, lambda _: [_RULE]
+                yield first, after, lambda _: [RULE]
             case "heading_open" if len(token.tag) == 2 and int(token.tag[1]) > 3:
                 yield first, after, _bold_line
             case "inline":
                 yield first, after, _inline
             case _:
                 pass
-
-
-def _rows(stream: Iterator[Token]) -> list[list[str]]:
-    rows: list[list[str]] = []
-    for token in stream:
-        if token.type == "table_close":
-            break
-        if token.type == "tr_open":
-            rows.append([])
-        elif token.type == "inline":
-            rows[-1].append(_bare_text(token))
-    return rows
-
-
-def _bare_text(token: Token) -> str:
-    return "".join(" " if child.type.endswith("break") else child.content for child in token.children or [])
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table keeps its columns only in a fixed-width font."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "-+-".join("-" * width for width in widths))
-    return lines
 
 
 def _fenced(lines: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.paging import split_pages
-from adapters.slack.escaping import bold, utf16_length
+from adapters.slack.escaping import bold
 from adapters.slack.limits import MAX_BUTTON_LABEL, MAX_SECTION_UNITS, SECTION_TEXT_UNITS
 from adapters.slack.markup import render
 from adapters.text_length import measure_utf16
@@ -91,10 +91,11 @@ def blocks_of(text: str, heading: str | None, choices: Sequence[Choice] = ()) ->
     A section shows without the word "edited" under it, whole, and with no names made links.
     """
     line = "" if heading is None else f"{bold(heading)}\n"
-    pages = [text] if utf16_length(text) <= SECTION_TEXT_UNITS else split_pages(text, SECTION_TEXT_UNITS, measure_utf16)
+    fits = measure_utf16(text) <= SECTION_TEXT_UNITS
+    pages = [text] if fits else split_pages(text, SECTION_TEXT_UNITS, measure_utf16)
     blocks = []
     for page in pages:
-        shown = line + render(page, MAX_SECTION_UNITS - utf16_length(line))
+        shown = line + render(page, MAX_SECTION_UNITS - measure_utf16(line))
         text_object = {"type": "mrkdwn", "text": shown, "verbatim": True}
         blocks.append({"type": "section", "expand": True, "text": text_object})
         line = ""

@@ -9,11 +9,6 @@ _ASTERISK_OPERATOR = "\u2217"
 _FULL_WIDTH = str.maketrans("&<>", "\uff06\uff1c\uff1e")
 
 
-def utf16_length(text: str) -> int:
-    """Length in UTF-16 code units: the most that Slack can mean by characters."""
-    return len(text) + sum(1 for character in text if character > "\uffff")
-
-
 def escape(text: str) -> str:
     """Text that Slack shows as it is (docs.slack.dev/messaging/formatting-message-text, escaping)."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

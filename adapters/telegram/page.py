@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from adapters.telegram.limits import MAX_CAPTION_UNITS, MAX_MESSAGE_UNITS
-from adapters.telegram.markup import Rendered, bare, parsed, render, utf16_length, with_heading
+from adapters.telegram.markup import Rendered, bare, parsed, render, with_heading
 from adapters.telegram.place import topic_of
+from adapters.text_length import measure_utf16
 from runtime.core.address import Speaker
 
 Rich = Literal["auto", "always", "never"]
@@ -39,11 +40,11 @@ class Page:
 
     def rendered(self) -> Rendered:
         """With entities. Where columns or marks make it longer than Telegram takes, as it is written."""
-        room = MAX_MESSAGE_UNITS - (utf16_length(self.name) + 1 if self.name else 0)
+        room = MAX_MESSAGE_UNITS - (measure_utf16(self.name) + 1 if self.name else 0)
         body = render(self.markdown)
-        if utf16_length(body.text) > room:
+        if measure_utf16(body.text) > room:
             body = bare(self.markdown)
-        if utf16_length(body.text) > room:
+        if measure_utf16(body.text) > room:
             body = Rendered(self.markdown.replace("@", "\uff20"))
         return with_heading(self.name, body) if self.name else body
 
@@ -60,7 +61,7 @@ class Page:
 
     def fits_caption(self) -> bool:
         """Whether it can stand beside a file."""
-        return not self.markdown.strip() or utf16_length(self.rendered().text) <= MAX_CAPTION_UNITS
+        return not self.markdown.strip() or measure_utf16(self.rendered().text) <= MAX_CAPTION_UNITS
 
 
 def shows_it(answer: Mapping[str, Any], page: Rendered | None, thread_id: int | None) -> str | None:

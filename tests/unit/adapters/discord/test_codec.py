@@ -22,8 +22,8 @@ from adapters.discord.codec import (
     snowflake_at,
 )
 from adapters.discord.limits import CAPABILITIES, HOOK_BUDGET, HOOKS_BUDGET, MAX_MESSAGE_UNITS, MAX_NONCE, within
-from adapters.discord.markup import utf16_length
 from adapters.discord.permissions import invitation, missing
+from adapters.text_length import measure_utf16
 from runtime.core.address import GATEWAY, Speaker
 
 
@@ -41,8 +41,8 @@ def test_addresses_lead_back_to_channels_and_marks() -> None:
 
 @pytest.mark.parametrize("text", ["x" * 1800, "a||" * 600, "😀" * 900, "|a|\n|-|\n" + "|b|\n" * 400])
 def test_page_fits_into_a_message_whatever_its_marks(text: str) -> None:
-    assert utf16_length(text) <= CAPABILITIES.max_text
-    assert utf16_length(page_of(text, Speaker("1000", "N" * 200), named=True).text) <= MAX_MESSAGE_UNITS
+    assert measure_utf16(text) <= CAPABILITIES.max_text
+    assert measure_utf16(page_of(text, Speaker("1000", "N" * 200), named=True).text) <= MAX_MESSAGE_UNITS
 
 
 def test_gateway_has_no_heading() -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.discord.markup import quiet, render, utf16_length, with_heading
+from adapters.discord.markup import quiet, render, with_heading
+from adapters.text_length import measure_utf16
 
 
 @pytest.mark.parametrize(
@@ -82,4 +83,4 @@ def test_any_text_is_rendered_without_pings_outside_code(text: str) -> None:
 
 
 def test_length_is_counted_in_utf16_units() -> None:
-    assert utf16_length("a😀") == 3
+    assert measure_utf16("a😀") == 3

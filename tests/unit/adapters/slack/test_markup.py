@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.slack.escaping import bold, utf16_length
+from adapters.slack.escaping import bold
 from adapters.slack.markup import render
+from adapters.text_length import measure_utf16
 
 ROOM = 3000
 EDGE = "\u200b"
@@ -73,7 +74,7 @@ _HOSTILE = st.text(st.sampled_from("*_~`<>&!@#|[]()\\ \n-1.:/hterps\u0430👍\u2
 @given(_HOSTILE)
 def test_no_text_becomes_a_reference_or_grows_beyond_its_room(source: str) -> None:
     shown = render(source, 130)
-    assert utf16_length(shown) <= max(130, utf16_length(source))
+    assert measure_utf16(shown) <= max(130, measure_utf16(source))
     assert re.search(r"<[!@#]", shown) is None
 
 

@@ -12,10 +12,10 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.telegram.codec import Reader, migration_of
 from adapters.telegram.limits import CAPABILITIES, MAX_MESSAGE_UNITS
-from adapters.telegram.markup import utf16_length
 from adapters.telegram.memory import Memory
 from adapters.telegram.page import Page
 from adapters.telegram.place import BotIdentity, OurBots, is_private
+from adapters.text_length import measure_utf16
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.core.message import Attachment
@@ -188,7 +188,7 @@ def test_agent_has_a_heading_where_named_and_the_gateway_never() -> None:
 
 def test_longest_text_fits_with_the_longest_name() -> None:
     shown = Page.of("x" * CAPABILITIES.max_text, Speaker("1000", "👍" * 500), named=True).rendered()
-    assert utf16_length(shown.text) <= MAX_MESSAGE_UNITS
+    assert measure_utf16(shown.text) <= MAX_MESSAGE_UNITS
 
 
 def test_table_that_would_grow_too_long_is_shown_as_written() -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.telegram.markup import MAX_ENTITIES, Entity, Rendered, render, utf16_length, with_heading
+from adapters.telegram.markup import MAX_ENTITIES, Entity, Rendered, render, with_heading
+from adapters.text_length import measure_utf16
 
 
 def _pieces(rendered: Rendered) -> list[tuple[str, str]]:
@@ -91,6 +92,6 @@ def test_lone_surrogate_does_not_stop_a_message() -> None:
 @given(st.text(alphabet=st.sampled_from("ab *_`~[]()#>-|\n1.👍!\\<&:/"), max_size=80))
 def test_entities_always_lie_within_the_text(markdown: str) -> None:
     rendered = render(markdown)
-    end = utf16_length(rendered.text)
+    end = measure_utf16(rendered.text)
     assert all(e.offset >= 0 and e.length > 0 and e.offset + e.length <= end for e in rendered.entities)
     assert bool(rendered.text.strip()) or not markdown.strip()
