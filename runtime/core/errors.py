@@ -41,6 +41,9 @@ ParleyError
     ├── LeaseLost                another node owns the shard; stop at once
     ├── InboxFull                too much is waiting in this shard; nothing was taken
     ├── FileTooLarge             the file is longer than what is kept; nothing was
+    ├── LetterGone               there is no such dead letter, or not any more
+    ├── SessionBusy              a running node is at work on the session; nothing was changed
+    ├── SessionExists            there is such a session already, or its conversation has another
     └── StorageUnavailable
 """
 
@@ -185,6 +188,15 @@ class InboxFull(StorageError): ...
 
 
 class FileTooLarge(StorageError): ...
+
+
+class LetterGone(StorageError): ...
+
+
+class SessionBusy(StorageError): ...
+
+
+class SessionExists(StorageError): ...
 
 
 class StorageUnavailable(StorageError): ...

@@ -11,7 +11,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId, TapeId
 from runtime.sessions.inbox import InboxEntry, InboxEvent, shard_of
-from runtime.sessions.store import Commit, LeaseHolder, SessionRecord
+from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.storage.codec import event_from_json, event_to_json, fact_fields, fact_from_fields
 from runtime.tape.tape import Fact
 
@@ -48,6 +48,11 @@ class MemoryLeaseStore:
         if await self.renew(name, holder, token):
             self._leases[name].expires_s = 0.0
 
+    def node(self, name: str) -> str | None:
+        """Who holds a lease now."""
+        lease = self._leases.get(name)
+        return lease.node if lease is not None and lease.expires_s > self._clock.monotonic() else None
+
     def check(self, shard: int, token: int) -> None:
         """Raise LeaseLost unless `token` is the shard's latest."""
         lease = self._leases.get(f"shard:{shard}", _HeldLease())
@@ -76,11 +81,14 @@ class MemoryInbox:
         if len(waiting) >= self._bound:
             raise InboxFull(f"{self._bound} events wait in shard {shard}; the one of {conversation} was not taken.")
         self._seen.add((conversation, event.id))
+        self._append(waiting, event)
+        return True
+
+    def _append(self, waiting: dict[int, str], event: InboxEvent) -> None:
         self._count += 1
         waiting[self._count] = event_to_json(event)
         self._news.set()
         self._news = anyio.Event()
-        return True
 
     async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
         with anyio.move_on_after(wait_s):
@@ -101,6 +109,14 @@ class MemoryInbox:
         self._leases.check(entry.shard, token)
         if self.consume(entry.shard, entry.entry_id):
             self.dead.append((entry, reason))
+
+    def put_again(self, event: InboxEvent) -> bool:
+        """Take in an event that was discarded; False when the shard is full."""
+        waiting = self._waiting.setdefault(shard_of(event.address.key), {})
+        if len(waiting) >= self._bound:
+            return False
+        self._append(waiting, event)
+        return True
 
     def consume(self, shard: int, entry_id: str) -> bool:
         """Take an entry out; False when it is not there."""
@@ -195,6 +211,40 @@ class MemorySessionStore:
         async for fact in self.read_session(SessionId(tape.rpartition("/")[0]), after=after):
             if fact.tape == tape:
                 yield fact
+
+    def known(self) -> list[SessionId]:
+        """Every session."""
+        return list(self._sessions)
+
+    def shard(self, session: SessionId) -> int | None:
+        """Where a session is; None when there is none."""
+        found = self._sessions.get(session)
+        return None if found is None else shard_of(found.record.address.key)
+
+    def work(self, shard: int, session: SessionId) -> tuple[bool, frozenset[str]]:
+        """Whether it is awake, and its pages in the outbox."""
+        return (shard, session) in self._awake, frozenset(self._pages.get((shard, session), ()))
+
+    def remove(self, session: SessionId) -> None:
+        """Forget a session."""
+        key = self._sessions.pop(session).record.address.key
+        self._awake.discard((shard_of(key), session))
+        self._pages.pop((shard_of(key), session), None)
+        if self._current.get(key) == session:
+            del self._current[key]
+
+    def take_in(self, record: SessionRecord, facts: Sequence[Fact], awake: bool, pages: frozenset[str]) -> None:
+        """Add a session from elsewhere."""
+        key = record.address.key
+        place = (shard_of(key), record.id)
+        unlike_any = Commit(Lease(place[0], 0), record.id, -1)
+        kept = [(fact.tape, fact_fields(fact)) for fact in facts]
+        self._sessions[record.id] = _Session(record, unlike_any, kept)
+        self._pages[place] = set(pages)
+        if awake:
+            self._awake.add(place)
+        if not record.ended:
+            self._current[key] = record.id
 
 
 def _number(entry_id: str) -> int:

@@ -10,12 +10,17 @@ import pytest
 from adapters.web.rooms import RoomStore
 from runtime.core.clock import SystemClock
 from runtime.core.files import FileStore
+from runtime.sessions.catalog import SessionCatalog
+from runtime.sessions.dead_letters import DeadLetters
 from runtime.sessions.inbox import Inbox
 from runtime.sessions.store import LeaseStore, SessionStore
 from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory_catalog import MemoryDeadLetters, MemorySessionCatalog
 from runtime.storage.memory_files import MemoryFileStore
 from runtime.storage.memory_rooms import MemoryRoomStore
+from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.dead_letters import RedisDeadLetters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
@@ -41,6 +46,8 @@ class Stores:
     leases: LeaseStore
     rooms: RoomStore
     files: FileStore
+    letters: DeadLetters
+    catalog: SessionCatalog
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -49,7 +56,9 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
         leases = MemoryLeaseStore(SystemClock())
         inbox = MemoryInbox(leases, bound=BOUND)
         rooms, files = MemoryRoomStore(bound=BOUND), MemoryFileStore(bound_bytes=FILE_BOUND_BYTES)
-        yield Stores(MemorySessionStore(leases, inbox), inbox, leases, rooms, files)
+        sessions = MemorySessionStore(leases, inbox)
+        catalog = MemorySessionCatalog(sessions, leases)
+        yield Stores(sessions, inbox, leases, rooms, files, MemoryDeadLetters(inbox), catalog)
         return
     async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=5) as connection:
         yield Stores(
@@ -58,6 +67,8 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
             RedisLeaseStore(connection),
             RedisRoomStore(connection, bound=BOUND),
             RedisFileStore(connection, bound_bytes=FILE_BOUND_BYTES),
+            RedisDeadLetters(connection, bound=BOUND),
+            RedisSessionCatalog(connection),
         )
 
 

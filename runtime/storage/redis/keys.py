@@ -4,6 +4,7 @@
 {parley:17}:inbox                  stream  events that no session has taken: field e, JSON
 {parley:17}:seen:<n>:<conv>:<id>   string  the event was taken in; gone after 7 days; n is the length of <conv>
 {parley:17}:dead                   stream  events that could not be processed: e, id, reason
+{parley:17}:settled:<letter>       string  who replayed or dropped a dead letter just now; gone after a minute
 {parley:17}:current                hash    conversation key -> id of the session that lives there
 {parley:17}:awake                  set     ids of sessions that have work without a further event
 {parley:17}:outbox                 set     ["session","page"], JSON: pages no platform has in final form
@@ -56,6 +57,9 @@ class ShardKeys:
     @property
     def dead(self) -> str:
         return self._key("dead")
+
+    def settled(self, number: str) -> str:
+        return self._key(f"settled:{number}")
 
     @property
     def current(self) -> str:

@@ -1,0 +1,81 @@
+"""The port for looking after sessions from outside: which there are, and taking one out or in as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from runtime.core.ids import SessionId
+from runtime.sessions.store import SessionRecord
+from runtime.tape.tape import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSession:
+    """A session as the store has it.
+
+    `awake` says whether it has work to do without a further event, `pages` are those that no platform has in final
+    form. `last_at` is the time of the last fact, UTC; `size_bytes` is roughly what its tapes take. `node` is the name
+    of the node that serves its shard now, None where none does.
+    """
+
+    record: SessionRecord
+    awake: bool
+    pages: frozenset[str]
+    last_at: datetime
+    size_bytes: int
+    node: str | None
+
+    @property
+    def state(self) -> Literal["ended", "working", "resting"]:
+        """What it is at: an ended one may still have pages to show, and is working then."""
+        if self.awake or self.pages:
+            return "working"
+        return "ended" if self.record.ended else "resting"
+
+    @property
+    def busy(self) -> bool:
+        """Whether a running node is at work on it."""
+        return self.node is not None and self.state == "working"
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSession:
+    """All that a session is: what an export keeps. `facts` are numbered from 1 without a gap."""
+
+    record: SessionRecord
+    awake: bool
+    pages: frozenset[str]
+    facts: Sequence[Fact]
+
+
+class SessionCatalog(Protocol):
+    """Raises SessionBusy, SessionExists or StorageUnavailable, and nothing else."""
+
+    def sessions(self) -> AsyncIterator[KnownSession]:
+        """Every session once, in no order, read in pages. One that begins or goes meanwhile may be missing."""
+        ...
+
+    async def find(self, session: SessionId, /) -> KnownSession | None: ...
+
+    async def whole(self, session: SessionId, /) -> WholeSession | None:
+        """The session at one moment, whatever goes on meanwhile; None when there is none."""
+        ...
+
+    async def delete(self, session: SessionId, /, *, force: bool = False) -> bool:
+        """Take a session out at once: record, tapes, pages, its place in its conversation. False when there is none.
+
+        Raises SessionBusy, and changes nothing, while a running node is at work on it, unless `force`. A node that has
+        it in memory is refused its next commit, and forgets it.
+        """
+        ...
+
+    async def insert(self, whole: WholeSession, /) -> None:
+        """Take a session in. It is there when everything of it is.
+
+        Raises SessionExists when there is one of this id, or when its conversation has another session now. What a
+        broken-off insertion left is overwritten.
+        """
+        ...

@@ -1,0 +1,224 @@
+"""All sessions on Redis, looked after from outside."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.errors import SessionBusy, SessionExists
+from runtime.core.ids import SessionId, TapeId
+from runtime.sessions.catalog import KnownSession, WholeSession
+from runtime.sessions.inbox import shard_of
+from runtime.sessions.store import SHARDS, SessionRecord
+from runtime.storage.codec import address_from_json, address_to_json, fact_fields, to_json
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.scan import keys_like
+from runtime.storage.redis.script import load_script
+from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.tape.tape import Fact
+
+_DELETE = load_script("session_delete")
+_FACTS = load_script("session_facts")
+_INSERT = load_script("session_insert")
+
+_FIELDS = ("address", "program", "started_at", "seq", "ended")
+_FACTS_AT_ONCE = 200
+
+
+class RedisSessionCatalog:
+    """Implements `runtime.sessions.catalog.SessionCatalog`."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+        self._store = RedisSessionStore(connection)
+
+    async def sessions(self) -> AsyncIterator[KnownSession]:
+        known: set[str] = set()
+        async for page in keys_like(self._connection, "{parley:*}:session:*"):
+            new = [key for key in page if key not in known]
+            known.update(new)
+            for key in new:
+                shard, session = _place(key)
+                found = await self._known(shard, session)
+                if found is not None:
+                    yield found
+
+    async def find(self, session: SessionId, /) -> KnownSession | None:
+        shard = await self._shard(session)
+        return None if shard is None else await self._known(shard, session)
+
+    async def whole(self, session: SessionId, /) -> WholeSession | None:
+        found = await self.find(session)
+        if found is None:
+            return None
+        facts = [fact async for fact in self._store.read_session(session) if fact.seq <= found.record.seq]
+        return WholeSession(found.record, found.awake, found.pages, facts)
+
+    async def delete(self, session: SessionId, /, *, force: bool = False) -> bool:
+        shard = await self._shard(session)
+        if shard is None:
+            return False
+        keys = ShardKeys(shard)
+        while True:
+            tapes = [keys.tape(tape) for tape in await self._tapes(keys, session)]
+            names = [
+                keys.lease,
+                keys.session(session),
+                keys.awake,
+                keys.outbox,
+                keys.current,
+                keys.tapes(session),
+                *tapes,
+            ]
+            outcome, node = await self._connection.run(_DELETE, names, [session, "1" if force else ""])
+            if outcome == "busy":
+                raise SessionBusy(
+                    f"The session {session} is at work on {node}; nothing was changed. Wait until it rests, or say "
+                    "/stop or /new in its conversation, or stop the gateway; --force takes it out all the same."
+                )
+            if outcome != "grown":
+                return True
+
+    async def insert(self, whole: WholeSession, /) -> None:
+        record = whole.record
+        keys, session = ShardKeys(shard_of(record.address.key)), record.id
+        await self._refuse_second(record)
+        await self._clear(keys, session)
+        await self._write(keys, session, whole.facts)
+        ended = "1" if record.ended else "0"
+        place = [record.address.key, address_to_json(record.address), record.program, record.started_at.isoformat()]
+        outcome, current = await self._connection.run(
+            _INSERT,
+            [keys.session(session), keys.awake, keys.outbox, keys.current],
+            [
+                uuid.uuid4().hex,
+                session,
+                *place,
+                record.seq,
+                ended,
+                "1" if whole.awake else "",
+                *(to_json([session, page]) for page in sorted(whole.pages)),
+            ],
+        )
+        if outcome == "taken":
+            await self._clear(keys, session)
+            raise _taken(record, current)
+        if outcome == "exists":
+            raise _exists(session)
+
+    async def _refuse_second(self, record: SessionRecord) -> None:
+        if await self._shard(record.id) is not None:
+            raise _exists(record.id)
+        current = await self._store.current(shard_of(record.address.key), record.address.key)
+        if current is not None and not record.ended:
+            raise _taken(record, current.id)
+
+    async def _clear(self, keys: ShardKeys, session: SessionId) -> None:
+        """Remove what a broken-off insertion left."""
+        left = [keys.tapes(session), *(keys.tape(tape) for tape in await self._tapes(keys, session))]
+
+        async def call(client: Redis) -> Any:
+            return await client.unlink(*left)
+
+        await self._connection.retrying(call)
+
+    async def _write(self, keys: ShardKeys, session: SessionId, facts: Sequence[Fact]) -> None:
+        tapes = list(dict.fromkeys(fact.tape for fact in facts))
+        numbers = {tape: number for number, tape in enumerate(tapes, start=1)}
+        if not tapes:
+            return
+
+        async def call(client: Redis) -> Any:
+            return await client.sadd(keys.tapes(session), *tapes)
+
+        await self._connection.retrying(call)
+        for start in range(0, len(facts), _FACTS_AT_ONCE):
+            arguments: list[str | int] = []
+            for fact in facts[start : start + _FACTS_AT_ONCE]:
+                arguments += [numbers[fact.tape], fact.seq, *fact_fields(fact)]
+            await self._connection.run(_FACTS, [keys.tape(tape) for tape in tapes], arguments)
+
+    async def _tapes(self, keys: ShardKeys, session: SessionId) -> Sequence[TapeId]:
+        async def call(client: Redis) -> Any:
+            return await client.smembers(keys.tapes(session))
+
+        return sorted(await self._connection.retrying(call))
+
+    async def _shard(self, session: SessionId) -> int | None:
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=False) as batch:
+                for shard in range(SHARDS):
+                    batch.exists(ShardKeys(shard).session(session))
+                return await batch.execute()
+
+        found = await self._connection.retrying(call)
+        return found.index(1) if 1 in found else None
+
+    async def _known(self, shard: int, session: SessionId) -> KnownSession | None:
+        keys = ShardKeys(shard)
+
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=True) as batch:
+                batch.hmget(keys.session(session), _FIELDS)
+                batch.sismember(keys.awake, session)
+                batch.smembers(keys.outbox)
+                batch.smembers(keys.tapes(session))
+                batch.hmget(keys.lease, ["node", "expires"])
+                batch.time()
+                return await batch.execute()
+
+        (address, program, started_at, seq, ended), awake, outbox, tapes, lease, time = await self._connection.retrying(
+            call
+        )
+        if seq is None:
+            return None
+        record = SessionRecord(
+            session, address_from_json(address), program, datetime.fromisoformat(started_at), int(seq), ended == "1"
+        )
+        pages = frozenset(page for owner, page in map(json.loads, outbox) if owner == session)
+        last_at, size_bytes = await self._measure([keys.tape(tape) for tape in tapes])
+        node, expires = lease
+        serving = node if node is not None and int(expires) > time[0] * 1000 + time[1] // 1000 else None
+        return KnownSession(record, bool(awake), pages, max(last_at, record.started_at), size_bytes, serving)
+
+    async def _measure(self, tapes: Sequence[str]) -> tuple[datetime, int]:
+        """When the newest fact was written, and how many bytes the tapes take."""
+
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=False) as batch:
+                for tape in tapes:
+                    batch.xrevrange(tape, count=1)
+                for tape in tapes:
+                    batch.memory_usage(tape)
+                return await batch.execute()
+
+        answers = await self._connection.retrying(call) if tapes else []
+        newest: Sequence[Sequence[tuple[str, Mapping[str, str]]]] = answers[: len(tapes)]
+        times = [datetime.fromisoformat(entries[0][1]["t"]) for entries in newest if entries]
+        return max(times, default=_LONG_AGO), sum(size or 0 for size in answers[len(tapes) :])
+
+
+_LONG_AGO = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+def _place(key: str) -> tuple[int, SessionId]:
+    """Shard and session of a session's key."""
+    tag, _, session = key.partition(":session:")
+    return int(tag.removeprefix("{parley:").removesuffix("}")), SessionId(session)
+
+
+def _exists(session: SessionId) -> SessionExists:
+    return SessionExists(f"There is a session {session} already; --replace puts another in its place.")
+
+
+def _taken(record: SessionRecord, current: str) -> SessionExists:
+    return SessionExists(
+        f"The conversation {record.address.key} has another session now, {current}; nothing was taken in. Delete that "
+        f"one first (parley sessions delete {current}), or end it with its program."
+    )

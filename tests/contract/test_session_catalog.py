@@ -1,0 +1,145 @@
+"""What every catalogue of sessions does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from runtime.core.errors import SessionBusy, SessionExists, TapeConflict
+from runtime.core.ids import SessionId
+from runtime.sessions.catalog import WholeSession
+from runtime.sessions.store import Commit, Lease
+from tests.contract.conftest import Stores
+from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, beginning, event, facts, shard_lease
+
+pytestmark = pytest.mark.anyio
+
+
+async def begun(stores: Stores, *texts: str) -> Lease:
+    """A session that is awake, with a page on its way."""
+    lease = await shard_lease(stores.leases)
+    await stores.sessions.commit(replace(beginning(lease), facts=facts(1, *texts), outbox_add=("p1",)))
+    return lease
+
+
+async def rested(stores: Stores, *texts: str) -> Lease:
+    """One that waits for its person."""
+    lease = await begun(stores, *texts)
+    await stores.sessions.commit(Commit(lease, SESSION, len(texts), outbox_done=("p1",), awake=False))
+    return lease
+
+
+async def taken_out(stores: Stores, *texts: str) -> WholeSession:
+    await begun(stores, *texts)
+    whole = await stores.catalog.whole(SESSION)
+    assert whole is not None
+    assert await stores.catalog.delete(SESSION, force=True)
+    return whole
+
+
+async def test_every_session_is_listed_once_with_what_it_is_at(stores: Stores) -> None:
+    lease = await begun(stores, "one", "two")
+    await stores.sessions.commit(Commit(lease, SESSION, 2, end=True, awake=False, outbox_done=("p1",)))
+    await stores.sessions.commit(beginning(lease, session=SessionId("s2")))
+    found = {known.record.id: known async for known in stores.catalog.sessions()}
+    assert {id_: known.state for id_, known in found.items()} == {"s1": "ended", "s2": "working"}
+    assert found[SESSION].last_at == facts(1, "one", "two")[1].at
+    assert (found[SESSION].record.seq, found[SESSION].node) == (2, NODE.node)
+    assert found[SESSION].size_bytes > 0
+
+
+async def test_a_session_is_found_by_its_id(stores: Stores) -> None:
+    lease = await rested(stores, "one")
+    found = await stores.catalog.find(SESSION)
+    assert found is not None
+    assert (found.record.address, found.state, found.busy) == (HERE, "resting", False)
+    assert await stores.catalog.find(SessionId("nobody")) is None
+    await stores.leases.release(f"shard:{SHARD}", NODE, lease.token)
+    unserved = await stores.catalog.find(SESSION)
+    assert unserved is not None
+    assert unserved.node is None
+
+
+async def test_a_deleted_session_leaves_nothing(stores: Stores) -> None:
+    await rested(stores, "one", "two")
+    assert await stores.catalog.delete(SESSION)
+    assert await stores.sessions.session(SHARD, SESSION) is None
+    assert await stores.sessions.current(SHARD, HERE.key) is None
+    assert await stores.sessions.unfinished(SHARD) == {}
+    assert [fact async for fact in stores.sessions.read_session(SESSION)] == []
+    assert [known async for known in stores.catalog.sessions()] == []
+    assert not await stores.catalog.delete(SESSION)
+
+
+async def test_a_session_that_a_node_works_on_is_deleted_only_by_force(stores: Stores) -> None:
+    await begun(stores, "one")
+    with pytest.raises(SessionBusy, match=r"s1 is at work on node-a"):
+        await stores.catalog.delete(SESSION)
+    assert await stores.catalog.find(SESSION) is not None
+    assert await stores.catalog.delete(SESSION, force=True)
+
+
+async def test_a_working_session_that_no_node_serves_is_deleted(stores: Stores) -> None:
+    lease = await begun(stores, "one")
+    await stores.leases.release(f"shard:{SHARD}", NODE, lease.token)
+    assert await stores.catalog.delete(SESSION)
+
+
+async def test_a_deleted_session_does_not_come_back_by_a_commit_of_its_node(stores: Stores) -> None:
+    lease = await rested(stores, "one")
+    await stores.inbox.add(event("1"))
+    (entry,) = await stores.inbox.read({SHARD: "0"}, wait_s=1)
+    await stores.catalog.delete(SESSION)
+    with pytest.raises(TapeConflict):
+        await stores.sessions.commit(Commit(lease, SESSION, 1, facts=facts(2, "two"), consume=(entry.entry_id,)))
+    assert await stores.catalog.find(SESSION) is None
+    assert list(await stores.inbox.read({SHARD: "0"}, wait_s=1)) == [entry]
+
+
+async def test_deleting_an_older_session_leaves_the_current_one(stores: Stores) -> None:
+    lease = await rested(stores, "one")
+    await stores.sessions.commit(beginning(lease, session=SessionId("s2")))
+    await stores.catalog.delete(SESSION)
+    current = await stores.sessions.current(SHARD, HERE.key)
+    assert current is not None
+    assert current.id == "s2"
+
+
+async def test_a_session_that_is_taken_in_is_as_it_was(stores: Stores) -> None:
+    whole = await taken_out(stores, *["text"] * 503)
+    await stores.catalog.insert(whole)
+    assert await stores.catalog.whole(SESSION) == whole
+    assert await stores.sessions.current(SHARD, HERE.key) == whole.record
+    assert await stores.sessions.unfinished(SHARD) == {SESSION: {"p1"}}
+
+
+async def test_a_session_that_was_taken_in_goes_on(stores: Stores) -> None:
+    await stores.catalog.insert(await taken_out(stores, "one"))
+    lease = await shard_lease(stores.leases)
+    await stores.sessions.commit(Commit(lease, SESSION, 1, facts=facts(2, "two")))
+    assert [fact.seq async for fact in stores.sessions.read_session(SESSION)] == [1, 2]
+
+
+async def test_what_is_there_is_not_overwritten(stores: Stores) -> None:
+    whole = await taken_out(stores, "one", "two")
+    await begun(stores, "other")
+    with pytest.raises(SessionExists, match="s1"):
+        await stores.catalog.insert(whole)
+    kept = await stores.catalog.whole(SESSION)
+    assert kept is not None
+    assert [fact.data["text"] for fact in kept.facts] == ["other"]
+
+
+async def test_a_conversation_keeps_the_session_that_it_has(stores: Stores) -> None:
+    whole = await taken_out(stores, "one")
+    lease = await shard_lease(stores.leases)
+    await stores.sessions.commit(beginning(lease, session=SessionId("s2")))
+    with pytest.raises(SessionExists, match="s2"):
+        await stores.catalog.insert(whole)
+    assert await stores.catalog.find(SESSION) is None
+    ended = replace(whole, record=replace(whole.record, ended=True), awake=False, pages=frozenset())
+    await stores.catalog.insert(ended)
+    current = await stores.sessions.current(SHARD, HERE.key)
+    assert current is not None
+    assert current.id == "s2"
