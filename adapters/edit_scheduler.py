@@ -31,8 +31,7 @@ class EditScheduler:
     """All calls of one bot that show text. Runs in `tasks`; ends with them.
 
     A call draws from its conversation's bucket and from the bot's (`total`), or from those its frame names.
-    `restarted`: a process before this one may have emptied the buckets just now, so that they begin empty. The bot's
-    bucket and every shared one belong to this node as a whole until `grant` says otherwise.
+    The bot's bucket and every shared one belong to this node as a whole until `grant` says otherwise.
     """
 
     def __init__(
@@ -43,12 +42,11 @@ class EditScheduler:
         *,
         policy: FramePolicy | None = None,
         memory: FloodMemory | None = None,
-        restarted: bool = False,
     ) -> None:
         self.clock = clock
         self._tasks = tasks
         self._policy = policy or AreaPolicy()
-        self._lanes = Lanes(total, clock, memory, drained_at=clock.monotonic() if restarted else None)
+        self._lanes = Lanes(total, clock, memory)
         self._agenda = Agenda(clock, tasks, self._on_time)
 
     def open(self, key: str, budget: Budget, source: FrameSource, *, held: bool = False) -> LiveText:

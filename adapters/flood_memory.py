@@ -1,4 +1,4 @@
-"""What floods taught about a platform's buckets, kept beyond this process."""
+"""What outlives a process of a platform's buckets: what floods taught, and until when calls may have emptied them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from datetime import datetime, timedelta
 import anyio
 
 from adapters.bucket import Lesson
-from adapters.pacing import COOL_DOWN_KEPT_S
+from adapters.pacing import CALLS_PROMISED_S, COOL_DOWN_KEPT_S
 from adapters.records import Records
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
+
+LAST_CALLS = "last calls"
+"""The name of the record that says until when calls may have been made; all others are buckets' keys."""
 
 _log = logging.getLogger(__name__)
 
@@ -21,7 +24,8 @@ _log = logging.getLogger(__name__)
 class FloodMemory:
     """Lessons by bucket key in one durable table; what is as configured again is forgotten.
 
-    A value is JSON: `rate_per_s` of the whole bucket, `clean_since` and `blocked_until` as wall-clock times.
+    A value is JSON: `rate_per_s` of the whole bucket, `clean_since` and `blocked_until` as wall-clock times. That
+    of `last calls` is the time until when this process may make calls before it writes again.
     """
 
     def __init__(self, records: Records, clock: Clock) -> None:
@@ -30,12 +34,22 @@ class FloodMemory:
         self._known: dict[str, Lesson] = {}
         self._unsaved: dict[str, str | None] = {}
         self._news = anyio.Event()
+        self._promised_until = -math.inf
+        self._drained_at: float | None = None
+
+    @property
+    def drained_at(self) -> float | None:
+        """When an earlier process, or another one, may have emptied the buckets last; None when there was none."""
+        return self._drained_at
 
     async def open(self) -> None:
         """Read everything; before the first `recall`. Raises StorageUnavailable."""
         for key, value in (await self._records.all()).items():
             try:
-                self._known[key] = self._lesson(json.loads(value))
+                if key == LAST_CALLS:
+                    self._drained_at = min(self._clock.monotonic(), self._monotonic(value))
+                else:
+                    self._known[key] = self._lesson(json.loads(value))
             except (ValueError, KeyError, TypeError) as error:
                 _log.warning("What was learned of a rate cannot be read", extra={"bucket": key, "error": repr(error)})
                 self._unsaved[key] = None
@@ -43,6 +57,14 @@ class FloodMemory:
     def recall(self, key: str) -> Lesson | None:
         """What is known of the bucket."""
         return self._known.get(key)
+
+    def called(self) -> None:
+        """A call leaves. Never blocks."""
+        now = self._clock.monotonic()
+        if now >= self._promised_until:
+            self._promised_until = now + CALLS_PROMISED_S
+            self._unsaved[LAST_CALLS] = self._wall(self._promised_until).isoformat()
+            self._news.set()
 
     def note(self, key: str, lesson: Lesson | None) -> None:
         """Remember the newest of a bucket, or that there is nothing to remember. Never blocks."""

@@ -30,7 +30,6 @@ class Lanes:
         self._clock = clock
         self._memory = memory
         self._share = 1.0
-        self._drained_at = drained_at
         self._lanes: dict[str, Lane] = {}
         self._on_their_way = 0
         self._back = anyio.Event()
@@ -63,6 +62,8 @@ class Lanes:
 
     def take(self, lanes: Sequence[Lane]) -> None:
         """A call leaves that costs a token of each."""
+        if self._memory is not None:
+            self._memory.called()
         self._on_their_way += 1
         for lane in lanes:
             lane.mirror.take()
@@ -106,7 +107,7 @@ class Lanes:
             budget,
             self._clock,
             share=self._share if shared else 1.0,
-            drained_at=self._drained_at,
+            drained_at=None if self._memory is None else self._memory.drained_at,
             lesson=None if self._memory is None else self._memory.recall(key),
         )
         return Lane(key, mirror, shared=shared)

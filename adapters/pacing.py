@@ -77,5 +77,8 @@ TYPING_LEAVES = 0.5
 """The typing sign must leave this part of a bucket's burst. Chosen: text comes first."""
 COOL_DOWN_KEPT_S = 3.0
 """A pause that a platform asks for outlives this process if it is longer, seconds. Chosen: a start takes as long."""
+CALLS_PROMISED_S = 1.0
+"""So long after a note that calls are made no other is written, seconds. A process that is killed has emptied its
+buckets by then at the latest. Chosen: a start takes as long."""
 SCARCE = 0.5
 """Below this part of its burst a bucket slows down the frames that draw from it. Chosen: a fuller one does not bind."""

@@ -19,7 +19,7 @@ DRAIN_LIMIT_S = 3.0
 
 
 class Schedulers:
-    """Makes them. They run in `tasks`, with this node's share and what floods taught (table `rates:<platform>`)."""
+    """Makes them. They run in `tasks`, with our share and with what outlives a process (table `rates:<platform>`)."""
 
     def __init__(self, records: Callable[[str], Records], shares: Shares, clock: Clock, tasks: TaskGroup) -> None:
         self._records = records
@@ -34,7 +34,7 @@ class Schedulers:
         await memory.open()
         self._tasks.start_soon(memory.run)
         total = adapter.capabilities.total_budget
-        scheduler = EditScheduler(total, self._clock, self._tasks, memory=memory, restarted=True)
+        scheduler = EditScheduler(total, self._clock, self._tasks, memory=memory)
         self._shares.tell(scheduler.grant)
         if isinstance(adapter, HearsShare):
             self._shares.tell(adapter.granted)

@@ -8,8 +8,8 @@ import pytest
 from adapters.bucket import BucketMirror
 from adapters.capabilities import Budget
 from adapters.edit_scheduler import EditScheduler
-from adapters.flood_memory import FloodMemory
-from adapters.pacing import CLEAN_S
+from adapters.flood_memory import LAST_CALLS, FloodMemory
+from adapters.pacing import CALLS_PROMISED_S, CLEAN_S
 from runtime.core.errors import RateLimited, StorageUnavailable
 from tests.fakes.clock import FakeClock
 from tests.fakes.records import MemoryRecords
@@ -73,7 +73,7 @@ async def test_a_rate_recovers_also_while_no_process_runs() -> None:
 async def test_a_bucket_that_is_as_configured_again_is_forgotten() -> None:
     clock, records = FakeClock(), MemoryRecords()
     await flood(records, clock, retry_after_s=1.0)
-    assert set(records.records) == {"room"}
+    assert set(records.records) == {"room", LAST_CALLS}
     memory = FloodMemory(records, clock)
     await memory.open()
     async with anyio.create_task_group() as tasks:
@@ -83,7 +83,7 @@ async def test_a_bucket_that_is_as_configured_again_is_forgotten() -> None:
         assert await scheduler.make("room", ROOM, anyio.lowlevel.checkpoint)
         await clock.settle()
         tasks.cancel_scope.cancel()
-    assert records.records == {}
+    assert set(records.records) == {LAST_CALLS}
 
 
 async def test_other_buckets_are_not_written_down() -> None:
@@ -96,7 +96,7 @@ async def test_other_buckets_are_not_written_down() -> None:
         assert await scheduler.make("room", ROOM, anyio.lowlevel.checkpoint)
         await clock.settle()
         tasks.cancel_scope.cancel()
-    assert records.puts == []
+    assert {name for name, _ in records.puts} == {LAST_CALLS}
 
 
 async def test_a_value_that_cannot_be_read_is_passed_over() -> None:
@@ -129,19 +129,63 @@ async def test_what_could_not_be_saved_is_saved_with_the_next_note() -> None:
     assert set(records.records) == {"a", "b"}
 
 
-async def test_after_a_restart_a_bucket_begins_as_if_it_had_just_been_emptied() -> None:
-    clock = FakeClock()
-    made: list[float] = []
+async def starts(records: MemoryRecords, clock: FakeClock, *, late_s: float = 0.0, calls: int = 4) -> list[float]:
+    """A process begins, makes calls in one bucket once `late_s` have passed, and is killed: when they left."""
+    memory = FloodMemory(records, clock)
+    await memory.open()
+    began_at, made = clock.monotonic(), list[float]()
 
     async def call() -> None:
-        made.append(clock.monotonic())
+        made.append(clock.monotonic() - began_at)
 
     async with anyio.create_task_group() as tasks:
-        scheduler = EditScheduler(TOTAL, clock, tasks, restarted=True)
-        for _ in range(2):
+        tasks.start_soon(memory.run)
+        scheduler = EditScheduler(TOTAL, clock, tasks, memory=memory)
+        await clock.advance(late_s)
+        for _ in range(calls):
             tasks.start_soon(scheduler.make, "room", ROOM, call)
-        await clock.advance(5)
-        tasks.start_soon(scheduler.make, "late room", ROOM, call)
-        await clock.advance(0.1)
+        await clock.advance(6)
         tasks.cancel_scope.cancel()
-    assert made == pytest.approx([1.0, 2.0, 5.0], abs=0.05)
+    return made
+
+
+async def test_the_very_first_start_finds_full_buckets() -> None:
+    assert await starts(MemoryRecords(), FakeClock()) == pytest.approx([0.0, 0.0, 0.0, 1.0], abs=0.05)
+
+
+async def test_after_a_restart_a_bucket_begins_as_if_it_had_just_been_emptied() -> None:
+    clock, records = FakeClock(), MemoryRecords()
+    await starts(records, clock, calls=10)
+    assert await starts(records, clock, calls=2) == pytest.approx([1.0, 2.0], abs=0.05)
+
+
+async def test_after_a_restart_a_bucket_has_what_has_run_in_since() -> None:
+    clock, records = FakeClock(), MemoryRecords()
+    await starts(records, clock, calls=10)
+    assert await starts(records, clock, late_s=2.0, calls=3) == pytest.approx([2.0, 2.0, 3.0], abs=0.05)
+
+
+async def test_a_start_after_a_long_rest_finds_full_buckets() -> None:
+    clock, records = FakeClock(), MemoryRecords()
+    await starts(records, clock, calls=10)
+    await clock.advance(ROOM.burst / ROOM.rate_per_s + CALLS_PROMISED_S)
+    assert await starts(records, clock) == pytest.approx([0.0, 0.0, 0.0, 1.0], abs=0.05)
+
+
+async def test_calls_are_noted_once_a_second_at_most() -> None:
+    clock, records = FakeClock(), MemoryRecords()
+    memory = FloodMemory(records, clock)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(memory.run)
+        for _ in range(30):
+            memory.called()
+            await clock.advance(0.1)
+        tasks.cancel_scope.cancel()
+    assert [name for name, _ in records.puts] == [LAST_CALLS] * 3
+
+
+async def test_a_time_of_last_calls_that_cannot_be_read_is_forgotten() -> None:
+    clock = FakeClock()
+    memory = FloodMemory(MemoryRecords({LAST_CALLS: "yesterday"}), clock)
+    await memory.open()
+    assert memory.drained_at is None
