@@ -36,6 +36,7 @@ class Page:
         self._cut: tuple[tuple[str, int, Mapping[int, Room]], list[Cut]] | None = None
         self._live = stage.scheduler.open(*stage.adapter.budget(spec.address), self, held=held)
         self._calls.on_wake = self._woken
+        self._calls.on_stands = self._stood
 
     @property
     def over(self) -> bool:
@@ -56,6 +57,8 @@ class Page:
         record raises.
         """
         self._text = text
+        if not self._live.over and self._lacks_messages():
+            self._stage.go_first(self)
         try:
             delivered = await self._live.finish(len(text))
         finally:
@@ -87,6 +90,16 @@ class Page:
             if frame is not None:
                 return frame
         return self._after_text(cuts) if final else None
+
+    def _lacks_messages(self) -> bool:
+        """Whether a message of the whole text is not on the platform yet."""
+        cuts = self._cuts(final=True)
+        needed = len(cuts) + (self._file_number(cuts) == len(cuts))
+        return any(number not in self._parts or self._parts[number].platform_id is None for number in range(needed))
+
+    def _stood(self) -> None:
+        if not self._live.final or not self._lacks_messages():
+            self._stage.begun(self.spec)
 
     def _woken(self) -> None:
         if not self._live.over:
@@ -176,7 +189,7 @@ class Page:
             return None
         if self._calls.searches(number):
             recovery = partial(self._calls.recover, number, wanted)
-            return Frame(covers, recovery, idempotent=False, draws=self._stage.draws(self.spec, "edit"))
+            return Frame(covers, recovery, draws=self._stage.draws(self.spec, "edit"))
         call = partial(self._calls.post, number, wanted, done)
         return Frame(covers, call, idempotent=known, draws=self._stage.draws(self.spec, "send"))
 

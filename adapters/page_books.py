@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from adapters.page_part import Line, Part
@@ -26,7 +26,7 @@ DIFFERS_MAX = 2
 
 
 class PageBooks:
-    """`parts` are the page's messages by number."""
+    """`parts` are the page's messages by number. `on_stands` is called when the platform has one more of them."""
 
     def __init__(self, stage: Stage, spec: Line, record: Record) -> None:
         self.parts: dict[int, Part] = {}
@@ -34,6 +34,7 @@ class PageBooks:
         self._spec = spec
         self._record = record
         self._diverged = False
+        self.on_stands: Callable[[], None] = lambda: stage.begun(spec)
 
     def know(self, parts: Mapping[int, str]) -> None:
         """These parts are on the platform already: they are edited and never sent anew."""
@@ -74,8 +75,7 @@ class PageBooks:
         part = self.parts[number]
         part.platform_id, part.posts, part.doubtful, part.shown = platform_id, part.posts + 1, False, shown
         await self._record.sent(number, platform_id)
-        if number == 0:
-            self._stage.begun(self._spec)
+        self.on_stands()
         self._stage.landed(self._spec)
 
     def _claimed(self, number: int, platform_id: str) -> bool:

@@ -130,12 +130,18 @@ class Stage:
         if begins:
             self._lines.setdefault(page.spec.address.key, deque()).append(page)
 
+    def go_first(self, page: Waiting) -> None:
+        """The page is whole and lacks messages: those that have not begun wait for them."""
+        line = self._lines.setdefault(page.spec.address.key, deque())
+        if all(one.spec is not page.spec for one in line):
+            line.appendleft(page)
+
     def is_busy(self, address: Address) -> bool:
-        """Whether a page of this conversation must begin before another one may."""
+        """Whether a page of this conversation must go before another one may begin."""
         return address.key in self._lines
 
     def begun(self, spec: Line) -> None:
-        """The page has its first message or needs none: the next page of the conversation may begin."""
+        """The page has its first message, all of them if it is whole, or needs none: the next one may begin."""
         line = self._lines.get(spec.address.key)
         page = next((one for one in line or () if one.spec is spec), None)
         if line is None or page is None:

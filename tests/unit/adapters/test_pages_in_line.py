@@ -1,0 +1,63 @@
+"""Pages of one conversation, one after the other: whole ones are never told in each other's middle."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.capabilities import StreamLimits
+from tests.fakes.rich_platform import STREAM, rich_capabilities
+from tests.unit.adapters.presenting import Show, shown_on
+
+pytestmark = pytest.mark.anyio
+
+STORY = " ".join(f"w{number:05d}" for number in range(300))
+
+
+def told(show: Show) -> str:
+    return " ".join(text.strip() for text in show.shown)
+
+
+@pytest.mark.parametrize("stream", [None, STREAM], ids=["edits", "streams"])
+async def test_a_short_page_waits_for_all_messages_of_a_whole_one_before_it(stream: StreamLimits | None) -> None:
+    async with shown_on(rich_capabilities(stream=stream)) as show:
+        first, second = show.page("a"), show.page("b")
+        show.finish(first, STORY)
+        show.finish(second, "And now?")
+        await show.clock.advance(120)
+        assert len(show.shown) > 2
+        assert told(show) == f"{STORY} And now?"
+
+
+@pytest.mark.parametrize("stream", [None, STREAM], ids=["edits", "streams"])
+async def test_a_page_that_comes_when_the_one_before_is_whole_waits_for_its_end(stream: StreamLimits | None) -> None:
+    async with shown_on(rich_capabilities(stream=stream)) as show:
+        first = show.page("a")
+        first.update(STORY[:100])
+        await show.clock.advance(3)
+        show.finish(first, STORY)
+        await show.clock.advance(0)
+        show.finish(show.page("b"), "And now?")
+        await show.clock.advance(120)
+        assert told(show) == f"{STORY} And now?"
+
+
+async def test_a_whole_page_that_was_begun_before_a_restart_is_ended_before_the_next_begins() -> None:
+    async with shown_on(rich_capabilities()) as show:
+        show.platform.messages["earlier"] = STORY[:100]
+        show.finish(show.page("a", parts={0: "earlier"}), STORY)
+        await show.clock.advance(0)
+        show.finish(show.page("b"), "And now?")
+        await show.clock.advance(120)
+        assert told(show) == f"{STORY} And now?"
+
+
+async def test_a_page_begins_while_another_still_grows() -> None:
+    async with shown_on(rich_capabilities()) as show:
+        first = show.page("a")
+        await show.grow(first, 30)
+        show.finish(show.page("b"), "And now?")
+        await show.clock.advance(10)
+        assert show.shown[-1] == "And now?"
+        show.finish(first, STORY)
+        await show.clock.advance(120)
+        assert show.results == {"a": True, "b": True}
