@@ -1,20 +1,20 @@
-/** The page: takes frames from the connection to the room, and the room to the screen. */
+/** The page: who sits before it, which room and thread are open, and what of them is on the screen. */
 
 import { acceptDrops, Acts } from "./acts.js";
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { emptyRoom } from "./empty_room.js";
-import { Drafts, newId, ReadMarks, Unsent } from "./keep.js";
+import { Frames } from "./frames.js";
+import { Drafts, ReadMarks, Unsent } from "./keep.js";
 import { askName, whoAmI } from "./login.js";
 import { toast } from "./look.js";
 import { known } from "./markdown.js";
 import { Room } from "./room.js";
+import { Saying } from "./saying.js";
 import { Sidebar, showPresence } from "./sidebar.js";
 import { Timeline } from "./timeline.js";
 import { TypingLine } from "./typing.js";
 
-const RETRY_MS = 3000;
-const QUOTE_LENGTH = 200;
 const byId = (id) => document.getElementById(id);
 const roomInAddress = () => decodeURIComponent(location.hash.slice(1));
 
@@ -23,10 +23,11 @@ class Chat {
     this.rooms = [];
     this.room = new Room(roomInAddress() || "lobby");
     this.thread = null;
-    this.refused = new Set();
     this.marksToGive = [];
     this.commands = [];
     this.acts = new Acts(this);
+    this.saying = new Saying(this);
+    const frames = new Frames(this);
     this.sidebar = new Sidebar({
       go: (room) => (location.hash = room),
       open: (name) => this.connection.send({ t: "open", name }) || toast("Not connected. Try again in a moment."),
@@ -36,7 +37,7 @@ class Chat {
     this.main = this.place("room", null);
     this.side = this.place("thread", "Messages in the thread");
     this.connection = new Connection({
-      frame: (frame) => this[`on_${frame.t}`]?.(frame),
+      frame: (frame) => frames.take(frame),
       state: (state) => this.showState(state),
       stranger: () => this.askAgain(),
     });
@@ -51,7 +52,7 @@ class Chat {
     const thread = () => (name === "thread" ? this.thread : null);
     const timeline = new Timeline(byId(`${name}-timeline`), {
       label: label ?? "Messages",
-      empty: name === "room" ? emptyRoom(() => this.say("Hello!", null)) : "",
+      empty: name === "room" ? emptyRoom(() => this.saying.say("Hello!", null)) : "",
       on: {
         older: () => this.askOlder(),
         seen: () => this.showUnread(),
@@ -64,14 +65,14 @@ class Chat {
         react: (message, mark) => this.acts.react(message, mark),
         press: (message, choice) => this.acts.press(message, choice),
         jump: (id) => timeline.reveal(id) || toast("That message is further up. Scroll to load it."),
-        editFailed: (message) => this.editFailed(message),
-        discard: (message) => this.discard(message.id),
+        editFailed: (message) => this.saying.editFailed(message),
+        discard: (message) => this.saying.discard(message.id),
       },
     });
     const composer = new Composer(byId(`${name}-composer`), {
       label: "Reply",
       on: {
-        send: (text, more) => this.say(text, thread(), more),
+        send: (text, more) => this.saying.say(text, thread(), more),
         change: (message, text) => this.acts.change(message, text),
         stop: () => this.acts.stop(thread()),
         last: () => this.room.lastOf(this.me.id, thread()),
@@ -141,165 +142,6 @@ class Chat {
       return;
     }
     this.connection.send({ t: "join", room: id, version });
-  }
-
-  // Frames
-
-  on_welcome({ you, rooms, marks, commands, ...limits }) {
-    this.become(you);
-    this.marksToGive = marks;
-    this.commands = commands;
-    this.main.composer.limit(limits);
-    this.side.composer.limit(limits);
-    this.refused.clear();
-    this.on_rooms({ rooms });
-    for (const room of rooms) this.marks.limit(room.id, room.seq);
-    this.join();
-    for (const message of this.unsent.all()) if (!message.failed) this.submit(message);
-  }
-
-  on_joined({ room, reset, messages, more, people }) {
-    if (room !== this.room.id) return;
-    if (reset) {
-      this.room.forget();
-      this.main.timeline.clear();
-      this.room.more = more;
-    }
-    const first = !this.room.joined;
-    this.room.joined = true;
-    this.room.people = people;
-    const still = this.room.endGrowth(new Set(messages.map((message) => message.id)));
-    for (const message of still) this.show(message, false);
-    const shown = messages.map((message) => this.room.take(message));
-    this.learnNames();
-    for (const message of shown) this.show(message, !first);
-    this.unsent.all().forEach((message, place) => {
-      if (message.room === room) this.show(this.room.takeUnsent(message, this.me, place), false);
-    });
-    this.main.timeline.setMore(this.room.more);
-    if (this.thread) this.openThread(this.thread);
-    this.settle();
-    this.main.timeline.drawNow();
-    this.main.timeline.fill();
-  }
-
-  on_older({ room, messages, more }) {
-    if (room !== this.room.id) return;
-    this.room.more = more;
-    const kept = messages.map((message) => this.room.take(message));
-    this.main.timeline.prepend(kept.filter((message) => !message.thread));
-    this.main.timeline.setMore(more);
-    for (const message of kept) if (message.thread) this.showReplies(message.thread);
-    this.main.timeline.fill();
-  }
-
-  on_message({ room, message }) {
-    if (room !== this.room.id) return;
-    this.typing.said(message);
-    this.show(this.room.take(message), message.by !== this.me.id);
-    this.settle();
-  }
-
-  on_grow(frame) {
-    if (frame.room !== this.room.id) return;
-    const message = this.room.grow(frame);
-    if (message) this.show(message, false);
-  }
-
-  on_taken({ id }) {
-    this.unsent.remove(id);
-    const message = this.room.messages.get(id);
-    if (!message) return;
-    message.pending = false;
-    this.show(message, false);
-  }
-
-  on_refused({ id, code, text }) {
-    if (code === "busy" || code === "slow_down") {
-      this.refused.add(id);
-      clearTimeout(this.retrying);
-      this.retrying = setTimeout(() => this.retry(), RETRY_MS);
-      return;
-    }
-    const kept = this.unsent.find(id);
-    if (!kept) return;
-    this.unsent.remove(id);
-    this.unsent.add({ ...kept, failed: text });
-    const message = this.room.messages.get(id);
-    if (message) this.show(Object.assign(message, { pending: false, failed: text }), false);
-  }
-
-  on_people({ room, people }) {
-    if (room !== this.room.id) return;
-    this.room.people = people;
-    this.settle();
-  }
-
-  on_typing(frame) {
-    if (frame.room === this.room.id && frame.by !== this.me.id) this.typing.began(frame);
-  }
-
-  on_rooms({ rooms }) {
-    this.rooms = rooms;
-    this.showUnread();
-  }
-
-  on_room({ room }) {
-    const known = this.rooms.find((each) => each.id === room.id);
-    if (known) known.seq = Math.max(known.seq, room.seq);
-    this.showUnread();
-  }
-
-  on_opened({ room }) {
-    location.hash = room;
-  }
-
-  on_error({ text }) {
-    toast(text);
-    for (const message of this.room.messages.values()) {
-      if (message.pressed && message.choices) this.show(Object.assign(message, { pressed: null }), false);
-    }
-  }
-
-  on_pong() {}
-
-  // Saying
-
-  say(text, thread, { files = [], quote } = {}) {
-    const message = { id: newId(), room: this.room.id, thread, text, files, at: new Date().toISOString() };
-    if (quote) message.quote = { id: quote.id, name: quote.name, text: quote.text.slice(0, QUOTE_LENGTH) };
-    this.unsent.add(message);
-    this.show(this.room.takeUnsent(message, this.me, this.unsent.all().length), false);
-    const { timeline } = thread ? this.side : this.main;
-    timeline.toEnd();
-    this.submit(message);
-    this.settle();
-  }
-
-  submit({ id, room, thread, text, quote, files = [] }) {
-    const attached = files.map((file) => ({ id: file.id, name: file.name }));
-    this.connection.send({ t: "say", id, room, thread, text, reply_to: quote?.id, files: attached });
-  }
-
-  retry() {
-    const again = this.unsent.all().filter((message) => this.refused.has(message.id) && !message.failed);
-    this.refused.clear();
-    for (const message of again) this.submit(message);
-  }
-
-  editFailed(message) {
-    const { composer } = message.thread ? this.side : this.main;
-    composer.value = composer.value ? `${composer.value}\n${message.text}` : message.text;
-    this.discard(message.id);
-    composer.focus();
-  }
-
-  discard(id) {
-    this.unsent.remove(id);
-    this.room.messages.delete(id);
-    this.main.timeline.remove(id);
-    this.side.timeline.remove(id);
-    this.settle();
   }
 
   // Showing
