@@ -36,6 +36,7 @@ class Conversation:
         self._backlog = Backlog()
         self._broken: str | None = None
         self._attempts = 0
+        self._cause = ""
 
     def put(self, entry: InboxEntry) -> None:
         """The next event."""
@@ -67,8 +68,10 @@ class Conversation:
             if outcome is None:
                 return False
             if outcome is Outcome.FAILED:
-                first = session.unfinished[0] if session.unfinished else None
-                self._backlog.put_back(session.unfinished[1:])
+                await self._put_poison_aside(session)
+                record = await self._kept(session)
+                first = session.unfinished[0] if session.unfinished and record is not None else None
+                self._backlog.put_back(session.unfinished[0 if first is None else 1 :])
                 await self._pause()
                 continue
             record = first = None
@@ -98,7 +101,7 @@ class Conversation:
 
     async def _tell(self, entry: InboxEntry, key: str) -> None:
         """Say something that belongs to no session; it may be lost in a crash."""
-        page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, entry.event.address, GATEWAY), _Unrecorded())
+        page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, entry.event.address, GATEWAY), UNRECORDED)
         with suppress(AdapterError):  # nobody sees it then, and nothing depends on it
             await page.finish(self._around.texts(key))
 
@@ -121,6 +124,26 @@ class Conversation:
             self._attempts, self._broken = 0, None
         return outcome
 
+    async def _kept(self, session: Session) -> SessionRecord | None:
+        """What a session that failed goes on from; None when it was deleted meanwhile, or is to begin anew."""
+        if not session.stored:
+            return session.record if session.unfinished else None
+        record = await self._around.store.session(self._shard, session.record.id)
+        if record is None:
+            self._attempts, self._broken = 0, None
+        return record
+
+    async def _put_poison_aside(self, session: Session) -> None:
+        """An event that even a session which only says why it cannot go on fails at is the cause, and put aside."""
+        if self._attempts <= MAX_ATTEMPTS or not session.unfinished:
+            return
+        entry = session.unfinished.pop(0)
+        reason = f"the session failed {self._attempts} times at it: {self._cause}"
+        self._attempts, self._broken = 0, None
+        with suppress(LeaseLost):  # the shard's next node finds it in the inbox
+            await self._inbox.discard(entry, self._lease().token, reason=reason)
+            await self._tell(entry, "session.not_taken")
+
     async def _pause(self) -> None:
         now = self._around.clock.monotonic()
         await self._around.clock.sleep_until(now + RETRY_S * min(self._attempts, MAX_ATTEMPTS))
@@ -132,7 +155,7 @@ class Conversation:
         self._around.bus.publish(
             "session.failed", session_id=session.record.id, conversation=self._key, error=repr(cause), cause=cause
         )
-        self._attempts = self._attempts + 1 if calm else 1
+        self._attempts, self._cause = self._attempts + 1 if calm else 1, repr(cause)
         if isinstance(cause, JournalError):
             self._broken = self._around.texts("session.broken", error=cause)
         elif self._attempts >= MAX_ATTEMPTS:
@@ -147,6 +170,9 @@ class _Unrecorded:
 
     async def sent(self, part: int, platform_id: str, /) -> None:
         """Not kept."""
+
+
+UNRECORDED = _Unrecorded()
 
 
 def _leaves(group: BaseException) -> list[BaseException]:

@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 
 from runtime.agents.library import Library
 from runtime.agents.supervisor import Supervisor, begins
+from runtime.core.errors import TapeConflict
 from runtime.execution.builtins import Builtins
 from runtime.execution.files import FileCalls
 from runtime.execution.host import Host
@@ -51,6 +52,8 @@ class Session:
         self._program = around.program(record.program)
         self._journal = Journal(record.id, around.clock, self._write)
         self._broken: str | None = None
+        self.stored = record.seq > 0
+        """Whether the store has it."""
         self.unfinished: list[InboxEntry] = []
         """The events that were being taken when the session ended, for the next one to take."""
         self._supervisor: Supervisor
@@ -73,6 +76,7 @@ class Session:
                 end=batch.ended,
             )
         )
+        self.stored = True
 
     async def run(self, backlog: Backlog, first: InboxEntry | None, broken: str | None) -> Outcome:
         """Live until the program ends, a new session is asked for, or nothing happens for a while.
@@ -133,6 +137,8 @@ class Session:
         async for fact in self._around.store.read_session(self.record.id):
             self._journal.restore(fact)
         if self._journal.state.seq == 0:
+            if self.stored:
+                raise TapeConflict(f"Session {self.record.id} was deleted.", expected=self.record.seq, actual=0)
             return
         self._journal.note("wake")
         self._pages.repair()
