@@ -60,10 +60,16 @@ class Questions:
         self._pages.show(page)
 
     def _person(self, name: str) -> str:
+        """Somebody by id, else by a name that nobody else has: people choose their names themselves."""
         people = self._journal.state.people
-        for person, known in people.items():
-            if name.strip().removeprefix("@").casefold() in (known.casefold(), person.casefold()):
-                return person
+        wanted = name.strip().removeprefix("@")
+        if wanted in people:
+            return wanted
+        found = [person for person, known in people.items() if known.casefold() == wanted.casefold()]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UnknownTarget(f"several people are called {name!r}: {', '.join(found)}; give one of these ids")
         raise UnknownTarget(f"nobody called {name!r} is here; here are {', '.join(people.values()) or 'no people yet'}")
 
     def open_for(self, choice: str) -> tuple[QuestionState, str] | None:
@@ -73,9 +79,10 @@ class Questions:
         if prefix != str(self._journal.session)[:_PREFIX_CHARS]:
             return None
         for question in self._journal.state.questions.values():
-            known = question.page == page and index.isdecimal() and int(index) < len(question.options)
+            number = _number(index)
+            known = question.page == page and number is not None and number < len(question.options)
             if known and not self._answered(question):
-                return question, question.options[int(index)]
+                return question, question.options[number or 0]
         return None
 
     def _answered(self, question: QuestionState) -> bool:
@@ -91,10 +98,15 @@ def answer_of(message: Message, options: Sequence[str]) -> str:
     for option in options:
         if words.casefold() == option.casefold():
             return option
-    number = words.rstrip(".)")
-    if number.isdecimal() and 1 <= int(number) <= len(options):
-        return options[int(number) - 1]
+    number = _number(words.rstrip(".)"))
+    if number is not None and 1 <= number <= len(options):
+        return options[number - 1]
     return message.content
+
+
+def _number(text: str) -> int | None:
+    """A small number; None for all else, also for one that is too long to be read."""
+    return int(text) if text.isdecimal() and len(text) <= len(str(MAX_OPTIONS)) else None
 
 
 def _labels(options: Any) -> list[str]:

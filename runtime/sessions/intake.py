@@ -15,6 +15,9 @@ from runtime.sessions.surroundings import Busy
 from runtime.tape.journal import Journal
 from runtime.tape.state import QuestionState, takes
 
+_MAX_PRESSES = 200
+"""Presses that were answered with words and are remembered, so that pressing on is not."""
+
 _TAKES = frozenset({"took", "start", "anew", "steer"})
 
 
@@ -35,6 +38,7 @@ class Intake:
         self._busy = busy
         self._marked: dict[str, str] = {}
         self._told: set[str] = set()
+        self._pressed: dict[tuple[str, str], None] = {}
         self._kinds: dict[str, Callable[[InboxEvent], Awaitable[None]]] = {
             "message": self._message,
             "edit": self._edit,
@@ -141,15 +145,27 @@ class Intake:
     async def _choice(self, event: InboxEvent) -> None:
         found = self._questions.open_for(event.choice or "")
         if found is None:
-            self._pages.tell(self._pages.texts("session.question_closed"))
+            if self._first_press(event):
+                self._pages.tell(self._pages.texts("session.question_closed"))
             return
         question, label = found
         if question.of not in (None, event.person_id):
-            self._refuse(question)
+            if self._first_press(event):
+                self._refuse(question)
             return
         agent = AgentId(self._journal.state.frames[question.frame].agent)
         more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
         await self._supervisor.hear(message_of(event, agent, **more), agent)
+
+    def _first_press(self, event: InboxEvent) -> bool:
+        """Whether this person was not answered for this choice yet."""
+        press = (event.person_id, event.choice or "")
+        if press in self._pressed:
+            return False
+        self._pressed[press] = None
+        while len(self._pressed) > _MAX_PRESSES:
+            del self._pressed[next(iter(self._pressed))]
+        return True
 
     def _refuse(self, question: QuestionState) -> None:
         name = self._journal.state.people.get(question.of or "", "")

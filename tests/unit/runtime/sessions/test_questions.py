@@ -98,12 +98,12 @@ async def test_an_answer_of_thousands_of_digits_is_an_answer(sandbox: MontySandb
         assert await talk.say("1" * 5000) == [f"answer: {'1' * 5000}"]
 
 
-async def test_a_press_with_thousands_of_digits_presses_nothing(sandbox: MontySandbox) -> None:
+@pytest.mark.parametrize("index", ["1" * 5000, "\u00b2", "-1", "", "2", "free"])
+async def test_a_forged_press_presses_nothing(index: str, sandbox: MontySandbox) -> None:
     async with talking(approval(), Model(), sandbox) as talk:
         await talk.say("go")
-        forged = choice(talk, 0)[:-1] + "1" * 5000
+        forged = choice(talk, 0)[:-1] + index
         assert await talk.say("x", kind="choice", choice=forged) == ["That question is no longer open."]
-        assert await talk.say("x", kind="choice", choice=choice(talk, 0)[:-1] + "\u0661" * 9) == []
         assert await talk.say("Yes") == ["answer: Yes"]
 
 
@@ -116,7 +116,8 @@ async def test_pressing_again_and_again_is_answered_once(sandbox: MontySandbox) 
         await talk.say("Yes", kind="choice", choice=choice(talk, 0))
         for _ in range(3):
             await talk.say("Yes", kind="choice", choice=choice(talk, 0))
-        assert talk.chat == ["Ship it?", "This question is for Ada.", "answer: Yes", "That question is no longer open."]
+        closed = "That question is no longer open."
+        assert talk.chat == ["Ship it?", "This question is for Ada.", "answer: Yes", closed]
 
 
 @pytest.mark.parametrize("options", ["[]", "['a', 'a']", "['']", "'Yes'", "['x' * 201]"])
