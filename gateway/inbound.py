@@ -17,6 +17,7 @@ from gateway.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.limits import Limits
 from gateway.roles import Role
 from gateway.routing import Routes
+from gateway.tidying import tidied
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import InboxFull
@@ -85,6 +86,7 @@ class InboundRouter:
 
     async def take(self, event: Inbound) -> None:
         """Admit one event and keep it, or answer why not."""
+        event = tidied(event)
         judged = await self._access.judge(event)
         if judged.verdict is Verdict.ADMIT:
             await self._admit(event, judged.role)

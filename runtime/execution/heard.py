@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import re
+
 from runtime.core.message import Message, MessageType
 
 _QUOTED_CHARS = 300
 
+_OURS = re.compile(
+    r"^(?=[^\S\n]*(?:(?:Message from|While you were working|You execute|Your reply)\b"
+    r"|(?:Call stack|Arguments|Variables|Locals|Other agents|People here|Files people sent):"
+    r"|[^\n]{1,80} \((?:user|agent [^)\n]*)\)))",
+    re.MULTILINE,
+)
+"""The beginning of a line that the model could take for one of ours."""
+
 
 def heard_content(message: Message) -> str:
     """What was said or done, without who: a quote stands before its answer as `> author: text`."""
+    content = _theirs(message.content) if message.from_human else message.content
     match message.type:
         case MessageType.EDITED:
-            return f"changed what they said from {_said(message.before or '')} to {_said(message.content)}"
+            return f"changed what they said from {_said(_theirs(message.before or ''))} to {_said(content)}"
         case MessageType.DELETED:
-            return f"took back what they said: {_said(message.content)}"
+            return f"took back what they said: {_said(content)}"
         case MessageType.REACTION:
             quoted = _said(message.quote.text if message.quote else "")
-            return f"put {message.content} on {quoted}" if message.content else f"took their mark off {quoted}"
+            return f"put {content} on {quoted}" if content else f"took their mark off {quoted}"
     if message.quote is None:
-        return message.content
+        return content
     lines = _shortened(f"{message.quote.author}: {message.quote.text}").splitlines()
-    return "\n".join([*(f"> {line}" for line in lines), message.content])
+    return "\n".join([*(f"> {line}" for line in lines), content])
 
 
 def heard_line(message: Message, *, while_working: bool = False) -> str:
@@ -38,6 +49,11 @@ def heard_line(message: Message, *, while_working: bool = False) -> str:
         return f"While you were working, {who}{where} said: {content}"
     between = "\n" if message.quote is not None else " "
     return f"Message from {who}{where}:{between}{content}"
+
+
+def _theirs(text: str) -> str:
+    """What a person wrote, so that no line of it poses as the beginning of another message, or as a fact of ours."""
+    return _OURS.sub("| ", text)
 
 
 def _said(text: str) -> str:

@@ -1,0 +1,38 @@
+"""What platforms tell of people and files, made fit to be shown: people choose names themselves, to deceive too."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from adapters.adapter import Inbound
+from runtime.core.files import clean_file_name
+from runtime.core.message import Attachment
+
+MAX_NAME = 64
+"""Characters of a person's name that are kept."""
+
+UNKNOWN_TYPE = "application/octet-stream"
+_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,90}(;[\w \t.+=\"-]{0,60})?", re.ASCII)
+
+
+def tidied(event: Inbound) -> Inbound:
+    """The event with names of one short line, without what cannot be seen or turns the direction of a text."""
+    quote = event.quote
+    return replace(
+        event,
+        person_name=clean_name(event.person_name) or event.person_id.rpartition(":")[2],
+        quote=None if quote is None else replace(quote, author=clean_name(quote.author)),
+        attachments=tuple(_tidied_file(file) for file in event.attachments),
+    )
+
+
+def clean_name(name: str) -> str:
+    """A name as one line of at most 64 characters that can be seen; empty where nothing is left."""
+    visible = "".join(char for char in " ".join(name.split()) if char.isprintable())
+    return visible[:MAX_NAME].strip()
+
+
+def _tidied_file(file: Attachment) -> Attachment:
+    media_type = file.media_type if _TYPE.fullmatch(file.media_type) else UNKNOWN_TYPE
+    return replace(file, name=clean_file_name(file.name), media_type=media_type)
