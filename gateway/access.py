@@ -60,8 +60,10 @@ class AccessRules:
     """Who may talk on one platform. People, chats and spaces are the platform's ids, without its name; `friends`, who
     may be on other platforms, with it.
 
-    `visitors` is what those are whom only the chat or the space lets in. A stranger's code holds `pairing_minutes`,
-    and `open_requests` strangers may wait for approval at once.
+    On an `enclosed` platform whoever gets in was asked for a password before: its conversations count as private, and
+    the start-up code makes an owner of somebody who may talk already. `visitors` is what those are whom only the chat
+    or the space lets in. A stranger's code holds `pairing_minutes`, and `open_requests` strangers may wait for approval
+    at once.
     """
 
     mode: Literal["pairing", "allowlist", "open"]
@@ -73,6 +75,7 @@ class AccessRules:
     visitors: Role = Role.GUEST
     pairing_minutes: float = 60
     open_requests: int = 20
+    enclosed: bool = False
 
 
 @dataclass(slots=True)
@@ -94,8 +97,9 @@ class Access:
 
     async def open(self) -> None:
         """Make a code when nobody is an owner yet."""
-        pairing = self._rules.mode == "pairing" and not self._rules.owners and not self._rules.people
-        if pairing and not await self._people.has_owner(self._platform):
+        rules = self._rules
+        pairing = rules.enclosed or (rules.mode == "pairing" and not rules.people)
+        if pairing and not rules.owners and not await self._people.has_owner(self._platform):
             self.code = new_code()
 
     async def judge(self, event: Inbound) -> Judgement:
@@ -107,6 +111,9 @@ class Access:
             return Judgement(Verdict.IGNORE)
         role = await self.role(event)
         if role is not None and role > Role.BLOCKED:
+            claims = self._rules.enclosed and role < Role.OWNER and event.act == "message"
+            if claims and await self._pairs(event):
+                return Judgement(Verdict.PAIRED, Role.OWNER)
             return Judgement(Verdict.ADMIT, role)
         if event.act != "message":
             return Judgement(Verdict.IGNORE)
@@ -117,6 +124,10 @@ class Access:
         if await self._pairs(event):
             return Judgement(Verdict.PAIRED, Role.OWNER)
         return await self._requested(event)
+
+    def is_private(self, event: Inbound) -> bool:
+        """Whether what is said about access there is said among those who may know."""
+        return event.private or self._rules.enclosed
 
     async def role(self, event: Inbound) -> Role | None:
         """The role of who did it, there where it was done; None for a stranger."""

@@ -156,7 +156,8 @@ def platform_names() -> list[str]:
 
 def listed(ground: Ground, web: WebAdapter) -> Iterator[Listed]:
     """The web chat, which is always there, and every platform that the settings switch on."""
-    yield Listed(web, AccessRules("open"), exclusive=False)
+    own = ground.settings.web
+    yield Listed(web, AccessRules("open", owners=frozenset(own.owners), enclosed=True), exclusive=False)
     for kind in CATALOG.values():
         made = kind.factory(ground)
         if made is not None:

@@ -161,7 +161,7 @@ class InboundRouter:
             await self._keep(event, role)
 
     async def _change_access(self, event: Inbound) -> None:
-        if not event.private:
+        if not self._access.is_private(event):
             await self._tell(event, "access.private_only")
             return
         answer, approved = await self._entrance.access.run(event.text)

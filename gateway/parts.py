@@ -16,13 +16,14 @@ from pydantic import SecretStr
 from adapters.adapter import HoldsConnections
 from gateway.catalog import CATALOG, Ground, Kind
 from gateway.commands import menu
-from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People
+from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
 from gateway.settings import Settings, environment_keys
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import LLMUnavailable
 from runtime.core.texts import english
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+from runtime.sessions.inbox import NOTICE, InboxEvent
 
 if TYPE_CHECKING:
     from runtime.storage.notice import OnEvent
@@ -103,6 +104,18 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
 
     people, requests = RedisRecords(connection, PEOPLE_TABLE), RedisRecords(connection, REQUESTS_TABLE)
     return People(people, requests, clock)
+
+
+async def tell_later(connection: RedisConnection, request: Request, text: str) -> None:
+    """Have the gateway tell somebody, who asked to be let in, what became of it: now, or when it runs again.
+
+    Raises InboxFull and StorageUnavailable.
+    """
+    from runtime.storage.redis.inbox import RedisInbox
+
+    id_, now = f"access.{request.code}", SystemClock().now()
+    notice = InboxEvent(id_, request.address, request.person_id, request.name, text, now, kind=NOTICE)
+    await RedisInbox(connection).add(notice)
 
 
 async def probes(settings: Settings) -> list[Probe]:

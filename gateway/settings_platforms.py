@@ -16,11 +16,15 @@ _TOKEN = re.compile(r"\d+:[\w-]+")
 
 
 class WebSettings(Section):
-    """The web chat. `port` 0 takes any free one. `public_hosts` are the names under which browsers reach it."""
+    """The web chat. `port` 0 takes any free one. `public_hosts` are the names under which browsers reach it.
+
+    Who knows the password is a member; `owners` are ids of people, as `/access list` shows them without "web:".
+    """
 
     host: str = "127.0.0.1"
     port: int = Field(default=8420, ge=0, le=65535)
     public_hosts: Words = ()
+    owners: Words = ()
     password: SecretStr | None = None
     password_file: FilePath | None = None
 

@@ -12,7 +12,10 @@ from gateway.cli.terminal import BAD_INPUT, ConfigOption, load_settings, note, p
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.people import People
+    from gateway.people import People, Request
+
+    Later = Callable[[Request, str], Awaitable[None]]
+    """Has the gateway tell somebody what became of their request, by the key of the text."""
 
 Answer = TypeVar("Answer")
 GivenRole = Literal["guest", "member", "owner"]
@@ -48,11 +51,17 @@ def approve(
     """Let in somebody who waits."""
     from gateway.roles import Role
 
-    request = _with_people(config, lambda people: people.approve(code, Role[role.upper()]))
+    async def let_in(people: People, later: Later) -> Request | None:
+        found = await people.approve(code, Role[role.upper()])
+        if found is not None:
+            await later(found, "access.approved")
+        return found
+
+    request = _with_storage(config, let_in)
     if request is None:
         note(f"parley: nobody waits with the code {code}; see parley access list.")
         raise typer.Exit(BAD_INPUT)
-    say(f"{request.name} ({request.person_id}) is {role} from now on; tell them to write again.")
+    say(f"{request.name} ({request.person_id}) is {role} from now on, and is told so by the gateway.")
 
 
 @app.command("role")
@@ -99,14 +108,25 @@ def _checked(person: str) -> str:
 
 def _with_people(config: Path | None, ask: Callable[[People], Awaitable[Answer]]) -> Answer:
     """What `ask` finds in the storage of the settings, which a gateway may be using meanwhile."""
+    return _with_storage(config, lambda people, _: ask(people))
+
+
+def _with_storage(config: Path | None, ask: Callable[[People, Later], Awaitable[Answer]]) -> Answer:
     import anyio
 
     async def asked() -> Answer:
-        from gateway.parts import open_storage, people_in
+        from gateway.parts import open_storage, people_in, tell_later
         from runtime.core.clock import SystemClock
+        from runtime.core.texts import load_texts
 
-        async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:
-            return await ask(people_in(connection, SystemClock()))
+        settings = load_settings(config)
+        texts = load_texts(settings.language, settings.texts_dir)
+        async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
+
+            async def later(request: Request, key: str) -> None:
+                await tell_later(connection, request, texts(key))
+
+            return await ask(people_in(connection, SystemClock()), later)
 
     with plain_errors():
         return anyio.run(asked)

@@ -12,13 +12,18 @@ from runtime.core.address import Address
 from runtime.core.message import Quote
 from runtime.sessions.store import SHARDS
 
+NOTICE = "notice"
+"""The kind of an event that no session takes: its text is said."""
+
 
 @dataclass(frozen=True, slots=True)
 class InboxEvent:
-    """Something a person did in a conversation. `id` is the platform's own, for recognising a repetition.
+    """Something a person did in a conversation, or that we have to say there. `id` is the platform's own, for
+    recognising a repetition.
 
     `kind`: "message", "edit", "deletion", "reaction" or "choice" (see `adapters.adapter.Inbound` for their `text`),
-    or a command's name such as "new" and "stop" with its argument in `text`. `message_id` is the platform's id of the
+    or a command's name such as "new" and "stop" with its argument in `text`; "notice" is what we ourselves have to say
+    there, whatever goes on. `message_id` is the platform's id of the
     message that was said, changed, taken back, marked or answered. `private` is False where others can read along.
     `program` names the program that serves the conversation if it begins now; "" is the node's only one.
     """
@@ -67,5 +72,5 @@ class Inbox(Protocol):
         ...
 
     async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
-        """Move an entry that cannot be processed to the shard's dead letters. Raises LeaseLost for a stale token."""
+        """Move an entry that no session takes to the shard's dead letters. Raises LeaseLost for a stale token."""
         ...

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import uuid
+from contextlib import suppress
+
 from anyio.abc import TaskGroup
 
-from runtime.sessions.conversation import Conversation
-from runtime.sessions.inbox import Inbox, InboxEntry
+from runtime.channels.outbox import PageSpec
+from runtime.core.address import GATEWAY
+from runtime.core.errors import AdapterError, LeaseLost
+from runtime.sessions.conversation import UNRECORDED, Conversation
+from runtime.sessions.inbox import NOTICE, Inbox, InboxEntry
 from runtime.sessions.store import Lease, SessionRecord
 from runtime.sessions.surroundings import Surroundings
 
@@ -38,11 +44,22 @@ class Registry:
     def dispatch(self, entry: InboxEntry, lease: Lease) -> None:
         """Bring an event to its conversation."""
         self._leases[lease.shard] = lease
+        if entry.event.kind == NOTICE:
+            self._tasks.start_soon(self._say, entry, lease)
+            return
         key = entry.event.address.key
         conversation = self._conversations.get(key)
         if conversation is None:
             conversation = self._activate(entry.shard, key, None)
         conversation.put(entry)
+
+    async def _say(self, entry: InboxEntry, lease: Lease) -> None:
+        """Say a notice. A crash before it is put aside says it again."""
+        page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, entry.event.address, GATEWAY), UNRECORDED)
+        with suppress(AdapterError):  # nobody can be told there
+            await page.finish(entry.event.text)
+        with suppress(LeaseLost):  # then the next node says it
+            await self._inbox.discard(entry, lease.token, reason="it was said")
 
     def _activate(self, shard: int, key: str, wake: SessionRecord | None) -> Conversation:
         token = self._leases[shard].token

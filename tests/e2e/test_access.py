@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from runtime.core.texts import english
 from tests.e2e.gateway_process import ROOT, Gateway, gateway, parley
-from tests.e2e.talks import TelegramTalk, until, until_begun
+from tests.e2e.talks import TelegramTalk, WebTalk, until, until_begun
 from tests.fakes.telegram_platform import GROUP, TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
@@ -52,12 +52,33 @@ async def test_a_stranger_is_approved_from_the_console_while_the_gateway_runs(tm
         assert re.search(rf"waits +telegram:301 .*code {code}, until \d\d:\d\d UTC", listed)
         status, output, errors = await parley(tmp_path, "access", "approve", code.lower())
         assert status == 0, errors
-        assert "telegram:301) is member from now on" in output
+        assert "telegram:301) is member from now on, and is told so by the gateway" in output
+        await until_begun(stranger, TEXTS("access.approved"))
         await stranger.say("and now?")
         await until_begun(stranger, HELLO)
         _, listed, _ = await parley(tmp_path, "access", "list")
         assert re.search(r"^member +telegram:301 ", listed)
         assert code not in listed
+
+
+async def test_who_is_approved_while_the_gateway_rests_is_told_once_when_it_runs_again(tmp_path: Path) -> None:
+    async with running(tmp_path) as (made, platform):
+        stranger = TelegramTalk(platform, chat=301)
+        code = await asked(stranger)
+        made.kill()
+        await made.gone()
+        status, _, errors = await parley(tmp_path, "access", "approve", code)
+        assert status == 0, errors
+        await made.start()
+        await until_begun(stranger, TEXTS("access.approved"))
+        await stranger.say("hello")
+        await until_begun(stranger, HELLO)
+        made.kill()
+        await made.gone()
+        await made.start()
+        await stranger.say("again")
+        await until_begun(stranger, "You said: again")
+        assert stranger.texts().count(TEXTS("access.approved")) == 1
 
 
 async def test_an_owner_approves_in_chat_and_both_are_told(tmp_path: Path) -> None:
@@ -169,3 +190,22 @@ async def test_everything_is_said_in_the_language_of_the_settings(tmp_path: Path
         await until_begun(owner, "/tanze kenne ich nicht.")
         menus = [call.params["commands"] for call in platform.calls_of("setMyCommands")]
         assert "was hier geht" in str(menus)
+
+
+async def test_the_code_of_the_web_chat_makes_an_owner_who_lets_people_in_everywhere(tmp_path: Path) -> None:
+    async with running(tmp_path) as (made, platform), AsyncExitStack() as stack:
+        [printed] = await made.prints(r"web +send this code to the bot to become its owner: (\w{8})")
+        code = await asked(TelegramTalk(platform, chat=301))
+        web = WebTalk("owners")
+        await web.look(made, stack)
+
+        async def told(part: str) -> None:
+            await web.until_that(lambda: any(part in text for text in web.room.texts("notice")))
+
+        await web.say("/access list")
+        await told(TEXTS("commands.not_allowed", command="access"))
+        await web.say(printed[1])
+        await told(TEXTS("access.paired"))
+        await web.say(f"/access approve {code}")
+        await told("(telegram:301): member from now on.")
+        await until_begun(TelegramTalk(platform, chat=301), TEXTS("access.approved"))

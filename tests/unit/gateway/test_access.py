@@ -190,3 +190,33 @@ async def test_a_space_lets_in_its_own_people_only_and_a_chat_everybody_in_it() 
     assert (await by_space.role(guest), await by_space.role(outsider)) == (Role.GUEST, None)
     by_chat = await opened("allowlist", chats=frozenset({"1"}))
     assert await by_chat.role(outsider) is Role.GUEST
+
+
+# Platforms that ask for a password themselves.
+
+
+async def test_the_code_makes_an_owner_of_a_member_where_a_password_let_them_in() -> None:
+    store = people()
+    access = await opened("open", store, enclosed=True)
+    code = access.code or ""
+    assert (await access.judge(event("hello", private=False))).role is Role.MEMBER
+    assert await verdict(access, event(WRONG, private=False)) is Verdict.ADMIT
+    assert await verdict(access, event(code, private=False, act="edit")) is Verdict.ADMIT
+    assert await verdict(access, event(code, private=False)) is Verdict.PAIRED
+    assert (await access.judge(event("hello", private=False))).role is Role.OWNER
+    assert await verdict(access, event(code, person="43", private=False)) is Verdict.ADMIT
+    assert (await opened("open", store, enclosed=True)).code is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "rules"), [("open", {}), ("open", {"enclosed": True, "owners": frozenset({"42"})}), ("allowlist", {})]
+)
+async def test_there_is_no_code_where_it_could_not_be_used_or_owners_are_set(mode: str, rules: dict[str, Any]) -> None:
+    assert (await opened(mode, **rules)).code is None
+
+
+async def test_a_code_is_guessed_only_so_often_by_a_member_too() -> None:
+    access = await opened("open", enclosed=True)
+    for _ in range(MAX_ATTEMPTS):
+        assert await verdict(access, event(WRONG)) is Verdict.ADMIT
+    assert await verdict(access, event(access.code or "")) is Verdict.ADMIT

@@ -9,6 +9,7 @@ import pytest
 from runtime.core.errors import ProgramChanged, StorageUnavailable
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.inbox import NOTICE
 from runtime.sessions.store import Commit
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, Reply, block, talking
@@ -197,3 +198,12 @@ async def test_a_failing_python_fence_is_told_with_its_place(sandbox: MontySandb
     assert "the python code of Main fails when it is loaded: ZeroDivisionError" in str(
         talk.named("session.failed")[0].data["error"]
     )
+
+
+async def test_a_notice_is_said_once_whatever_goes_on_and_begins_no_session(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        talk.post("You were let in.", kind=NOTICE, message_id=None)
+        await talk.until(lambda: bool(talk.world.discarded))
+        assert (talk.chat, talk.speakers, len(talk.registry)) == (["You were let in."], ["Parley"], 0)
+    async with talking(echo(), Model(), sandbox, world=talk.world) as later:
+        assert later.chat == ["You were let in."]
