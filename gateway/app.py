@@ -22,7 +22,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.access import Access, Owners
 from gateway.access_commands import AccessCommands
 from gateway.catalog import CATALOG, Ground, Listed, listed
-from gateway.commands import menu
+from gateway.commands import menu, translated_menus
 from gateway.files import Files
 from gateway.inbound import CHOSEN_TABLE, Entrance, InboundRouter
 from gateway.limits import Limits
@@ -117,6 +117,7 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
         records,
         commands=commands,
         texts=ground.texts,
+        translations=translated_menus(ground.texts, settings.texts_dir, ground.routes.commands),
         programs=choosable,
         admits=partial(_admits, platforms),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
@@ -33,7 +33,8 @@ class Ground:
     """What an adapter is made from. `records` opens a durable table by its name, such as `marks:discord`.
 
     `commands` are the commands for the platform's menu with their descriptions, `texts` what the adapter itself says,
-    `programs` the names of those that people may choose. `admits` is asked before anything is opened for a person.
+    `translations` the descriptions in further languages, by language, and `programs` the names of those that people may
+    choose. `admits` is asked before anything is opened for a person.
     """
 
     settings: Settings
@@ -41,6 +42,7 @@ class Ground:
     records: Callable[[str], Records]
     commands: Mapping[str, str]
     texts: Texts
+    translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     programs: Sequence[str] = ()
     admits: Admits = everybody_may
 
@@ -71,6 +73,7 @@ def _telegram(ground: Ground) -> Listed | None:
         drafts=own.drafts,
         rich=own.rich,
         commands=ground.commands,
+        translations=ground.translations,
         chats=own.allow_chats,
     )
     records = ground.records("telegram")

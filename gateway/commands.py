@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 
 from gateway.roles import Role
-from runtime.core.texts import Texts
+from runtime.core.texts import Texts, other_texts
 
 MAX_DESCRIPTION = 100
 """Characters. Discord takes 1 to 100 (Application Commands), Telegram 1 to 256 (BotCommand)."""
@@ -49,6 +50,11 @@ def menu(texts: Texts, programs: Mapping[str, str] = MappingProxyType({})) -> di
         name: what if len(what) <= MAX_DESCRIPTION else f"{what[: MAX_DESCRIPTION - 1]}…"
         for name, what in found.items()
     }
+
+
+def translated_menus(spoken: Texts, directory: Path | None, programs: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """`menu` in every further language that has texts, by language. Raises as `load_texts`."""
+    return {texts.language: menu(texts, programs) for texts in other_texts(spoken, directory)}
 
 
 def help_text(texts: Texts, role: Role, programs: Mapping[str, str] = MappingProxyType({})) -> str:

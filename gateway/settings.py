@@ -181,9 +181,10 @@ def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterat
 
 
 def secrets(settings: Settings) -> frozenset[str]:
-    """Every secret that is set."""
+    """Every secret that is set, those in files as well. Raises ConfigError for a file that cannot be read."""
     found = (_value(settings, key) for key in secret_keys())
-    return frozenset(secret.get_secret_value() for secret in found if secret is not None)
+    own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
+    return own | frozenset(settings.telegram.agent_tokens().values())
 
 
 def changed(settings: Settings) -> dict[str, str]:

@@ -46,6 +46,9 @@ from runtime.core.message import Choice, Mark
 SHORT_LABEL: Final = 16
 """Buttons with labels of so many characters at most stand side by side, three in a row."""
 
+LANGUAGE_LETTERS: Final = 2
+"""Commands are described in languages that have a code of two letters (Bot API, setMyCommands)."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -297,7 +300,9 @@ class TelegramAdapter:
     async def _offer_commands(self, bot: OurBot) -> None:
         await bot.api.offer_commands(self._options.commands)
         for language, commands in self._options.translations.items():
-            await bot.api.offer_commands(commands, language.partition("-")[0])
+            code = language.partition("-")[0]
+            if len(code) == LANGUAGE_LETTERS:
+                await bot.api.offer_commands(commands, code)
 
     def _page(self, bot: OurBot, to: Address, text: str, speaker: Speaker) -> Page:
         shown = self._options.show_names

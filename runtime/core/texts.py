@@ -66,6 +66,13 @@ def load_texts(language: str, directory: Path | None = None) -> Texts:
     raise ConfigError(f'language is "{language}", but {where}; write {language}.toml after {_ENGLISH}.')
 
 
+def other_texts(known: Texts, directory: Path | None) -> list[Texts]:
+    """The texts of every further language that has a file in `directory`, by language. Raises as `load_texts`."""
+    files = () if directory is None else directory.glob("*.toml")
+    languages = (path.stem for path in files if _LANGUAGE_FORM.fullmatch(path.stem))
+    return [load_texts(language, directory) for language in sorted(languages) if language != known.language]
+
+
 def _compare(path: Path, translated: Mapping[str, str]) -> None:
     for key, text in translated.items():
         if key not in english():

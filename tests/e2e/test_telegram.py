@@ -238,3 +238,21 @@ async def test_check_knows_the_bot_behind_a_good_token(tmp_path: Path) -> None:
         code, output, _ = await parley(tmp_path, "check", **settings(address))
     assert code == 0, output
     assert "@ParleyBot" in output
+
+
+async def test_the_menu_of_commands_is_in_every_language_that_has_texts(tmp_path: Path) -> None:
+    platform, texts = TelegramPlatform(), tmp_path / "texts"
+    texts.mkdir()
+    (texts / "de.toml").write_text('[commands.help]\nwhat = "was hier geht"')
+    async with (
+        serving(platform) as address,
+        gateway(tmp_path, TELLER, settings(address, PARLEY_TEXTS_DIR=str(texts))) as running,
+    ):
+        await running.prints("telegram.*adapter.connected")
+        await platform.until(lambda: {"", "de"} <= set(platform.main.commands))
+    shown = {
+        language: {one["command"]: one["description"] for one in m} for language, m in platform.main.commands.items()
+    }
+    assert shown["de"]["help"] == "was hier geht"
+    assert shown[""]["help"] != shown["de"]["help"]
+    assert set(shown["de"]) == set(shown[""])

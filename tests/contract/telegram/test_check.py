@@ -66,7 +66,7 @@ async def test_commands_stand_in_the_menu_in_every_language(
 ) -> None:
     commands = {"start": "begin", "stop": "interrupt"}
     german = {"start": "anfangen", "stop": "unterbrechen"}
-    spoken = replace(options, commands=commands, translations={"de-AT": german})
+    spoken = replace(options, commands=commands, translations={"de-AT": german, "gsw": german})
     async with aclosing(new_adapter(spoken)) as adapter:
         await _connected(adapter)
     shown = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings import load
+from gateway.settings import Settings, load, secrets
 from gateway.settings_platforms import TelegramSettings
 from runtime.core.errors import ConfigError
 
@@ -46,6 +46,7 @@ def test_agents_have_the_tokens_of_their_files(tmp_path: Path) -> None:
     (tmp_path / "host").write_text("777:host-token\n")
     own = _loaded(tmp_path, f'[telegram.agents]\nHost = "{tmp_path / "host"}"')
     assert own.agent_tokens() == {"Host": "777:host-token"}
+    assert "777:host-token" in secrets(Settings(telegram=own))
 
 
 @pytest.mark.parametrize("content", [None, "", "no token"])

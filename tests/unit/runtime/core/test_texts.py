@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtime.core.errors import ConfigError
-from runtime.core.texts import english, load_texts, placeholders
+from runtime.core.texts import english, load_texts, other_texts, placeholders
 
 
 def _german(directory: Path, toml: str) -> Path:
@@ -52,6 +52,15 @@ def test_english_itself_may_be_worded_anew(tmp_path: Path) -> None:
 def test_a_wrong_translation_is_refused_at_start(tmp_path: Path, toml: str, error: str) -> None:
     with pytest.raises(ConfigError, match=error):
         load_texts("de", _german(tmp_path, toml))
+
+
+def test_further_languages_are_those_with_a_file_but_the_one_that_is_spoken(tmp_path: Path) -> None:
+    for name in ("de", "fr", "pt-BR", "parley", "read me"):
+        (tmp_path / f"{name}.toml").write_text('[access]\nblocked = "x"')
+    others = other_texts(load_texts("fr", tmp_path), tmp_path)
+    assert [texts.language for texts in others] == ["de", "pt-BR"]
+    assert [texts("access.blocked") for texts in others] == ["x", "x"]
+    assert other_texts(english(), None) == []
 
 
 def test_a_language_that_is_not_there_is_refused(tmp_path: Path) -> None:
