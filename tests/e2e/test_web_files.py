@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
 import pytest
-from playwright.async_api import Browser, FilePayload, expect
+from playwright.async_api import Browser, FilePayload, Route, expect
 
 from adapters.adapter import File
 from runtime.core.address import Address, Speaker
@@ -46,6 +47,43 @@ async def test_a_file_goes_in_and_comes_out_unchanged(browser: Browser, tmp_path
         (attachment,) = inbound.attachments
         assert (inbound.text, attachment.name, attachment.media_type) == ("the numbers", "sales.csv", "text/csv")
         assert await chat.adapter.download(attachment.url, max_bytes=100) == CSV["buffer"]
+
+
+async def test_what_is_sent_while_a_file_is_on_its_way_goes_with_it(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada")
+        arrives = anyio.Event()
+
+        async def held(route: Route) -> None:
+            await arrives.wait()
+            await route.continue_()
+
+        await page.route("**/files", held)
+        await page.locator("#room-composer input[type=file]").set_input_files([CSV])
+        await say(page, "the numbers")
+        await expect(page.locator(".message.person")).to_have_count(0)
+        arrives.set()
+        await expect(page.locator(".message.person .file")).to_contain_text("sales.csv")
+        await expect(page.locator(".sending")).to_have_count(0)
+        assert [(each.text, each.attachments[0].name) for each in heard] == [("the numbers", "sales.csv")]
+
+
+async def test_a_file_that_fails_holds_back_what_was_to_go_with_it(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada")
+        arrives = anyio.Event()
+
+        async def lost(route: Route) -> None:
+            await arrives.wait()
+            await route.abort()
+
+        await page.route("**/files", lost)
+        await page.locator("#room-composer input[type=file]").set_input_files([CSV])
+        await say(page, "the numbers")
+        arrives.set()
+        await expect(page.get_by_role("alert").filter(has_text="sales.csv could not be uploaded")).to_be_visible()
+        await expect(page.locator("#room-composer textarea")).to_have_value("the numbers")
+        assert heard == []
 
 
 @pytest.mark.parametrize("place", ["paste", "drop"])

@@ -15,9 +15,10 @@ export class Composer {
     this.maxText = 100_000;
     this.typedAt = 0;
     this.about = null;
+    this.waits = false;
     this.input = el("textarea", { rows: "1", "aria-label": label, placeholder: label, dir: "auto", "aria-autocomplete": "list", "aria-controls": `${place.id}-list`, enterkeyhint: "enter" });
     this.suggestions = new Suggestions(`${place.id}-list`, this.input, on);
-    this.uploads = new Uploads({ changed: () => this.changed(false), complain: (text) => this.showError(text) });
+    this.uploads = new Uploads({ changed: () => this.changed(false), complain: (text) => this.complain(text) });
     this.error = el("p", { class: "form-error", role: "alert", hidden: true });
     this.typing = el("div", { class: "typing-words", "aria-live": "polite" });
     this.stop = el("button", { type: "button", class: "stop", hidden: true }, icon(ICONS.stop), "Stop");
@@ -77,6 +78,7 @@ export class Composer {
   }
 
   set value(text) {
+    this.waits = false;
     this.input.value = text;
     this.showError("");
     this.changed(false);
@@ -95,6 +97,11 @@ export class Composer {
 
   focus() {
     this.input.focus();
+  }
+
+  complain(text) {
+    this.waits = false;
+    this.showError(text);
   }
 
   showError(text) {
@@ -132,9 +139,11 @@ export class Composer {
     this.focus();
   }
 
+  /** Send it; what is sent while a file is on its way goes when that is there, unless something is changed before. */
   submit() {
     const text = this.value.trim();
     const { files } = this.uploads;
+    this.waits = !this.uploads.ready;
     if (this.button.disabled) return;
     const length = text.length <= this.maxText ? text.length : [...text].length;
     if (length > this.maxText) {
@@ -163,6 +172,8 @@ export class Composer {
     input.style.height = `${Math.min(input.scrollHeight, window.innerHeight * 0.4)}px`;
     const something = this.value.trim() || this.uploads.files.length;
     this.button.disabled = !something || !this.uploads.ready;
+    if (byPerson) this.waits = false;
+    if (this.waits && this.uploads.ready) this.submit();
     if (!byPerson) return;
     this.suggestions.update();
     this.showError("");

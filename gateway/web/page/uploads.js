@@ -65,8 +65,8 @@ export class Uploads {
   }
 
   fail(item, text) {
-    this.remove(item);
     this.complain(text);
+    this.remove(item);
   }
 
   remove(item) {
