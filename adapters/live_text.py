@@ -96,7 +96,7 @@ class LiveText:
     @property
     def waiting(self) -> bool:
         """Whether a call could be made for it now, as far as it is concerned."""
-        return self.dirty and not self.in_flight and not self.held
+        return self.dirty and not (self.in_flight or self.held or self._over.is_set())
 
     @property
     def over(self) -> bool:

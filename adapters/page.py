@@ -33,6 +33,7 @@ class Page:
         self._measure = measure_of(stage.capabilities.text_unit)
         self._offers = bool(spec.extras.choices) and stage.offerer is not None
         self._offers = self._offers and fit(spec.extras.choices, stage.capabilities)
+        self._ends = False
         self._cut: tuple[tuple[str, int, Mapping[int, Room]], list[Cut]] | None = None
         self._live = stage.scheduler.open(*stage.adapter.budget(spec.address), self, held=held)
         self._calls.on_wake = self._woken
@@ -50,6 +51,12 @@ class Page:
         if grows and self.spec.extras.file is None:
             self._live.said(len(text))
 
+    def ends(self) -> None:
+        """Its last text comes soon: what is opened from now on begins when all of it is there."""
+        self._ends = True
+        if not self._live.over:
+            self._stage.go_first(self)
+
     async def finish(self, text: str) -> bool:
         """Return True when the platform shows exactly `text` in its final form; waits out every cool-down.
 
@@ -57,8 +64,9 @@ class Page:
         record raises.
         """
         self._text = text
-        if not self._live.over and self._lacks_messages():
-            self._stage.go_first(self)
+        self.ends()
+        if not self._lacks_messages():
+            self._stage.begun(self.spec)
         try:
             delivered = await self._live.finish(len(text))
         finally:
@@ -98,7 +106,7 @@ class Page:
         return any(number not in self._parts or self._parts[number].platform_id is None for number in range(needed))
 
     def _stood(self) -> None:
-        if not self._live.final or not self._lacks_messages():
+        if not self._ends or (self._live.final and not self._lacks_messages()):
             self._stage.begun(self.spec)
 
     def _woken(self) -> None:

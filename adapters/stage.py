@@ -131,7 +131,7 @@ class Stage:
             self._lines.setdefault(page.spec.address.key, deque()).append(page)
 
     def go_first(self, page: Waiting) -> None:
-        """The page is whole and lacks messages: those that have not begun wait for them."""
+        """The page is to be whole: those that come now wait until all of it is there."""
         line = self._lines.setdefault(page.spec.address.key, deque())
         if all(one.spec is not page.spec for one in line):
             line.appendleft(page)

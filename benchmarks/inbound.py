@@ -80,6 +80,9 @@ class _Nobody:
     def update(self, _text: str, /) -> None:
         """Not shown."""
 
+    def ends(self) -> None:
+        """Not shown."""
+
     async def finish(self, _text: str, /) -> bool:
         return True
 

@@ -112,6 +112,9 @@ class _Unreachable:
     def update(self, text: str, /) -> None:
         """Nobody can see it."""
 
+    def ends(self) -> None:
+        """Nobody can see it."""
+
     async def finish(self, text: str, /) -> bool:
         raise NotDelivered(f"{self._platform} is not set up here; the page stays in the outbox")
 

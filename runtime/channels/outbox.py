@@ -57,6 +57,10 @@ class LivePage(Protocol):
         """The whole text so far; the newest wins, never blocks."""
         ...
 
+    def ends(self) -> None:
+        """Its last text comes soon: pages that are opened from now on begin when all of it is there."""
+        ...
+
     async def finish(self, text: str, /) -> bool:
         """Return when the platform shows exactly `text` in its final form; waits out every cool-down.
 

@@ -162,7 +162,14 @@ class Pages:
     def show(self, page: PageState) -> None:
         """Bring a final or closed page to people's eyes, in the background."""
         self._unfinished += 1
-        self._tasks.start_soon(self._finish, page, self._page(page))
+        live = self._page(page)
+        live.ends()
+        self._tasks.start_soon(self._finish, page, live)
+
+    def let_go(self) -> None:
+        """Show nothing more: the session leaves memory. What is not whole is gone on with by the next one."""
+        for live in self._live.values():
+            live.abandon()
 
     async def _finish(self, page: PageState, live: LivePage) -> None:
         delivered: bool | None = None

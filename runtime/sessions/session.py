@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
@@ -89,18 +90,26 @@ class Session:
         outcome = Outcome.RESTING
         async with anyio.create_task_group() as tasks:
             self._build(tasks)
-            tasks.start_soon(self._journal.run)
-            self.unfinished = [] if first is None else [first]
-            await self._restore()
-            tasks.start_soon(self._obey_stops, backlog)
-            if first is not None and not self._journal.state.started:
-                await self._begin(first)
-                first = None
-            elif self._broken is not None and first is None and not len(backlog):
-                self._pages.tell(self._say("trouble", error=self._broken))
-            outcome = await self._serve(backlog, first)
-            tasks.cancel_scope.cancel()
+            with self._showing():
+                tasks.start_soon(self._journal.run)
+                self.unfinished = [] if first is None else [first]
+                await self._restore()
+                tasks.start_soon(self._obey_stops, backlog)
+                if first is not None and not self._journal.state.started:
+                    await self._begin(first)
+                    first = None
+                elif self._broken is not None and first is None and not len(backlog):
+                    self._pages.tell(self._say("trouble", error=self._broken))
+                outcome = await self._serve(backlog, first)
+                tasks.cancel_scope.cancel()
         return outcome
+
+    @contextmanager
+    def _showing(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._pages.let_go()
 
     def _build(self, tasks: TaskGroup) -> None:
         around, journal = self._around, self._journal

@@ -294,6 +294,9 @@ class _Page:
         await self._record.sent(0, self._id)
         self._opened.set()
 
+    def ends(self) -> None:
+        """There is no line here."""
+
     async def finish(self, text: str, /) -> bool:
         self._text = text
         if not self._opened.is_set() and not self._opening:

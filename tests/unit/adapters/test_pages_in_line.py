@@ -51,6 +51,32 @@ async def test_a_whole_page_that_was_begun_before_a_restart_is_ended_before_the_
         assert told(show) == f"{STORY} And now?"
 
 
+async def test_what_follows_a_page_that_is_about_to_end_waits_for_its_last_message() -> None:
+    async with shown_on(rich_capabilities()) as show:
+        first = show.page("a")
+        first.update(STORY[:390])
+        await show.clock.advance(3)
+        first.ends()
+        show.finish(show.page("b"), "Stopped.")
+        await show.clock.advance(3)
+        show.finish(first, f"{STORY[:398]} and this.")
+        await show.clock.advance(30)
+        assert len(show.shown) == 3
+        assert show.shown[1].endswith("and this.")
+        assert show.shown[2] == "Stopped."
+
+
+async def test_an_abandoned_page_that_was_about_to_end_keeps_nobody_waiting() -> None:
+    async with shown_on(rich_capabilities()) as show:
+        first = show.page("a")
+        first.update(STORY)
+        first.ends()
+        show.finish(show.page("b"), "And now?")
+        first.abandon()
+        await show.clock.advance(30)
+        assert show.shown[-1] == "And now?"
+
+
 async def test_a_page_begins_while_another_still_grows() -> None:
     async with shown_on(rich_capabilities()) as show:
         first = show.page("a")
