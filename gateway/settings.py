@@ -7,6 +7,7 @@ parley.toml, defaults. Every key with its unit and default stands in config/parl
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -35,7 +36,9 @@ MASK = "********"
 TABLES = frozenset({"access.groups", "telegram.agents"})
 """Sections whose keys the user chooses."""
 
-_URL_SETTINGS = frozenset({"redis_url"})  # a password may be part of them
+_PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
+_LIKE_A_SECRET = re.compile(r"\d{5,}:[\w-]{20,}|(?:xox[a-z]|xapp|sk)-[\w-]{8,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}")
+"""The tokens of Telegram, Slack, model providers and Discord."""
 
 
 class AccessSettings(Section):
@@ -156,6 +159,7 @@ def load(
     )
     _refuse_secrets(layers[3])
     for layer in layers:
+        _refuse_secrets_for_files(layer)
         layer.check(keys(), tables=TABLES)
     settings = _built([_with_routes(layer, here, toml) for layer in layers])
     _check_groups(settings)
@@ -257,11 +261,22 @@ def _refuse_secrets(toml: Layer) -> None:
                 f'{toml.place}: "{key}" is a secret and does not belong in this file; '
                 f"set {variable_name(key)} in the environment or .env, or name a file with {key}_file."
             )
-    if "@" in str(toml.values.get("redis_url", "")):
-        raise ConfigError(
-            f'{toml.place}: "redis_url" carries a password, which does not belong in this file; '
-            "set PARLEY_REDIS_URL in the environment or .env."
-        )
+    for key, value in toml.values.items():
+        if key.endswith("_url") and _PASSWORD.search(str(value)):
+            raise ConfigError(
+                f'{toml.place}: "{key}" carries a password, which does not belong in this file; '
+                f"set {variable_name(key)} in the environment or .env."
+            )
+
+
+def _refuse_secrets_for_files(layer: Layer) -> None:
+    """A secret in the place of its file would be told with every error about that file."""
+    for key, value in layer.values.items():
+        names_file = key.endswith("_file") or key.startswith("telegram.agents.")
+        if names_file and _LIKE_A_SECRET.fullmatch(str(value).strip()):
+            raise ConfigError(
+                f"{layer.place}: {layer.spell(key)} holds a secret; it is to name a file with the secret."
+            )
 
 
 def _built(layers: Sequence[Layer]) -> Settings:
@@ -318,7 +333,4 @@ def _masked(key: str, value: Any) -> str:
     if key == "route":
         return f"{len(value)} tables"
     text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
-    if key in _URL_SETTINGS and "@" in text:
-        scheme, _, rest = text.partition("://")
-        return f"{scheme}://{MASK}@{rest.rpartition('@')[2]}"
-    return text
+    return _PASSWORD.sub(f"{MASK}@", text) if key.endswith("_url") else text

@@ -103,8 +103,6 @@ class Calls:
 
         Its address is good for about a day; of one that is refused Discord is asked for the new one.
         """
-        if not self._is_discords(url):
-            raise NotDelivered(f"{url} is no address of a file on Discord")
         try:
             return await self._fetched(url, max_bytes)
         except FileGone as gone:
@@ -115,6 +113,8 @@ class Calls:
         return await self._fetched(str(fresh), max_bytes)
 
     async def _fetched(self, url: str, max_bytes: int) -> bytes:
+        if not self._is_discords(url):
+            raise NotDelivered(f"{url} is no address of a file on Discord")
         with self.told("fetching a file", gone=FileGone):
             data = await self.rest.download(url, max_bytes)
         if data is None:

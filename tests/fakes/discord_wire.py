@@ -172,6 +172,8 @@ class DiscordPlatform:
 
     async def file(self, request: web.Request) -> web.StreamResponse:
         """A file that somebody sent, at the address that messages tell."""
+        if self.world.files_moved_to is not None:
+            return web.Response(status=302, headers={"Location": self.world.files_moved_to})
         data = self.world.backend.cdn.get(f"{CDN_BASE}/{request.match_info['path']}")
         if request.query.get("ex") != self.world.files_valid:
             data = None

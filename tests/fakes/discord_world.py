@@ -70,6 +70,7 @@ class DiscordWorld:
         self.typing: list[str] = []
         self.files_at = CDN_BASE.removesuffix("/files")
         self.files_valid = "1"
+        self.files_moved_to: str | None = None
         self._nonces: dict[str, tuple[float, dict[str, Any]]] = {}
         self._texts: dict[str, list[str]] = {}
         self.backend.subscribers.append(self._remember)

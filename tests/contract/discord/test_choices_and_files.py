@@ -136,6 +136,15 @@ async def test_nothing_is_fetched_from_elsewhere(adapter: DiscordAdapter, url: s
         await adapter.download(url, max_bytes=10)
 
 
+async def test_a_file_that_leads_elsewhere_is_not_followed(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("look", platform.world.private(), files=[("plan.txt", b"abc"), ("key.txt", b"secret")])
+        file, secret = (await anext(inbound)).attachments
+    platform.world.files_moved_to = secret.url
+    with pytest.raises(NotDelivered, match="302"):
+        await adapter.download(file.url, max_bytes=10)
+
+
 @pytest.mark.parametrize(("place", "author"), [(private, "TestBot"), (general, "Host")])
 async def test_file_is_sent_with_its_text_under_the_agents_name(
     adapter: DiscordAdapter, platform: DiscordPlatform, place: Callable[[DiscordPlatform], Address], author: str

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from gateway import settings
-from gateway.settings import Settings, environment_keys, load
+from gateway.settings import Settings, changed, environment_keys, load
 from runtime.core.errors import ConfigError
 
 
@@ -91,6 +91,36 @@ def test_password_inside_the_redis_url_is_refused_in_the_file(tmp_path: Path) ->
     with pytest.raises(ConfigError, match="PARLEY_REDIS_URL") as caught:
         _load(tmp_path, 'redis_url = "redis://:pw@host/0"')
     assert "pw@" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["model_base_url", "telegram.base_url", "slack.base_url", "discord.base_url"])
+def test_no_url_with_a_password_stands_in_the_file_or_is_shown(key: str, tmp_path: Path) -> None:
+    url = "http://me:s3cret@host/v1/bot"
+    section, _, name = key.rpartition(".")
+    with pytest.raises(ConfigError, match=key) as caught:
+        _load(tmp_path, (f"[{section}]\n" if section else "") + f'{name} = "{url}"')
+    assert "s3cret" not in str(caught.value)
+    (tmp_path / "parley.toml").unlink()
+    found = load(environment={f"PARLEY_{key.replace('.', '__').upper()}": url}, directory=tmp_path)
+    assert changed(found)[key] == "http://********@host/v1/bot"
+
+
+@pytest.mark.parametrize(
+    ("key", "secret"),
+    [
+        ("telegram.token_file", "123456:" + "A" * 35),
+        ("telegram.agents.scout", "123456:" + "A" * 35),
+        ("slack.bot_token_file", "xoxb-1-abcdefgh"),
+        ("discord.token_file", f"{'M' * 26}.Gabcde.{'x' * 38}"),
+        ("model_api_key_file", "sk-proj-abcdefgh"),
+    ],
+)
+def test_a_secret_in_the_place_of_its_file_is_not_told(key: str, secret: str, tmp_path: Path) -> None:
+    section, _, name = key.rpartition(".")
+    with pytest.raises(ConfigError, match="holds a secret") as caught:
+        _load(tmp_path, (f"[{section}]\n" if section else "") + f'{name} = "{secret}"')
+    assert secret not in str(caught.value)
+    assert key in str(caught.value)
 
 
 def test_secret_is_read_from_the_file_that_a_setting_names(tmp_path: Path) -> None:
