@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from runtime.execution.builtins import SIGNATURES
 from runtime.execution.frame import Frame
 from runtime.execution.host import Executable
 from runtime.execution.interpreter import Interpreter, Machine
+from runtime.execution.signatures import SIGNATURES
 from runtime.execution.triggers import declared_types
 from runtime.execution.verifier import CallShape
 from runtime.language.diagnostics import Span

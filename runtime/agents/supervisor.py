@@ -18,11 +18,11 @@ from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError, ProgramChanged, UnknownTarget
 from runtime.core.ids import ANYONE, AgentId, MeetingId, parse_meeting_id
 from runtime.core.message import HUMAN_CLASS, Message
-from runtime.execution.builtins import call_arguments
 from runtime.execution.frame import Call, Frame
 from runtime.execution.heard import heard_content
 from runtime.execution.host import Builtin, Executable, Host, site
 from runtime.execution.prompt import said_so_far
+from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Target
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, TriggerKind

@@ -11,9 +11,9 @@ from runtime.core.address import Address
 from runtime.core.errors import PlaybookError
 from runtime.core.files import FILE_URL, clean_file_name
 from runtime.core.message import Attachment
-from runtime.execution.builtins import call_arguments
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
+from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.tape.journal import Journal
 

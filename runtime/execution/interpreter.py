@@ -13,7 +13,7 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, PlaybookError, ProgramChanged, SandboxError, VerificationError
 from runtime.core.message import Message, MessageType
-from runtime.execution.builtins import Builtins, LiveStream
+from runtime.execution.builtins import Builtins
 from runtime.execution.doing import doing_step
 from runtime.execution.frame import Frame, drive
 from runtime.execution.host import Host, RaisedByPlaybook
@@ -21,6 +21,7 @@ from runtime.execution.prompt import build_prompt, heard_text, rejection_data, r
 from runtime.execution.reply_run import ReplyRun
 from runtime.execution.speech import Pages
 from runtime.execution.statement import Lowered, SnippetBody, assigned_names, control_value, lower
+from runtime.execution.utterances import LiveStream
 from runtime.execution.verifier import CallShape, Position, Rejected, step_line
 from runtime.language.flow import Flow
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
@@ -201,7 +202,7 @@ class Interpreter:
                     usage = completion.usage
         finally:
             with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
-                await machine.builtins.drop_stream(frame.id, "the reply broke off")
+                await machine.builtins.utterances.drop_stream(frame.id, "the reply broke off")
         self._publish(
             "llm.answered",
             tokens_in=usage.input_tokens,
@@ -289,8 +290,8 @@ class Interpreter:
 
     async def open_stream(self, target: str) -> LiveStream | None:
         """Begin to show what is said to `target`."""
-        builtins = self._machine.builtins
-        return await builtins.open_stream(self._frame, builtins.target(self._frame, target))
+        utterances = self._machine.builtins.utterances
+        return await utterances.open_stream(self._frame, utterances.target(self._frame, target))
 
     @property
     def halted(self) -> bool:
@@ -321,7 +322,7 @@ class Interpreter:
             step=None,
             functions=self._functions,
             names=set(self._names(frame.agent.variables)) | self._state_names() | self._definitions(),
-            check_target=lambda text: builtins.target(frame, text),
+            check_target=lambda text: builtins.utterances.target(frame, text),
             check_source=lambda text: builtins.source(frame, text),
             types=self._types,
             triggers=frozenset(f"{p.name}:{t.code}" for p in self._agent.playbooks for t in p.triggers),

@@ -7,9 +7,10 @@ from typing import Any
 
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.message import Message, MessageType
-from runtime.execution.builtins import Builtins, call_arguments
+from runtime.execution.builtins import Builtins
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
+from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.tape.fold import call_key
 from runtime.tape.journal import Journal
@@ -49,7 +50,7 @@ class Questions:
         text, options, of = call_arguments(call, "question", "options", "of", optional=2)
         labels = [] if options is None else _labels(options)
         person = None if of is None else self._person(str(of))
-        await self._builtins.drop_stream(frame.id, "a question was asked")
+        await self._builtins.utterances.drop_stream(frame.id, "a question was asked")
         await self._pages.room()
         page = self._pages.question(frame.id, str(self._journal.session)[:_PREFIX_CHARS], labels)
         position = {"f": frame.id, "pos": call.pos}

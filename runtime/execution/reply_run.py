@@ -6,7 +6,6 @@ import ast
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
-from runtime.execution.builtins import LiveStream
 from runtime.execution.reply import ReplyReader
 from runtime.execution.reply_items import (
     Broken,
@@ -20,6 +19,7 @@ from runtime.execution.reply_items import (
     Statement,
 )
 from runtime.execution.statement import call_name, with_dollars
+from runtime.execution.utterances import LiveStream
 from runtime.execution.verifier import Position, Rejected, ends_turn, step_line, verify, verify_say_head
 
 _STREAMABLE = (str, int, bool)

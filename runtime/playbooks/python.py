@@ -14,11 +14,11 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import ParleyError, ProgramError, Unjournaled
-from runtime.execution.builtins import SIGNATURES
 from runtime.execution.frame import Call, Frame, Handed, HostCalls, drive
 from runtime.execution.host import rebuilt
 from runtime.execution.interpreter import check_version
 from runtime.execution.loop import RUNNING, FrameLoop
+from runtime.execution.signatures import SIGNATURES
 from runtime.language.program import AgentSpec, PlaybookSpec, PythonFence
 from runtime.playbooks.playbook import bound, state_values
 from runtime.tape.journal import Journal, digest_of

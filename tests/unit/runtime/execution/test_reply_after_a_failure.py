@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.execution.builtins import LiveStream
 from runtime.execution.reply_run import ReplyRun
+from runtime.execution.utterances import LiveStream
 from runtime.execution.verifier import Position
 
 pytestmark = pytest.mark.anyio

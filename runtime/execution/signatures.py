@@ -1,0 +1,43 @@
+"""What the built-in host calls take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.core.errors import PlaybookError
+from runtime.execution.frame import Call
+
+SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "Step": (1, ("location",)),
+    "Trigger": (1, ("code",)),
+    "Say": (2, ("target", "message")),
+    "Ask": (1, ("question", "options", "of")),
+    "Var": (2, ("name", "value")),
+    "Artifact": (3, ("name", "summary", "value")),
+    "WaitForMessage": (1, ("source", "timeout_s")),
+    "Sleep": (1, ("seconds",)),
+    "Now": (0, ()),
+    "Random": (0, ()),
+    "ReadFile": (1, ("name", "max_chars")),
+    "SendFile": (2, ("name", "content", "text")),
+    "EndProgram": (0, ()),
+    "EndMeeting": (0, ("meeting",)),
+    "LeaveMeeting": (0, ("meeting",)),
+    "Yld": (1, ("source",)),
+    "Return": (0, ("value",)),
+}
+"""How many arguments each call needs, and the names of all it takes, in order."""
+
+
+def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:
+    """The values of a call's parameters in order, None for optional ones that are missing. Raises PlaybookError."""
+    if len(call.args) > len(names):
+        raise PlaybookError(f"{call.name} takes {', '.join(names)}; it was given {len(call.args)} arguments")
+    given = dict(zip(names, call.args, strict=False)) | dict(call.kwargs)
+    unknown = sorted(set(given) - set(names))
+    required = names[: len(names) - optional]
+    missing = [name for name in required if name not in given]
+    if unknown or missing:
+        what = f"does not take {unknown[0]!r}" if unknown else f"needs {missing[0]!r}"
+        raise PlaybookError(f"{call.name} {what}; it takes {', '.join(names)}")
+    return [given.get(name) for name in names]

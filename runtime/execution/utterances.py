@@ -1,0 +1,184 @@
+"""What agents say, to people and to each other: at once, or shown while it is being written."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable
+from typing import Any, Protocol
+
+import anyio
+
+from runtime.bus import Bus
+from runtime.channels.channel import Channel
+from runtime.channels.message_queue import MessageQueue
+from runtime.core.clock import Clock
+from runtime.core.ids import AgentId, ParticipantId, StreamId, new_message_id, new_stream_id
+from runtime.core.message import HUMAN_CLASS, Message, MessageType
+from runtime.core.stream import StreamStart
+from runtime.execution.frame import Call, Frame
+from runtime.execution.host import site
+from runtime.execution.signatures import call_arguments
+from runtime.execution.speech import Pages
+from runtime.execution.targets import Population, Target, resolve_target
+from runtime.tape.journal import Journal
+from runtime.tape.state import PageState
+
+
+class Conduits(Protocol):
+    """The channels and queues of a session."""
+
+    def channel(self, agent: str, target: Target) -> Channel:
+        """The channel by which `agent` reaches `target`, made if need be."""
+        ...
+
+    def queue(self, agent: str) -> MessageQueue: ...
+
+
+class LiveStream:
+    """An utterance in progress: `Say` whose text is still being written."""
+
+    def __init__(self, channel: Channel, stream: StreamId, target: Target) -> None:
+        self.channel = channel
+        self.stream = stream
+        self.target = target
+        self.text = ""
+
+    async def write(self, text: str) -> None:
+        """Show the next piece."""
+        self.text += text
+        await self.channel.stream_chunk(self.stream, text)
+
+    async def fail(self, reason: str) -> None:
+        """End the stream without a message; its page stays open for the frame's next utterance."""
+        await self.channel.complete_stream(self.stream, None, error=reason)
+
+
+class Utterances:
+    """`Say`, for one session: each is a message, and a page where people hear it."""
+
+    def __init__(
+        self, journal: Journal, pages: Pages, conduits: Conduits, population: Population, clock: Clock, bus: Bus
+    ) -> None:
+        self._journal = journal
+        self._pages = pages
+        self._conduits = conduits
+        self._population = population
+        self._clock = clock
+        self._bus = bus
+        self._streams: dict[str, LiveStream] = {}
+        self._turns: dict[tuple[str, str], anyio.Lock] = {}  # a frame has one open page per target
+
+    def target(self, frame: Frame, text: str) -> Target:
+        """Whom the frame means by `text`. Raises UnknownTarget."""
+        return resolve_target(text, self._journal.state, self._population, meeting=frame.state.meeting)
+
+    async def begin_stream(self, frame: Frame, target: Target) -> LiveStream | None:
+        """Start to show an utterance to `target` while it is written; None when nobody would see it grow."""
+        channel = self._conduits.channel(frame.state.agent, target)
+        page = await self._page(frame, channel, target)
+        if page is None:
+            return None
+        start = StreamStart(new_stream_id(), channel.id, self._me(frame), frame.agent.klass, target.recipient)
+        self._pages.expect_stream(start.stream_id, page)
+        if not await channel.start_stream(start):
+            return None
+        return LiveStream(channel, start.stream_id, target)
+
+    async def open_stream(self, frame: Frame, target: Target) -> LiveStream | None:
+        """Begin to show what the frame's next `Say` will say; one to another target, or none at all, ends it."""
+        live = await self.begin_stream(frame, target)
+        if live is not None:
+            self._streams[frame.id] = live
+        return live
+
+    async def drop_stream(self, frame_id: str, reason: str) -> None:
+        """End the frame's stream, if it has one, without a message."""
+        live = self._streams.pop(frame_id, None)
+        if live is not None:
+            await live.fail(reason)
+
+    async def say(self, frame: Frame, call: Call) -> None:
+        """Say something to somebody; the text may be given piece by piece by an async iterable."""
+        target_text, text = call_arguments(call, "target", "message")
+        target = self.target(frame, str(target_text))
+        await self._pages.room()
+        key = (frame.id, target.key)
+        turn = self._turns.setdefault(key, anyio.Lock())
+        async with turn:
+            if isinstance(text, AsyncIterable):
+                await self._say_written(frame, call, target, text)
+            else:
+                await self._finish_say(frame, call, target, str(text), await self._begun(frame, target))
+        if not turn.locked():
+            self._turns.pop(key, None)
+
+    async def _say_written(self, frame: Frame, call: Call, target: Target, pieces: AsyncIterable[str]) -> None:
+        live = await self.begin_stream(frame, target)
+        text = ""
+        try:
+            async for piece in pieces:
+                text += piece
+                if live is not None:
+                    await live.write(piece)
+        except BaseException:
+            if live is not None:
+                with anyio.CancelScope(shield=True):  # a stream completes, also when its call is cancelled
+                    await live.fail("the text broke off")
+            raise
+        await self._finish_say(frame, call, target, text, live)
+
+    async def _begun(self, frame: Frame, target: Target) -> LiveStream | None:
+        """The stream in which this utterance was shown while it was written."""
+        live = self._streams.pop(frame.id, None)
+        if live is not None and live.target != target:
+            await live.fail("another target was spoken to")
+            return None
+        return live
+
+    async def _finish_say(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> None:
+        channel = self._conduits.channel(frame.state.agent, target)
+        page = await self._page(frame, channel, target)
+        message = self._message(frame, target, text, live)
+        if page is None:
+            await channel.send(message)  # first: an agent that cannot take it makes the call fail
+            self._journal.note("res", **site(frame, call), val=None, to=target.key)
+        else:
+            self._journal.note("fin", page=page.id, text=text, **site(frame, call), val=None, to=target.key)
+            self._pages.expect_message(message.id, page)
+            if live is not None:
+                await live.channel.complete_stream(live.stream, message)
+            else:
+                await channel.send(message)
+        await self._journal.commit()
+        about: dict[str, Any] = {"agent_id": frame.state.agent, "playbook": frame.state.playbook}
+        about |= {"message_id": message.id, "chars": len(text)}
+        self._bus.publish("message.delivered", session_id=self._journal.session, **about)
+
+    async def _page(self, frame: Frame, channel: Channel, target: Target) -> PageState | None:
+        if not any(not str(participant.id).isdecimal() for participant in channel.participants):
+            return None
+        return await self._pages.adopt(frame.id, target.key)
+
+    def _message(self, frame: Frame, target: Target, text: str, live: LiveStream | None) -> Message:
+        kind = MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST
+        state = self._journal.state
+        klass = None
+        if target.recipient is not None:
+            other = state.agents.get(str(target.recipient))
+            klass = other.klass if other else HUMAN_CLASS
+        return Message(
+            id=new_message_id(),
+            sender_id=self._me(frame),
+            sender_class=frame.agent.klass,
+            content=text,
+            created_at=self._clock.now(),
+            recipient_id=target.recipient,
+            recipient_class=klass,
+            type=kind,
+            meeting_id=target.meeting,
+            target_agent_ids=target.agents,
+            stream_id=live.stream if live is not None else None,
+        )
+
+    @staticmethod
+    def _me(frame: Frame) -> ParticipantId:
+        return AgentId(frame.state.agent)
