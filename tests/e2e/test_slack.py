@@ -120,6 +120,7 @@ async def test_busy_agent_marks_what_waits_and_the_stop_button_interrupts_it(tmp
             with anyio.fail_after(LIMIT_S):
                 root = await _heard(running, platform, "slow")
                 await platform.until(lambda: platform.surfaces.sessions.get(f"{CHANNEL}/{root}") == "processing")
+                await platform.until(lambda: any(text.startswith("Once") for text in _thread(platform, root)))
                 waiting = platform.say("and me?", thread=root, person=FRIEND)
                 await platform.until(lambda: waiting in _marked(platform))
                 platform.stop(root)
