@@ -18,7 +18,7 @@ from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Population, wait_source
 from runtime.execution.utterances import Conduits, Utterances
-from runtime.tape.fold import call_key
+from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal
 from runtime.tape.state import AgentState, takes
 

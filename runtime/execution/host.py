@@ -13,7 +13,7 @@ from runtime.core.errors import JournalError, ParleyError, PlaybookError, Storag
 from runtime.execution.doing import doing_call
 from runtime.execution.frame import Call, Frame
 from runtime.execution.speech import Pages
-from runtime.tape.fold import TURN, call_key
+from runtime.tape.frame_rules import TURN, call_key
 from runtime.tape.journal import Journal, as_data
 from runtime.tape.state import CallSite
 

@@ -27,7 +27,7 @@ from runtime.language.flow import Flow
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.client import CompletionRequest, LLMClient
 from runtime.sandbox.executor import Evaluation, HostCall, Sandbox, Snippet
-from runtime.tape.fold import TURN
+from runtime.tape.frame_rules import TURN
 from runtime.tape.journal import Journal
 
 MAX_REJECTIONS = 2

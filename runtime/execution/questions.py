@@ -12,7 +12,7 @@ from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
 from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
-from runtime.tape.fold import call_key
+from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal
 from runtime.tape.state import QuestionState
 

@@ -13,7 +13,7 @@ from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Callees, Host, site
 from runtime.execution.verifier import fits
 from runtime.language.program import AgentSpec, TriggerKind
-from runtime.tape.fold import call_key
+from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal
 
 _WORDS = (
