@@ -100,7 +100,9 @@ class Page:
         return self._after_text(cuts) if final else None
 
     def _lacks_messages(self) -> bool:
-        """Whether a message of the whole text is not on the platform yet."""
+        """Whether a message of the whole text is not on the platform yet, or may be missing once a stream has ended."""
+        if any(part.streaming for part in self._parts.values()):
+            return True
         cuts = self._cuts(final=True)
         needed = len(cuts) + (self._file_number(cuts) == len(cuts))
         return any(number not in self._parts or self._parts[number].platform_id is None for number in range(needed))

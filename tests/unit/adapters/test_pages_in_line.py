@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.capabilities import StreamLimits
+from runtime.core.errors import StreamOver
 from tests.fakes.rich_platform import STREAM, rich_capabilities
 from tests.unit.adapters.presenting import Show, shown_on
 
@@ -64,6 +65,19 @@ async def test_what_follows_a_page_that_is_about_to_end_waits_for_its_last_messa
         assert len(show.shown) == 3
         assert show.shown[1].endswith("and this.")
         assert show.shown[2] == "Stopped."
+
+
+async def test_what_follows_a_stream_that_somebody_stopped_waits_for_the_messages_that_go_on_with_it() -> None:
+    async with shown_on(rich_capabilities(stream=STREAM)) as show:
+        first = show.page("a")
+        text = await show.grow(first, 100)
+        show.platform.trouble["close_stream"].append((StreamOver("stopped"), False))
+        first.ends()
+        show.finish(show.page("b"), "Stopped.")
+        show.finish(first, f"{text}and this.")
+        await show.clock.advance(60)
+        assert len(show.shown) > 2
+        assert told(show) == f"{text}and this. Stopped."
 
 
 async def test_an_abandoned_page_that_was_about_to_end_keeps_nobody_waiting() -> None:
