@@ -1,0 +1,74 @@
+"""Leases, fencing and commits: a search for an order of events that does harm, and what it finds with a fault."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.contract.fencing_model import FencingModel, Wish
+from tests.contract.fencing_stands import Fault, Stands, stands
+
+EXAMPLES = {"memory": 100, "redis": 25}
+UNTIL_FOUND = 300
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    """The loop in which the model's calls run."""
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(params=["memory", "redis"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def empty_stores(kind: str, request: pytest.FixtureRequest, runner: asyncio.Runner) -> Iterator[Stands]:
+    opened = stands(request.getfixturevalue("valkey_socket") if kind == "redis" else None)
+    yield runner.run(opened.__aenter__())
+    runner.run(opened.__aexit__(None, None, None))
+
+
+def search(empty_stores: Stands, fault: Fault | None, runner: asyncio.Runner, examples: int, *phases: Phase) -> None:
+    """Raises what the model finds, with the steps that lead there in its notes."""
+
+    class Model(FencingModel):
+        def __init__(self) -> None:
+            super().__init__(empty_stores, fault, runner)
+
+    few = settings(max_examples=examples, stateful_step_count=30, database=None, print_blob=False, phases=phases)
+    run_state_machine_as_test(Model, settings=few)
+
+
+def test_no_order_of_events_does_harm(kind: str, empty_stores: Stands, runner: asyncio.Runner) -> None:
+    search(empty_stores, None, runner, EXAMPLES[kind], Phase.generate, Phase.shrink)
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_a_rule_that_is_switched_off_is_missed(empty_stores: Stands, runner: asyncio.Runner, fault: Fault) -> None:
+    with pytest.raises(AssertionError, match=r"an event was processed twice|two sessions live in one conversation"):
+        search(empty_stores, fault, runner, UNTIL_FOUND, Phase.generate)
+
+
+@pytest.mark.parametrize("fault", [None, Fault.NO_FENCING])
+def test_the_shortest_harm_is_a_late_process_beside_its_successor(
+    empty_stores: Stands, runner: asyncio.Runner, fault: Fault | None
+) -> None:
+    takes_one = Wish(reads=False, events=1, facts=1, opens=True, shows=False, awake=None, ends=False)
+    model = FencingModel(empty_stores, fault, runner)
+    model.two_write_and_a_process_takes_the_shard()
+    model.tries_for_the_lease(who=1, late=True)
+    for who in (1, 0):
+        model.commits(who=who, place=0, wishes=[takes_one])
+    if fault is None:
+        model.no_harm_is_done()
+        model.the_stores_show_what_was_applied()
+    else:
+        with pytest.raises(AssertionError, match="an event was processed twice"):
+            model.no_harm_is_done()
