@@ -13,7 +13,7 @@ from adapters.fences import OpenFence, after_line
 _BEFORE = r"(?<![\w@/.\\:=&?#%+-])"
 _BROADCAST = re.compile(r"@(?=(?:everyone|here|channel|all)\b)", re.IGNORECASE)
 _MARKED = re.compile(r"(?<!\\)<(?=[@!#](?:[A-Z0-9&!]|here|channel|everyone|subteam))")
-_TARGET = re.compile(r"\](?P<open>\(\s*<?|:\s*<?)(?P<target>[^\s)>]*)")
+_TARGET = re.compile(r"\](?P<open>[(:][\s>]*<?)(?P<target>[^\s)>]*)")
 _AUTOLINK = re.compile(r"(?<!\\)<(?=(?:p|&|\\)[^\s<>]*:)", re.IGNORECASE)
 _LINK = re.compile(r"\[(?:[^\[\]\n\\]|\\.)*\]\([^()\n]*\)|<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*>|https?://[^\s<>]*")
 _CODE = re.compile(r"(?<!`)(?P<marks>`+)(?!`)(?:(?!\n[ \t]*\n).)*?(?<!`)(?P=marks)(?!`)", re.DOTALL)
@@ -43,6 +43,8 @@ def with_mentions(text: str, people: Mapping[str, str], *, growing: bool = False
         text = _without_begun_name(text, names)
     if "@" not in text and "<" not in text and ":" not in text:
         return text
+    # Also in what looks like code: where it ends is for the platform's reading of the text to say, not for ours.
+    text = _AUTOLINK.sub(_harmless_autolink, _TARGET.sub(_harmless_target, text))
     return "".join(piece if code else _linked(piece, names) for piece, code in _pieces(text, growing))
 
 
@@ -78,7 +80,6 @@ def _inline_pieces(text: str, *, growing: bool) -> Iterator[tuple[str, bool]]:
 
 
 def _linked(text: str, names: _Names) -> str:
-    text = _AUTOLINK.sub(_harmless_autolink, _TARGET.sub(_harmless_target, text))
     pieces: list[str] = []
     at = 0
     for link in _LINK.finditer(text):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.mentions import with_mentions
+from adapters.slack.markup import render
 
 PEOPLE = {"Ann": "fake:1", "Ann Lee": "fake:2", "Zoë": "fake:3", "x*y": "fake:4"}
 
@@ -60,3 +61,23 @@ def test_what_was_shown_of_a_growing_text_never_changes(text: str) -> None:
     whole = with_mentions(text, PEOPLE)
     for end in range(len(text) + 1):
         assert whole.startswith(with_mentions(text[:end], PEOPLE, growing=True))
+
+
+EVE = "person:slack:T1:U9"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"> [b]:\n> {EVE}\n\n[b]",
+        f"> > [a](\n> > {EVE})",
+        f"\\`[a]({EVE}) `",
+        f'<a href="`"> [x]({EVE}) `',
+        f"<http://a`b> [x]({EVE}) `",
+        f"- ```\n\n[x]({EVE})",
+        f"1. ~~~\n   [y]({EVE})\n\n[x]({EVE})",
+    ],
+)
+def test_no_markdown_around_a_link_to_a_stranger_makes_it_a_mention(text: str) -> None:
+    assert "<@" not in render(with_mentions(text, {}), 3000)
+    assert "<@" not in render(with_mentions(text, {}, growing=True), 3000)
