@@ -16,14 +16,19 @@ from pydantic import SecretStr
 from adapters.adapter import HoldsConnections
 from gateway.catalog import CATALOG, Ground, Kind
 from gateway.commands import menu
+from gateway.erasure import Erasure
 from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
 from gateway.settings import Settings, environment_keys
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import LLMUnavailable
+from runtime.core.files import FileStore
 from runtime.core.texts import english
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+from runtime.sessions.catalog import SessionCatalog
+from runtime.sessions.dead_letters import DeadLetters
 from runtime.sessions.inbox import NOTICE, InboxEvent
+from runtime.tape.tape import TapeStore
 
 if TYPE_CHECKING:
     from runtime.storage.notice import OnEvent
@@ -116,6 +121,31 @@ async def tell_later(connection: RedisConnection, request: Request, text: str) -
     id_, now = f"access.{request.code}", SystemClock().now()
     notice = InboxEvent(id_, request.address, request.person_id, request.name, text, now, kind=NOTICE)
     await RedisInbox(connection).add(notice)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What the commands that look after a database need of it."""
+
+    letters: DeadLetters
+    catalog: SessionCatalog
+    tapes: TapeStore
+    files: FileStore
+    erasure: Erasure
+
+
+def keeping_of(connection: RedisConnection) -> Keeping:
+    """Dead letters, sessions and files, as the database has them."""
+    from adapters.web.acts import PLATFORM
+    from runtime.storage.redis.catalog import RedisSessionCatalog
+    from runtime.storage.redis.dead_letters import RedisDeadLetters
+    from runtime.storage.redis.files import RedisFileStore
+    from runtime.storage.redis.session_store import RedisSessionStore
+    from runtime.storage.redis.traces import RedisTraces
+
+    catalog, tapes = RedisSessionCatalog(connection), RedisSessionStore(connection)
+    erasure = Erasure(catalog, tapes, RedisTraces(connection), lambda address: address.platform == PLATFORM)
+    return Keeping(RedisDeadLetters(connection), catalog, tapes, RedisFileStore(connection), erasure)
 
 
 async def probes(settings: Settings) -> list[Probe]:

@@ -10,8 +10,10 @@ from gateway.cli.access import app as access
 from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
 from gateway.cli.discord import app as discord
+from gateway.cli.dlq import app as dlq
 from gateway.cli.init import init
 from gateway.cli.run import run
+from gateway.cli.sessions import app as sessions
 from gateway.cli.slack import app as slack
 from gateway.version import VERSION
 
@@ -44,5 +46,7 @@ app.command("compile")(compile_programs)
 app.command()(check)
 app.command()(init)
 app.add_typer(access, name="access")
+app.add_typer(sessions, name="sessions")
+app.add_typer(dlq, name="dlq")
 app.add_typer(slack, name="slack")
 app.add_typer(discord, name="discord")

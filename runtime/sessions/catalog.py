@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
+from runtime.core.errors import SessionBusy
 from runtime.core.ids import SessionId
 from runtime.sessions.store import SessionRecord
 from runtime.tape.tape import Fact
@@ -79,3 +80,11 @@ class SessionCatalog(Protocol):
         broken-off insertion left is overwritten.
         """
         ...
+
+
+def busy_session(session: SessionId, node: str | None) -> SessionBusy:
+    """What is raised where a session is at work."""
+    return SessionBusy(
+        f"The session {session} is at work on {node}; nothing was changed. Wait until it rests, or say /stop in its "
+        "conversation, or stop the gateway; --force takes it out all the same."
+    )

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import InboxFull, LetterGone, SessionBusy, SessionExists
+from runtime.core.errors import InboxFull, LetterGone, SessionExists
 from runtime.core.ids import SessionId
-from runtime.sessions.catalog import KnownSession, WholeSession
+from runtime.sessions.catalog import KnownSession, WholeSession, busy_session
 from runtime.sessions.dead_letters import DeadLetter, letter_id, letter_place
 from runtime.sessions.inbox import shard_of
 from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
@@ -96,7 +96,7 @@ class MemorySessionCatalog:
         if found is None:
             return False
         if found.busy and not force:
-            raise SessionBusy(f"The session {session} is at work on {found.node}; nothing was changed.")
+            raise busy_session(session, found.node)
         self._store.remove(session)
         return True
 

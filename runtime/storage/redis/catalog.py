@@ -10,9 +10,9 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from runtime.core.errors import SessionBusy, SessionExists
+from runtime.core.errors import SessionExists
 from runtime.core.ids import SessionId, TapeId
-from runtime.sessions.catalog import KnownSession, WholeSession
+from runtime.sessions.catalog import KnownSession, WholeSession, busy_session
 from runtime.sessions.inbox import shard_of
 from runtime.sessions.store import SHARDS, SessionRecord
 from runtime.storage.codec import address_from_json, address_to_json, fact_fields, to_json
@@ -78,10 +78,7 @@ class RedisSessionCatalog:
             ]
             outcome, node = await self._connection.run(_DELETE, names, [session, "1" if force else ""])
             if outcome == "busy":
-                raise SessionBusy(
-                    f"The session {session} is at work on {node}; nothing was changed. Wait until it rests, or say "
-                    "/stop or /new in its conversation, or stop the gateway; --force takes it out all the same."
-                )
+                raise busy_session(session, node)
             if outcome != "grown":
                 return True
 

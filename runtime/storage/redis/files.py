@@ -35,7 +35,7 @@ class RedisFileStore:
         check_size(data)
         id_ = file_id(data, media_type)
         for gone in await self._connection.run(_REGISTER, _COUNTS, [id_, len(data), self._bound_bytes]):
-            await self._remove(gone)
+            await self.remove(gone)
         if await self.head(id_) is None:
             for number, start in enumerate(range(0, len(data), PIECE_BYTES)):
                 piece = base64.b64encode(data[start : start + PIECE_BYTES]).decode("ascii")
@@ -75,7 +75,9 @@ class RedisFileStore:
 
         await self._connection.retrying(call)
 
-    async def _remove(self, id_: str) -> None:
+    async def remove(self, id_: str) -> None:
+        """Forget a file; what is not there is no error."""
+
         async def call(client: Redis) -> Any:
             return await client.unlink(_key(id_))
 

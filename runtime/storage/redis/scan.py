@@ -13,7 +13,7 @@ _AT_ONCE = 1000
 
 
 async def keys_like(connection: RedisConnection, pattern: str) -> AsyncIterator[Sequence[str]]:
-    """The keys that match a glob pattern, page by page. A key may come twice; one that is made meanwhile may not come."""
+    """The keys that match a glob pattern, page by page. A key may come twice, a new one not at all."""
     cursor = 0
     while True:
 

@@ -1,0 +1,100 @@
+"""A session as a person reads it: folded from its tapes."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from gateway.cli.keeping import say_json, shortened
+from gateway.cli.terminal import say
+from runtime.core.errors import Divergence
+from runtime.tape.fold import apply
+from runtime.tape.state import SessionState
+
+if TYPE_CHECKING:
+    from runtime.sessions.catalog import WholeSession
+    from runtime.tape.tape import Fact
+
+LAST_MESSAGES = 10
+
+
+def view_of(whole: WholeSession) -> dict[str, Any]:
+    """Agents with their stacks, people, pages and the last messages, as JSON data.
+
+    `trouble` says where the tape cannot be read on; the rest is how it was until there.
+    """
+    state, said = SessionState(), deque[dict[str, str]](maxlen=LAST_MESSAGES)
+    trouble = None
+    for fact in whole.facts:
+        said.extend(_said(state, fact))
+        try:
+            apply(state, fact.seq, fact.kind, fact.data)
+        except (Divergence, LookupError) as error:
+            trouble = str(error)
+            break
+    agents = [
+        {
+            "agent": agent.id,
+            "class": agent.klass,
+            "stack": [_shown(frame.playbook, frame.step) for frame in state.frames.values() if frame.agent == agent.id],
+            "waiting": len(agent.queue),
+        }
+        for agent in state.agents.values()
+    ]
+    pages = [{"page": page.id, "status": page.status, "text": page.text} for page in state.pages.values()]
+    return {
+        "agents": agents,
+        "people": dict(state.people),
+        "pages": pages,
+        "last": list(said),
+        "broken": state.broken,
+        "trouble": trouble,
+    }
+
+
+def _shown(playbook: str, step: str | None) -> str:
+    return playbook if step is None else f"{playbook}:{step}"
+
+
+def _said(state: SessionState, fact: Fact) -> list[dict[str, str]]:
+    """The message that a fact finishes, if it does."""
+    data, at = fact.data, fact.at.isoformat()
+    if fact.kind == "heard":
+        return [{"at": at, "who": data["name"], "text": data["text"]}]
+    page = state.pages.get(data.get("page", ""))
+    if fact.kind in ("fin", "close") and page is not None and data["text"]:
+        agent = state.agents.get(page.agent)
+        return [{"at": at, "who": agent.klass if agent is not None else "Parley", "text": data["text"]}]
+    return []
+
+
+def say_view(view: Mapping[str, Any]) -> None:
+    """Print what `view_of` and the list know of a session."""
+    for name in ("session", "conversation", "program", "started_at", "last_at", "state", "facts", "node"):
+        say(f"{name:<14}{'none' if view[name] is None else view[name]}")
+    for name in ("broken", "trouble"):
+        if view[name]:
+            say(f"{name:<14}{view[name]}")
+    for id_, person in view["people"].items():
+        say(f"{'person':<14}{person} ({id_})")
+    for agent in view["agents"]:
+        doing = " → ".join(agent["stack"]) or "idle"
+        waiting = f", {agent['waiting']} messages wait" if agent["waiting"] else ""
+        say(f"{'agent':<14}{agent['class']} ({agent['agent']}): {doing}{waiting}")
+    for page in view["pages"]:
+        say(f"{'page':<14}{page['page']} {page['status']}: {shortened(page['text'])}")
+    for message in view["last"]:
+        say(f"{message['at'][:19].replace('T', ' ')}  {message['who']}: {shortened(message['text'], 90)}")
+
+
+def say_facts(whole: WholeSession, *, as_json: bool) -> None:
+    """Print the tapes of a session as one, in order."""
+    for fact in whole.facts:
+        tape = fact.tape.rpartition("/")[2]
+        at = fact.at.isoformat()
+        if as_json:
+            say_json({"seq": fact.seq, "tape": tape, "kind": fact.kind, "at": at, "data": fact.data})
+        else:
+            say(f"{fact.seq:>6}  {at[:23]}  {tape:<8}  {fact.kind:<10}  {json.dumps(fact.data, ensure_ascii=False)}")

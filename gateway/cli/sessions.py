@@ -1,0 +1,243 @@
+"""`parley sessions`: look at sessions, take them elsewhere, delete them for good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.keeping import JsonOption, say_json, say_table, size, when, with_keeping
+from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, note, plain_errors, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from typing import TextIO
+
+    from gateway.erasure import Erased
+    from gateway.parts import Keeping
+    from runtime.sessions.catalog import KnownSession, WholeSession
+
+SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=0, help="So many, the latest active first; 0: all.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Also while a running gateway is at work on it.")]
+
+app = typer.Typer(help="Sessions: look at them, take them elsewhere, delete them.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_sessions(limit: LimitOption = 50, as_json: JsonOption = False, config: ConfigOption = None) -> None:
+    """Show the sessions, the latest active first."""
+    import heapq
+
+    async def ask(keeping: Keeping) -> tuple[list[KnownSession], int]:
+        latest: list[tuple[Any, str, KnownSession]] = []
+        count = 0
+        async for known in keeping.catalog.sessions():
+            count += 1
+            heapq.heappush(latest, (known.last_at, known.record.id, known))
+            if limit and len(latest) > limit:
+                heapq.heappop(latest)
+        return [known for _, _, known in sorted(latest, reverse=True)], count
+
+    found, count = with_keeping(config, ask)
+    if as_json:
+        for known in found:
+            say_json(_data(known))
+    elif not found:
+        say("There are no sessions.")
+    else:
+        head = ("SESSION", "CONVERSATION", "PROGRAM", "STARTED (UTC)", "LAST ACTIVE", "STATE", "FACTS", "SIZE")
+        say_table(head, [_row(known) for known in found])
+    if count > len(found):
+        note(f"{count - len(found)} more: parley sessions list --limit 0")
+
+
+@app.command()
+def show(
+    session: SessionArgument,
+    facts: Annotated[bool, typer.Option("--facts", help="Print the tapes, fact by fact.")] = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Show what a session is at: its agents and their stacks, its people, its pages, what was said last."""
+    from gateway.cli.session_view import say_facts, say_view, view_of
+
+    known, whole = with_keeping(config, lambda keeping: _both(keeping, session))
+    if facts:
+        say_facts(whole, as_json=as_json)
+        return
+    view = {**_data(known), **view_of(whole)}
+    if as_json:
+        say_json(view)
+    else:
+        say_view(view)
+
+
+@app.command("export")
+def export_session(
+    session: SessionArgument,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help='The file; "-" prints it. Default: <session>.jsonl')
+    ] = "",
+    config: ConfigOption = None,
+) -> None:
+    """Write a session to one file; the session stays as it is."""
+
+    async def ask(keeping: Keeping) -> tuple[int, int]:
+        from runtime.core.clock import SystemClock
+        from runtime.sessions.session_file import end_line, file_line, files_of, header_line, session_lines
+
+        whole = (await _both(keeping, session))[1]
+        with _written(output or f"{session}.jsonl") as file:
+            file.write(header_line(SystemClock().now()))
+            file.writelines(session_lines(whole))
+            count = 0
+            for id_ in files_of(whole.facts):
+                content = await keeping.files.content(id_)
+                if content is not None:
+                    file.write(file_line(id_, content))
+                    count += 1
+            file.write(end_line(len(whole.facts), count))
+        return len(whole.facts), count
+
+    count, files = with_keeping(config, ask)
+    if output != "-":
+        say(f"{output or f'{session}.jsonl'} has the session {session}: {count} facts, {files} files.")
+
+
+@app.command("import")
+def import_session(
+    file: Annotated[Path, typer.Argument(help="A file that parley sessions export has written.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Also where there is such a session already.")] = False,
+    force: ForceOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Take in a session from a file; nothing is taken in from a file that is not whole."""
+
+    async def ask(keeping: Keeping) -> WholeSession:
+        from runtime.sessions.session_file import SessionFile
+
+        read = SessionFile(str(file), lambda: _lines(file))
+        whole = read.session()
+        if replace:
+            await keeping.catalog.delete(whole.record.id, force=force)
+        for content in read.files():
+            await keeping.files.keep(content.data, content.media_type)
+        await keeping.catalog.insert(whole)
+        return whole
+
+    whole = with_keeping(config, ask)
+    record = whole.record
+    say(f"The session {record.id} is in {record.address.key} now: {len(whole.facts)} facts.")
+    if not record.ended:
+        say("It goes on with the next message there, or when a gateway starts.")
+
+
+@app.command()
+def delete(
+    session: Annotated[str, typer.Argument(help="The session's id.")] = "",
+    person: Annotated[
+        str, typer.Option("--person", help="Instead: all sessions of a person, and all that is kept about them.")
+    ] = "",
+    force: ForceOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Delete a session, or everything of a person, for good."""
+    if bool(session) == bool(person):
+        note("parley: name a session, or a person with --person <platform>:<id>.")
+        raise typer.Exit(BAD_INPUT)
+    if person:
+        with plain_errors():
+            checked_person(person)
+        _say_erased(person, with_keeping(config, lambda keeping: keeping.erasure.person(person, force=force)))
+        return
+    if not with_keeping(config, lambda keeping: keeping.erasure.session(_id(session), force=force)):
+        raise _unknown(session)
+    say(f"The session {session} is deleted.")
+
+
+def checked_person(person: str) -> str:
+    """The id of a person. Raises ConfigError for what is none."""
+    from gateway.catalog import platform_names
+    from runtime.core.errors import ConfigError
+
+    platform, _, rest = person.partition(":")
+    if not rest or platform not in platform_names():
+        raise ConfigError(f'"{person}" is nobody; write <platform>:<id>, with one of {", ".join(platform_names())}.')
+    return person
+
+
+def _say_erased(person: str, erased: Erased) -> None:
+    for session in erased.sessions:
+        say(f"The session {session} is deleted.")
+    say(f"{person}: {len(erased.sessions)} sessions and {erased.entries} other entries are deleted.")
+    if not erased.rewritten:
+        note("The server may not be asked to rewrite its file; it has what was deleted until it does so by itself.")
+
+
+async def _both(keeping: Keeping, session: str) -> tuple[KnownSession, WholeSession]:
+    known = await keeping.catalog.find(_id(session))
+    whole = await keeping.catalog.whole(_id(session))
+    if known is None or whole is None:
+        raise _unknown(session)
+    return known, whole
+
+
+def _id(session: str) -> Any:
+    from runtime.core.ids import SessionId
+
+    return SessionId(session)
+
+
+def _unknown(session: str) -> typer.Exit:
+    note(f"parley: There is no session {session}; see parley sessions list.")
+    return typer.Exit(FAILED)
+
+
+def _written(name: str) -> AbstractContextManager[TextIO]:
+    from gateway.cli.whole_file import standard_output, whole_file
+
+    return standard_output() if name == "-" else whole_file(Path(name))
+
+
+def _lines(file: Path) -> Iterator[str]:
+    from runtime.core.errors import ConfigError
+
+    try:
+        with file.open(encoding="utf-8") as opened:
+            yield from opened
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: it cannot be read: {error}") from error
+
+
+def _row(known: KnownSession) -> tuple[str, ...]:
+    record = known.record
+    return (
+        record.id,
+        record.address.key,
+        record.program,
+        when(record.started_at),
+        when(known.last_at),
+        known.state,
+        str(record.seq),
+        size(known.size_bytes),
+    )
+
+
+def _data(known: KnownSession) -> dict[str, Any]:
+    record = known.record
+    return {
+        "session": record.id,
+        "conversation": record.address.key,
+        "program": record.program,
+        "started_at": record.started_at.isoformat(),
+        "last_at": known.last_at.isoformat(),
+        "state": known.state,
+        "ended": record.ended,
+        "facts": record.seq,
+        "bytes": known.size_bytes,
+        "node": known.node,
+        "outbox": sorted(known.pages),
+    }

@@ -1,0 +1,110 @@
+"""Deleting for good: a session, or everything that is kept about a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from runtime.core.address import Address
+from runtime.core.ids import SessionId
+from runtime.sessions.catalog import KnownSession, SessionCatalog, busy_session
+from runtime.sessions.session_file import files_of
+from runtime.sessions.traces import Traces, Whose
+from runtime.tape.tape import Fact, TapeStore, session_tape
+
+InRoom = Callable[[Address], bool]
+"""Whether a conversation is in a room that we keep ourselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What was deleted: sessions by id, and how many other entries. `rewritten`: also from the server's file."""
+
+    sessions: tuple[SessionId, ...]
+    entries: int
+    rewritten: bool
+
+
+class Erasure:
+    """Deletes sessions with what was said in them. Every method can be called again after it was broken off.
+
+    Raises SessionBusy before anything was deleted, and StorageUnavailable.
+    """
+
+    def __init__(self, catalog: SessionCatalog, tapes: TapeStore, traces: Traces, in_room: InRoom) -> None:
+        self._catalog = catalog
+        self._tapes = tapes
+        self._traces = traces
+        self._in_room = in_room
+
+    async def session(self, session: SessionId, *, force: bool = False) -> bool:
+        """Delete a session, its messages in a room of ours, and the files that no other session has."""
+        known = await self._catalog.find(session)
+        if known is None:
+            return False
+        _refuse_busy([known], force)
+        files = await self._delete(known, force)
+        await self._forget_files(files)
+        await self._traces.rewrite()
+        return True
+
+    async def person(self, person: str, *, force: bool = False) -> Erased:
+        """Delete every session in which the person took part, whoever else did, and all that names the person."""
+        theirs, conversations = [], set()
+        async for known in self._catalog.sessions():
+            took_part, alone = await self._part(known, person)
+            if took_part:
+                theirs.append(known)
+                conversations |= {known.record.address.key} if alone else set()
+        _refuse_busy(theirs, force)
+        files: set[str] = set()
+        for known in theirs:
+            files |= await self._delete(known, force)
+        await self._forget_files(files)
+        entries = await self._traces.person(Whose(person, frozenset(conversations)))
+        rewritten = await self._traces.rewrite()
+        return Erased(tuple(known.record.id for known in theirs), entries, rewritten)
+
+    async def _part(self, known: KnownSession, person: str) -> tuple[bool, bool]:
+        """Whether the person took part in a session, and whether nobody else did, in private."""
+        people, private = set(), False
+        async for fact in self._tapes.read_tape(session_tape(known.record.id)):
+            if fact.kind == "person":
+                people.add(fact.data["id"])
+            elif fact.kind == "heard":
+                private = private or bool(fact.data["private"])
+        return person in people, private and people == {person}
+
+    async def _delete(self, known: KnownSession, force: bool) -> set[str]:
+        """Delete one session; the ids of its files. Its messages go first: only its tapes tell which they are."""
+        session, address = known.record.id, known.record.address
+        messages: dict[str, None] = {}
+        files: set[str] = set()
+        async for fact in self._tapes.read_session(session):
+            messages |= dict.fromkeys(_messages(fact))
+            files |= set(files_of([fact]))
+        if self._in_room(address):
+            await self._traces.messages(address.conversation, list(messages))
+        await self._catalog.delete(session, force=force)
+        return files
+
+    async def _forget_files(self, files: set[str]) -> None:
+        """Forget files, but for those that another session refers to."""
+        if not files:
+            return
+        async for known in self._catalog.sessions():
+            async for fact in self._tapes.read_session(known.record.id):
+                files -= set(files_of([fact]))
+        await self._traces.files(files)
+
+
+def _refuse_busy(known: Iterable[KnownSession], force: bool) -> None:
+    for one in known:
+        if one.busy and not force:
+            raise busy_session(one.record.id, one.node)
+
+
+def _messages(fact: Fact) -> list[str]:
+    """The ids on the platform that a fact tells."""
+    found = [fact.data.get("pid"), *(fact.data.get("parts") or {}).values()]
+    return [pid for pid in found if isinstance(pid, str)]

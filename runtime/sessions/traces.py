@@ -1,0 +1,39 @@
+"""The port for what is kept about people and sessions beside the tapes, when it has to go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """A person by id, and the keys of the conversations that were theirs alone."""
+
+    person: str
+    conversations: frozenset[str]
+
+
+class Traces(Protocol):
+    """Every method can be called again. Raises StorageUnavailable, and nothing else."""
+
+    async def messages(self, room: str, ids: Collection[str], /) -> None:
+        """Take messages out of a room of ours, and every quote of them. A room that is empty then is gone."""
+        ...
+
+    async def files(self, ids: Collection[str], /) -> None:
+        """Forget files of our own store."""
+        ...
+
+    async def person(self, whose: Whose, /) -> int:
+        """Forget everything that names a person or a conversation of theirs; how many entries that were.
+
+        Events that wait or could not be processed, known event ids, messages and reactions in rooms, roles, requests,
+        choices, sums, and what adapters remember. Sessions are not touched.
+        """
+        ...
+
+    async def rewrite(self) -> bool:
+        """Have the server write its file anew, without what was deleted; False where it may not be asked to."""
+        ...

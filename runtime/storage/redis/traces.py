@@ -1,0 +1,153 @@
+"""What is kept about people and sessions beside the tapes, on Redis: found by going through all keys once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.errors import StorageUnavailable
+from runtime.sessions.inbox import shard_of
+from runtime.sessions.traces import Whose
+from runtime.storage.codec import event_from_json
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.files import RedisFileStore
+from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.scan import keys_like
+from runtime.storage.redis.script import load_script
+
+_FORGET = load_script("room_forget")
+
+_SHARD_KEY = re.compile(r"\{parley:(\d+)\}:([a-z-]+):?(.*)", re.DOTALL)
+_TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
+_NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
+_ENTRIES_AT_ONCE = 500
+
+
+class RedisTraces:
+    """Implements `runtime.sessions.traces.Traces`."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+
+    async def messages(self, room: str, ids: Collection[str], /) -> None:
+        await self._forget_in_room(room, "", ids)
+
+    async def files(self, ids: Collection[str], /) -> None:
+        for id_ in ids:
+            await RedisFileStore(self._connection).remove(id_)
+
+    async def person(self, whose: Whose, /) -> int:
+        names = _Names(whose)
+        forgotten = 0
+        async for keys in keys_like(self._connection, "{parley:*"):
+            for key in keys:
+                forgotten += await self._forget(key, whose, names)
+        return forgotten
+
+    async def rewrite(self) -> bool:
+        async def call(client: Redis) -> Any:
+            return await client.bgrewriteaof()
+
+        try:
+            await self._connection.retrying(call)
+        except StorageUnavailable:
+            return False
+        return True
+
+    async def _forget(self, key: str, whose: Whose, names: _Names) -> int:
+        """Forget what one key has; how many entries."""
+        in_shard, table = _SHARD_KEY.match(key), _TABLE_KEY.match(key)
+        if in_shard is not None:
+            kind, rest = in_shard[2], in_shard[3]
+            if kind in ("inbox", "dead"):
+                return await self._forget_events(key, whose)
+            if kind == "room":
+                return await self._forget_in_room(rest, whose.person, ())
+            if kind == "seen" and names.conversation.search(rest):
+                return await self._remove(key)
+        elif key.startswith("{parley:count:") and names.anything.search(key):
+            return await self._remove(key)
+        elif table is not None and not table[1].startswith(_NO_TABLES):
+            return await self._forget_records(key, table[1], names)
+        return 0
+
+    async def _remove(self, key: str) -> int:
+        async def call(client: Redis) -> Any:
+            return await client.unlink(key)
+
+        return int(await self._connection.retrying(call))
+
+    async def _forget_in_room(self, room: str, person: str, ids: Collection[str]) -> int:
+        keys = ShardKeys(shard_of(room))
+        return int(
+            await self._connection.run(
+                _FORGET,
+                [keys.room(room), keys.room_counters(room), keys.room_seqs(room), keys.room_versions(room), keys.rooms],
+                [room, person, *ids],
+            )
+        )
+
+    async def _forget_events(self, key: str, whose: Whose) -> int:
+        after, forgotten = "-", 0
+        while True:
+
+            async def read(client: Redis, first: str = after) -> Any:
+                return await client.xrange(key, min=first, count=_ENTRIES_AT_ONCE)
+
+            entries = await self._connection.retrying(read)
+            theirs = [entry_id for entry_id, fields in entries if _concerns(fields, whose)]
+            if theirs:
+
+                async def delete(client: Redis, ids: list[str] = theirs) -> Any:
+                    return await client.xdel(key, *ids)
+
+                forgotten += int(await self._connection.retrying(delete))
+            if len(entries) < _ENTRIES_AT_ONCE:
+                return forgotten
+            after = f"({entries[-1][0]}"
+
+    async def _forget_records(self, key: str, table: str, names: _Names) -> int:
+        async def read(client: Redis) -> dict[str, str]:
+            if await client.type(key) != "hash":
+                return {}
+            return {name: value async for name, value in client.hscan_iter(key, count=_ENTRIES_AT_ONCE)}
+
+        records = await self._connection.retrying(read)
+        theirs = [name for name, value in records.items() if names.in_record(table, name, value)]
+        if not theirs:
+            return 0
+
+        async def delete(client: Redis) -> Any:
+            return await client.hdel(key, *theirs)
+
+        return int(await self._connection.retrying(delete))
+
+
+class _Names:
+    """How a person and their conversations are written in names of keys and records."""
+
+    def __init__(self, whose: Whose) -> None:
+        everything = {whose.person, *whose.conversations}
+        self._platform = whose.person.partition(":")[0]
+        self.anything = _whole_words(everything)
+        self.conversation = _whole_words(whose.conversations | {whose.person})
+        self._bare = _whole_words({name.partition(":")[2].partition("#")[0] for name in everything})
+
+    def in_record(self, table: str, name: str, value: str) -> bool:
+        """Whether an entry is about them. An adapter's own tables name people and chats without the platform."""
+        if self.anything.search(name) or self.anything.search(value):
+            return True
+        return self._platform in table.split(":") and bool(self._bare.search(name))
+
+
+def _whole_words(names: Collection[str]) -> re.Pattern[str]:
+    """Finds any of the names where it is not a part of a longer one."""
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
+
+
+def _concerns(fields: Mapping[str, str], whose: Whose) -> bool:
+    event = event_from_json(fields["e"])
+    return event.person_id == whose.person or event.address.key in whose.conversations
