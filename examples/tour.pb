@@ -23,7 +23,7 @@ STORY = """\
 ### A page that grows
 
 A *stream* has a start, chunks and an end. What you see here arrives word by word, and the gateway shows it as \
-fresh as the platform allows: on a web page at once, on Telegram by edits of one message.
+fresh as the platform allows: on a web page at once, elsewhere by edits or the platform's own streams.
 
 ```python
 async def greet(name: str) -> None:
@@ -33,7 +33,8 @@ async def greet(name: str) -> None:
 | platform | how text becomes live |
 | --- | --- |
 | web | every chunk |
-| Telegram | edits of one message, within its limits |
+| Slack | pieces of a stream, within its limits |
+| Telegram, Discord | edits of one message, within their limits |
 
 When the last word is there, the text is final, and it is on the agent's tape."""
 

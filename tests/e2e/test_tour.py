@@ -50,7 +50,7 @@ async def test_an_answer_is_watched_while_it_grows(browser: Browser, tour: Gatew
     await expect(finished).to_contain_text("the text is final, and it is on the agent's tape.", timeout=LIMIT_MS)
     await expect(finished).to_have_class("message agent")
     await expect(finished.locator("pre")).to_contain_text("async def greet")
-    await expect(finished.locator("tbody tr")).to_have_count(2)
+    await expect(finished.locator("tbody tr")).to_have_count(3)
 
 
 async def test_two_agents_answer_under_their_own_names(browser: Browser, tour: Gateway) -> None:
