@@ -18,7 +18,9 @@ from adapters.text_length import measure_utf16
 MAX_ENTITIES = 100
 """Entities of one message that Telegram honours (Bot API limits, `telegram.constants.MessageLimit`)."""
 
-_LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel", "tg"})
+_LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel"})
+"""Not tg: its links to `user?id=` mention people."""
+
 _PERSON = re.compile(r"person:telegram:(\d+)")
 """Where a link leads that mentions a person."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -53,6 +54,10 @@ class Page:
         text = _OTHER_PERSON_LINK.sub(r"\1", _PERSON_LINK.sub(r"](tg://user?id=\1)", self.markdown))
         name = _RESERVED.sub(r"\\\1", self.name)
         return f"**{name}**\n\n{text}" if name else text
+
+    def may_be_rich(self) -> bool:
+        """Whether nothing in it could be a link of Telegram's own, which may mention anybody."""
+        return "tg:" not in html.unescape(self.markdown).replace("\\", "").casefold()
 
     def gains(self) -> bool:
         """Whether a rich message shows it better: tables and task lists, for which there are no entities."""

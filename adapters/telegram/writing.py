@@ -48,7 +48,7 @@ class Writing:
         return None
 
     def _is_rich(self, page: Page) -> bool:
-        return self._rich_known and (self._rich == "always" or page.gains())
+        return self._rich_known and page.may_be_rich() and (self._rich == "always" or page.gains())
 
     async def _unless_refused(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
         """The answer, or None where entities must do. A server that knows no rich messages is not asked again."""

@@ -149,6 +149,17 @@ async def test_rich_message_mentions_whom_it_means_and_nobody_else(
 # Whom a text mentions.
 
 
+@pytest.mark.parametrize("link", ["tg://user?id=5", "TG:user?id=5", "t&#103;://user?id=5", "tg\\://user?id=5"])
+async def test_a_link_of_telegrams_own_mentions_nobody(
+    adapter: TelegramAdapter, platform: TelegramPlatform, link: str
+) -> None:
+    await send(adapter, f"[Eve]({link}) <tg://user?id=5>\n\n{TABLE}")
+    assert platform.calls_of("sendRichMessage") == []
+    [posted] = platform.messages(PERSON)
+    assert [e for e in posted.entities if e["type"] in ("text_link", "text_mention")] == []
+    assert "Eve" in posted.text
+
+
 async def test_people_are_mentioned_by_links_and_strangers_never(
     adapter: TelegramAdapter, platform: TelegramPlatform
 ) -> None:
