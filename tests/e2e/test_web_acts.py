@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
-from runtime.core.address import Address, Speaker
+from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.message import Choice
 from tests.e2e.test_web_page import PHONE, enter, listening, say
 from tests.fakes.web_chat import web_chat
@@ -175,6 +175,16 @@ async def test_the_stop_button_is_there_while_an_agent_works(browser: Browser) -
         await chat.adapter.edit(LOBBY, "n1", "It ⏹", speaker=Speaker("1", "Accountant"), nonce="n1", final=True)
         await expect(stop).to_be_hidden()
         await expect(page.locator("#room-composer textarea")).to_be_focused()
+
+
+async def test_nobody_seems_to_work_after_a_notice_that_they_were_stopped(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await enter(browser, chat, "Ada")
+        await chat.adapter.typing(LOBBY, Speaker("1", "Accountant"))
+        status = page.locator("#room-composer .typing-words")
+        await expect(status).to_have_text("Accountant is thinking")
+        await chat.adapter.send(LOBBY, "⏹ Stopped.", speaker=GATEWAY, nonce="n1", final=True)
+        await expect(status).to_have_text("", timeout=2_000)
 
 
 async def test_mentions_are_completed_and_highlighted(browser: Browser) -> None:

@@ -218,6 +218,21 @@ async def test_the_reading_position_is_left_alone(browser: Browser) -> None:
         await expect(pill).to_be_hidden()
 
 
+async def test_the_end_is_followed_when_a_scroll_is_heard_of_after_something_has_grown(browser: Browser) -> None:
+    async with web_chat() as chat:
+        for number in range(40):
+            await chat.adapter.send(LOBBY, f"m{number}", speaker=GUIDE, nonce=f"n{number}", final=True)
+        page = await enter(browser, chat, "Ada", **PHONE)
+        await expect(page.get_by_text("m39", exact=True)).to_be_in_viewport()
+        await page.locator("#room-timeline .scroller").evaluate(
+            "box => { box.firstElementChild.style.paddingBottom = '400px'; box.dispatchEvent(new Event('scroll')); }"
+        )
+        await page.locator("#room-composer textarea").fill("one\ntwo\nthree\nfour\nfive")
+        await chat.adapter.send(LOBBY, "the newest", speaker=GUIDE, nonce="newest", final=True)
+        await expect(page.get_by_text("the newest", exact=True)).to_be_in_viewport()
+        await expect(page.locator("#room-timeline .pill")).to_be_hidden()
+
+
 async def test_rooms_are_reached_by_keyboard_and_count_what_is_unread(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat):
         ada = await enter(browser, chat, "Ada")

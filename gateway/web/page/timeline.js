@@ -13,6 +13,7 @@ export class Timeline {
     this.views = new Map();
     this.order = [];
     this.stuck = true;
+    this.top = 0;
     this.fresh = 0;
     this.more = false;
     this.start = el("div", { class: "start", hidden: true }, "Loading older messages…");
@@ -132,11 +133,15 @@ export class Timeline {
 
   jump() {
     this.scroller.scrollTop = this.scroller.scrollHeight;
+    this.top = this.scroller.scrollTop;
   }
 
+  /** Only the reader's way up leaves the end: what grew meanwhile does not. */
   scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    const stuck = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+    const up = scrollTop < this.top;
+    this.top = scrollTop;
+    const stuck = scrollHeight - scrollTop - clientHeight < NEAR_END_PX || (this.stuck && !up);
     if (stuck !== this.stuck) {
       this.stuck = stuck;
       this.setFresh(0);

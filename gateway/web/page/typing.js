@@ -19,8 +19,12 @@ export class TypingLine {
     this.changed();
   }
 
-  said({ by, thread }) {
-    this.end(`${thread ?? ""} ${by}`);
+  /** Who says something has written it. A notice tells what became of the agents' work: who goes on says so again. */
+  said({ by, thread, kind }) {
+    const place = thread ?? null;
+    for (const [key, each] of [...this.who]) {
+      if (each.thread === place && (kind === "notice" ? each.kind === "agent" : key === `${thread ?? ""} ${by}`)) this.end(key);
+    }
   }
 
   clear() {
