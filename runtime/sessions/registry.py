@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import uuid
 from contextlib import suppress
+from dataclasses import dataclass
 
+import anyio
 from anyio.abc import TaskGroup
 
 from runtime.channels.outbox import PageSpec
@@ -16,6 +18,15 @@ from runtime.sessions.store import Lease, SessionRecord
 from runtime.sessions.surroundings import Surroundings
 
 
+@dataclass(slots=True, eq=False)
+class _Living:
+    """A conversation in memory, under the one lease for which its backlog was read."""
+
+    conversation: Conversation
+    lease: Lease
+    scope: anyio.CancelScope
+
+
 class Registry:
     """Brings each event to its conversation. All conversations are tasks of one group."""
 
@@ -23,35 +34,37 @@ class Registry:
         self._around = around
         self._inbox = inbox
         self._tasks = tasks
-        self._leases: dict[int, Lease] = {}
-        self._conversations: dict[str, Conversation] = {}
+        self._conversations: dict[str, _Living] = {}
 
     def __len__(self) -> int:
         return len(self._conversations)
 
     async def gained(self, lease: Lease) -> None:
         """A shard is ours: go on with what was going on in it."""
-        self._leases[lease.shard] = lease
+        self.lost(lease.shard)
         for session in await self._around.store.unfinished(lease.shard):
             record = await self._around.store.session(lease.shard, session)
             if record is not None and record.address.key not in self._conversations:
-                self._activate(lease.shard, record.address.key, record)
+                self._activate(lease, record.address.key, record)
 
     def lost(self, shard: int) -> None:
-        """A shard is another node's now: its sessions end at their next commit, which is refused."""
-        self._leases.pop(shard, None)
+        """A shard is another node's now: its conversations leave memory, with all that they have not committed.
+
+        Under a later lease all is read anew; what was left here would be taken a second time.
+        """
+        for key, living in list(self._conversations.items()):
+            if living.lease.shard == shard:
+                del self._conversations[key]
+                living.scope.cancel()
 
     def dispatch(self, entry: InboxEntry, lease: Lease) -> None:
         """Bring an event to its conversation."""
-        self._leases[lease.shard] = lease
         if entry.event.kind == NOTICE:
             self._tasks.start_soon(self._say, entry, lease)
             return
         key = entry.event.address.key
-        conversation = self._conversations.get(key)
-        if conversation is None:
-            conversation = self._activate(entry.shard, key, None)
-        conversation.put(entry)
+        living = self._conversations.get(key) or self._activate(lease, key, None)
+        living.conversation.put(entry)
 
     async def _say(self, entry: InboxEntry, lease: Lease) -> None:
         """Say a notice. A crash before it is put aside says it again."""
@@ -61,17 +74,16 @@ class Registry:
         with suppress(LeaseLost):  # then the next node says it
             await self._inbox.discard(entry, lease.token, reason="it was said")
 
-    def _activate(self, shard: int, key: str, wake: SessionRecord | None) -> Conversation:
-        token = self._leases[shard].token
-        conversation = Conversation(
-            shard, key, lambda: self._leases.get(shard, Lease(shard, token)), self._around, self._inbox
-        )
-        self._conversations[key] = conversation
-        self._tasks.start_soon(self._live, key, conversation, wake)
-        return conversation
+    def _activate(self, lease: Lease, key: str, wake: SessionRecord | None) -> _Living:
+        conversation = Conversation(lease.shard, key, lambda: lease, self._around, self._inbox)
+        living = self._conversations[key] = _Living(conversation, lease, anyio.CancelScope())
+        self._tasks.start_soon(self._live, key, living, wake)
+        return living
 
-    async def _live(self, key: str, conversation: Conversation, wake: SessionRecord | None) -> None:
-        ours = await conversation.run(wake)
-        while ours and conversation.waiting:
-            ours = await conversation.run(None)
-        del self._conversations[key]
+    async def _live(self, key: str, living: _Living, wake: SessionRecord | None) -> None:
+        with living.scope:
+            ours = await living.conversation.run(wake)
+            while ours and living.conversation.waiting:
+                ours = await living.conversation.run(None)
+        if self._conversations.get(key) is living:
+            del self._conversations[key]
