@@ -19,7 +19,7 @@ from gateway.version import VERSION
 
 app = typer.Typer(
     name="parley",
-    help="Run agents written in natural language and talk with them in the browser and on Telegram.",
+    help="Run agents written in natural language and talk with them in the browser and on chat platforms.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,7 +38,7 @@ def options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Run agents written in natural language and talk with them in the browser and on Telegram."""
+    """Run agents written in natural language and talk with them in the browser and on chat platforms."""
 
 
 app.command()(run)

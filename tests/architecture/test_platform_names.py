@@ -19,7 +19,7 @@ AT_HOME = {
     "gateway/catalog.py": "makes every adapter",
     "gateway/settings.py": "names the sections",
     "gateway/settings_platforms.py": "has the sections",
-    "gateway/cli/commands.py": "puts the platforms' own commands on the command line, and says where people talk",
+    "gateway/cli/commands.py": "puts the platforms' own commands on the command line",
     "gateway/cli/init.py": "writes a place for every secret",
 }
 IN_WORDS = {
