@@ -52,7 +52,7 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     assert "HEAVY []" in done.stdout
-    for command in ("run", "compile", "check", "init", "access"):
+    for command in ("run", "compile", "check", "init", "access", "sessions", "dlq"):
         assert f" {command} " in done.stdout
 
 

@@ -1,0 +1,267 @@
+"""Looking after sessions and dead letters, in whole processes, while gateways run and while none does."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from runtime.core.address import Address
+from runtime.core.texts import english
+from runtime.sessions.inbox import InboxEvent
+from runtime.storage.embedded import EmbeddedValkey
+from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.inbox import RedisInbox
+from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
+from tests.e2e.talks import TelegramTalk, until, until_begun
+from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram_server import serving
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
+
+TEXTS = english()
+TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
+HELLO = "I am the teller."
+PERSON = 301
+WHO = f"telegram:{PERSON}"
+
+
+@asynccontextmanager
+async def running(directory: Path, platform: TelegramPlatform, **more: str) -> AsyncIterator[Gateway]:
+    """A gateway that serves anybody on a Telegram that outlives it."""
+    async with serving(platform) as address:
+        environment = {
+            "PARLEY_TELEGRAM__TOKEN": TOKEN,
+            "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
+            "PARLEY_TELEGRAM__ACCESS": "open",
+            **more,
+        }
+        async with gateway(directory, TELLER, environment) as made:
+            yield made
+
+
+async def listed(directory: Path, what: str) -> list[dict[str, Any]]:
+    """What a command lists, as its JSON."""
+    status, output, errors = await parley(directory, what, "list", "--json")
+    assert status == 0, errors
+    return [json.loads(line) for line in output.splitlines()]
+
+
+async def done(directory: Path, *arguments: str) -> str:
+    """What a command prints that must succeed."""
+    status, output, errors = await parley(directory, *arguments)
+    assert status == 0, errors
+    return output
+
+
+async def everything(directory: Path) -> dict[str, str]:
+    """The whole database of a data directory as text, by key."""
+    async with EmbeddedValkey(directory) as socket:
+        client = Redis(unix_socket_path=str(socket), decode_responses=True)
+        found = {key: await _content(client, key) async for key in client.scan_iter()}
+        await client.aclose()
+    return found
+
+
+async def _content(client: Redis, key: str) -> str:
+    match await client.type(key):
+        case "hash":
+            return str(await client.hgetall(key))
+        case "stream":
+            return str(await client.xrange(key))
+        case "set":
+            return str(await client.smembers(key))
+        case "zset":
+            return str(await client.zrange(key, 0, -1))
+    return str(await client.get(key))
+
+
+async def put(directory: Path, event: InboxEvent) -> None:
+    """Put an event into the inbox, as an adapter would."""
+    async with EmbeddedValkey(directory) as socket, open_connection(socket, patience_s=10) as connection:
+        assert await RedisInbox(connection).add(event)
+
+
+def said(number: int, text: str) -> InboxEvent:
+    """A person's message."""
+    address = Address("telegram", str(PERSON))
+    return InboxEvent(f"test{number}", address, WHO, "Ada Lovelace", text, datetime(2026, 11, 21, tzinfo=UTC))
+
+
+async def test_a_poison_event_ends_in_the_dead_letters_and_dies_again_when_replayed(tmp_path: Path) -> None:
+    platform = TelegramPlatform()
+    async with running(tmp_path, platform):
+        talk = TelegramTalk(platform, chat=PERSON)
+        await talk.say("hi")
+        await until(talk, HELLO)
+        await put(tmp_path, replace(said(1, "look at this"), attachments=({"name": "a file without a type"},)))
+        not_taken = TEXTS("session.not_taken")
+        await until(talk, HELLO, not_taken)
+        (letter,) = await listed(tmp_path, "dlq")
+        assert (letter["conversation"], letter["text"], letter["person"]) == (WHO, "look at this", WHO)
+        assert "failed 4 times at it: KeyError('media_type')" in letter["why"]
+        shown = await done(tmp_path, "dlq", "show", letter["letter"])
+        assert re.search(r"^text +look at this$", shown, re.MULTILINE)
+        table = await done(tmp_path, "dlq", "list")
+        assert table.splitlines()[0].split() == ["LETTER", "DIED", "(UTC)", "CONVERSATION", "KIND", "WHY", "TEXT"]
+        await done(tmp_path, "dlq", "replay", letter["letter"])
+        await until(talk, HELLO, not_taken, not_taken)
+        (again,) = await listed(tmp_path, "dlq")
+        assert again["letter"] != letter["letter"]
+        assert await done(tmp_path, "dlq", "drop", again["letter"]) == f"{again['letter']} of {WHO} is forgotten.\n"
+        assert await done(tmp_path, "dlq", "list") == "There are no dead letters.\n"
+        await talk.say("still there?")
+        await until(talk, HELLO, not_taken, not_taken, "You said: still there?")
+
+
+async def test_a_replayed_letter_is_processed_once(tmp_path: Path) -> None:
+    platform = TelegramPlatform()
+    async with running(tmp_path, platform):
+        talk = TelegramTalk(platform, chat=PERSON)
+        await talk.say("/who")
+        await talk.say("hi")
+        await until(talk, HELLO)
+        (letter,) = await listed(tmp_path, "dlq")
+        assert (letter["kind"], letter["why"]) == ("who", "there is no session to apply it to")
+        assert "waits in the inbox" in await done(tmp_path, "dlq", "replay", letter["letter"])
+        await until_begun(talk, "• Ada Lovelace")
+        status, _, errors = await parley(tmp_path, "dlq", "replay", letter["letter"])
+        assert status == 1
+        assert errors.startswith(f"parley: There is no dead letter {letter['letter']}, or not any more")
+        await talk.say("and now?")
+        await until_begun(talk, "You said: and now?")
+        assert len(talk.texts()) == 3
+
+
+async def test_a_session_exported_here_and_imported_there_goes_on_with_the_conversation(tmp_path: Path) -> None:
+    platform, here, there = TelegramPlatform(), tmp_path / "here", tmp_path / "there"
+    for directory in (here, there):
+        directory.mkdir()
+    talk = TelegramTalk(platform, chat=PERSON)
+    async with running(here, platform):
+        await talk.say("hi")
+        await until(talk, HELLO)
+        await talk.say("one")
+        await until(talk, HELLO, "You said: one")
+        (session,) = await listed(here, "sessions")
+        assert (session["conversation"], session["program"], session["state"]) == (WHO, "teller", "resting")
+        shown = await done(here, "sessions", "show", session["session"])
+        for part in (
+            "Ada Lovelace (telegram:301)",
+            "Teller (1000): Begin",
+            "Ada Lovelace: one",
+            "Teller: You said: one",
+        ):
+            assert part in shown
+        tape = await done(here, "sessions", "show", session["session"], "--facts")
+        assert len(tape.splitlines()) == session["facts"]
+        await done(here, "sessions", "export", session["session"], "-o", "talk.jsonl")
+    assert (here / "talk.jsonl").stat().st_mode & 0o777 == 0o600
+    await done(there, "sessions", "import", str(here / "talk.jsonl"))
+    async with running(there, platform):
+        await talk.say("two")
+        await until(talk, HELLO, "You said: one", "You said: two")
+        status, _, errors = await parley(there, "sessions", "import", str(here / "talk.jsonl"))
+        assert status == 1
+        assert f"There is a session {session['session']} already; --replace" in errors
+        await done(there, "sessions", "import", "--replace", str(here / "talk.jsonl"))
+        await talk.say("three")
+        await until(talk, HELLO, "You said: one", "You said: two", "You said: three")
+
+
+async def test_a_broken_file_is_refused_with_its_line(tmp_path: Path) -> None:
+    platform, talk_file = TelegramPlatform(), tmp_path / "talk.jsonl"
+    async with running(tmp_path, platform):
+        talk = TelegramTalk(platform, chat=PERSON)
+        await talk.say("hi")
+        await until(talk, HELLO)
+        (session,) = await listed(tmp_path, "sessions")
+        await done(tmp_path, "sessions", "export", session["session"], "-o", str(talk_file))
+    lines = talk_file.read_text().splitlines(keepends=True)
+    talk_file.write_text("".join(lines[:-2]))
+    status, _, errors = await parley(tmp_path, "sessions", "import", "--replace", str(talk_file))
+    assert status == 2
+    assert f"{talk_file}:{len(lines) - 2}: the file ends here" in errors
+    (kept,) = await listed(tmp_path, "sessions")
+    assert (kept["session"], kept["facts"]) == (session["session"], session["facts"])
+
+
+async def test_a_session_at_work_is_deleted_by_force_alone_and_its_node_forgets_it(tmp_path: Path) -> None:
+    platform = TelegramPlatform()
+    async with running(tmp_path, platform):
+        talk, other = TelegramTalk(platform, chat=PERSON), TelegramTalk(platform, chat=302)
+        for each in (talk, other):
+            await each.say("hi")
+            await until(each, HELLO)
+        await talk.say("slow")
+        await until_begun(talk, "Once")
+        found = {each["conversation"]: each for each in await listed(tmp_path, "sessions")}
+        session = found[WHO]["session"]
+        status, _, errors = await parley(tmp_path, "sessions", "delete", session)
+        assert status == 1
+        assert f"The session {session} is at work on " in errors
+        assert await done(tmp_path, "sessions", "delete", session, "--force") == f"The session {session} is deleted.\n"
+        await talk.say("who are you?")
+        await until_begun(talk, HELLO)
+        await other.say("one")
+        await until(other, HELLO, "You said: one")
+        now = {each["conversation"]: each["session"] for each in await listed(tmp_path, "sessions")}
+        assert now["telegram:302"] == found["telegram:302"]["session"]
+        assert now[WHO] != session
+
+
+async def test_a_person_who_asks_to_be_forgotten_leaves_nothing(tmp_path: Path) -> None:
+    platform = TelegramPlatform()
+    limits = {"PARLEY_LIMITS__PERSON_MESSAGES_PER_DAY": "50", "PARLEY_LIMITS__CONVERSATION_MESSAGES_PER_DAY": "50"}
+    async with running(tmp_path, platform, **limits):
+        talk, other = TelegramTalk(platform, chat=PERSON), TelegramTalk(platform, chat=3012)
+        for each in (talk, other):
+            await each.say("/who")
+            await each.say("hi, I like marmalade")
+            await until(each, HELLO)
+        await done(tmp_path, "access", "role", WHO, "member")
+    before = await everything(tmp_path)
+    assert _naming(before, r"(?<!\d)301(?!\d)")
+    output = await done(tmp_path, "sessions", "delete", "--person", WHO)
+    assert re.search(rf"^{WHO}: 1 sessions and [1-9]\d* other entries are deleted\.$", output, re.MULTILINE)
+    after = await everything(tmp_path)
+    assert not _naming(after, r"(?<!\d)301(?!\d)")
+    (left,) = await listed(tmp_path, "sessions")
+    assert left["conversation"] == "telegram:3012"
+    kept = {key for key in before if "3012" in key}
+    assert kept <= set(after)
+    assert (await done(tmp_path, "access", "list")).startswith("Nobody was let in")
+
+
+async def test_what_somebody_said_in_the_browser_is_forgotten_too(tmp_path: Path) -> None:
+    async with gateway(tmp_path, TELLER) as made, AsyncExitStack() as stack:
+        mary = Room(await stack.enter_async_context(made.page("Marygold")))
+        await mary.join()
+        await mary.say("hi from Marygold, about marmalade")
+        await mary.until(HELLO)
+        elsewhere = Room(await stack.enter_async_context(made.page("Bob")), "quiet")
+        await elsewhere.open()
+        await elsewhere.say("hi")
+        await elsewhere.until(HELLO)
+        (one,) = [each for each in await listed(tmp_path, "sessions") if each["conversation"] == "web:lobby"]
+        people = json.loads(await done(tmp_path, "sessions", "show", one["session"], "--json"))["people"]
+        (person,) = people
+        assert people == {person: "Marygold"}
+        await done(tmp_path, "sessions", "delete", "--person", person)
+    left = await everything(tmp_path)
+    for word in (person, "Marygold", "marmalade"):
+        assert not _naming(left, re.escape(word))
+    assert [each["conversation"] for each in await listed(tmp_path, "sessions")] == ["web:quiet"]
+
+
+def _naming(database: Mapping[str, str], pattern: str) -> list[str]:
+    """The keys that have something in their name or content."""
+    return [key for key, content in database.items() if re.search(pattern, key) or re.search(pattern, content)]
