@@ -1,0 +1,170 @@
+"""kill -9 at moments that a seed chooses: what is seen besides text is put right too, on every platform."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+import pytest
+
+from tests.e2e.gateway_process import ROOT, gateway
+from tests.e2e.test_discord import discord_settings
+from tests.e2e.test_slack import slack_settings
+from tests.e2e.test_telegram import settings as telegram_settings
+from tests.fakes import discord_wire, slack_server, telegram_server
+from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.slack_people import CHANNEL
+from tests.fakes.slack_platform import SlackPlatform
+from tests.fakes.telegram_platform import TelegramPlatform
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+
+DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
+OPEN = "The desk is open."
+LIMIT_S = 40
+PERSON = 601
+SEED = 20261121
+"""Chooses the platform whose answer the second kill waits for; the others are killed wherever they are."""
+
+
+class Place(Protocol):
+    """One conversation; messages are (text, labels of choices)."""
+
+    platform: Any
+
+    def begin(self) -> None: ...
+    def say(self, text: str) -> None: ...
+    def messages(self) -> list[tuple[str, tuple[str, ...]]]: ...
+    def press(self, label: str) -> None: ...
+
+
+class Telegram:
+    def __init__(self) -> None:
+        self.platform = TelegramPlatform()
+
+    def begin(self) -> None:
+        self.say("hi")
+
+    def say(self, text: str) -> None:
+        self.platform.say(text, chat=PERSON, person=PERSON)
+
+    def messages(self) -> list[tuple[str, tuple[str, ...]]]:
+        shown = self.platform.messages(PERSON)
+        return [(m.text, tuple(button["text"] for row in m.buttons for button in row)) for m in shown]
+
+    def press(self, label: str) -> None:
+        rows = [row for message in self.platform.messages(PERSON) for row in message.buttons]
+        data = next(button["callback_data"] for row in rows for button in row if button["text"] == label)
+        self.platform.press(data, chat=PERSON, person=PERSON)
+
+
+class Slack:
+    def __init__(self) -> None:
+        self.platform = SlackPlatform()
+        self._root = ""
+
+    def begin(self) -> None:
+        self._root = self.platform.mention("hi")
+
+    def say(self, text: str) -> None:
+        self.platform.say(text, thread=self._root)
+
+    def messages(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [(m.shown, _labels(m.blocks)) for m in self.platform.messages(CHANNEL)]
+
+    def press(self, label: str) -> None:
+        self.platform.press(label, next(m for m in self.platform.messages(CHANNEL) if _labels(m.blocks)))
+
+
+class Discord:
+    def __init__(self) -> None:
+        self.platform = DiscordPlatform()
+        self._where = self.platform.world.private()
+        self._pressed = ""
+
+    def begin(self) -> None:
+        self.say("hi")
+
+    def say(self, text: str) -> None:
+        self.platform.world.say(text, self._where)
+
+    def messages(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [(m.text, m.choices) for m in self.platform.world.messages(self._where)]
+
+    def press(self, label: str) -> None:
+        asked = next(m for m in self.platform.world.messages(self._where) if m.choices)
+        self._pressed = self.platform.world.press(self._where, asked.id, label)
+
+    def taken(self) -> bool:
+        """Discord repeats no press."""
+        return bool(self.platform.world.backend.interactions[int(self._pressed)].responded)
+
+
+def _labels(blocks: list[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(e["text"]["text"] for block in blocks if block["type"] == "actions" for e in block["elements"])
+
+
+async def until(place: Place, holds: Callable[[list[tuple[str, tuple[str, ...]]]], bool]) -> None:
+    try:
+        with anyio.fail_after(LIMIT_S):
+            await place.platform.until(lambda: holds(place.messages()))
+    except TimeoutError:
+        raise AssertionError(f"there is {place.messages()}") from None
+
+
+def said(text: str) -> Callable[[list[tuple[str, tuple[str, ...]]]], bool]:
+    return lambda messages: any(text in shown for shown, _ in messages)
+
+
+def nothing_to_press(messages: list[tuple[str, tuple[str, ...]]]) -> bool:
+    return all(labels == () for _, labels in messages)
+
+
+async def test_a_question_that_is_answered_around_kills_is_asked_and_closed_once_on_every_platform(
+    tmp_path: Path,
+) -> None:
+    telegram, slack, discord = Telegram(), Slack(), Discord()
+    places: list[Place] = [telegram, slack, discord]
+    chosen = random.Random(SEED).choice(places)
+    async with (
+        telegram_server.serving(telegram.platform) as first,
+        slack_server.serving(slack.platform) as second,
+        discord_wire.serving(discord.platform) as third,
+    ):
+        environment = {
+            **telegram_settings(first, PARLEY_TELEGRAM__ACCESS="open"),
+            **slack_settings(slack.platform, second, PARLEY_SLACK__ACCESS="open"),
+            **discord_settings(third),
+        }
+        async with gateway(tmp_path, DESK, environment) as running:
+            with anyio.fail_after(LIMIT_S):
+                await discord.platform.until(lambda: discord.platform.gateway.connected)
+            for place in places:
+                place.begin()
+            for place in places:
+                await until(place, said(OPEN))
+                place.say("ship")
+            for place in places:
+                await until(place, lambda messages: any(labels == ("Yes", "No") for _, labels in messages))
+            running.kill()
+            await running.gone()
+            await running.start()
+            with anyio.fail_after(LIMIT_S):
+                await running.prints("slack.*adapter.connected")
+                await discord.platform.until(lambda: discord.platform.gateway.connected)
+            for place in places:
+                place.press("Yes")
+            await until(chosen, said("Shipped."))
+            await until(discord, lambda _: discord.taken())
+            running.kill()
+            await running.gone()
+            await running.start()
+            for place in places:
+                await until(place, said("Shipped."))
+                await until(place, nothing_to_press)
+                texts = [text for text, _ in place.messages()]
+                assert [sum(part in text for text in texts) for part in (OPEN, "Ship the order?")] == [1, 1]
+                assert sum("Shipped." in text for text in texts) == 1
