@@ -46,7 +46,7 @@ async def test_no_log_tells_a_secret_even_when_everything_fails(form: str, tmp_p
             await talk.say("hello")
             await until_begun(talk, "I am the teller.")
             for path in ("events", "oauth?code=oauthcodesecret&state=1.2.3"):
-                await http.post(f"{made.url}/hooks/slack/{path}", headers={"X-Slack-Signature": "v0=\xe9".encode()})
+                await http.post(f"{made.url}/hooks/slack/{path}", headers=[(b"X-Slack-Signature", "v0=\xe9".encode())])
             await http.get(f"{made.url}/hooks/slack/oauth?code=oauthcodesecret&state=1.2.3")
             await http.post(f"{made.url}/login", json={"name": "Eve", "password": "guessedsecret"})
             await anyio.lowlevel.checkpoint()
