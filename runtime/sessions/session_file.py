@@ -103,7 +103,7 @@ class SessionFile:
 
     def session(self) -> WholeSession:
         """The session; everything in the file has been checked then."""
-        reading, number = _Reading(), 0
+        reading, number = _Reading(), 1
         for number, item in self._items():
             if reading.ended:
                 raise self._wrong(number, "something follows the end of the session")

@@ -1,0 +1,142 @@
+"""What is forgotten about people and sessions beside the tapes, on a real server; other people's things stay."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway.erasure import Erasure
+from runtime.core.address import Address
+from runtime.core.errors import SessionBusy
+from runtime.core.ids import SessionId
+from runtime.core.message import Quote
+from runtime.core.room import Reaction, RoomChange
+from runtime.sessions.inbox import InboxEvent, shard_of
+from runtime.sessions.store import Commit, SessionRecord
+from runtime.sessions.traces import Whose
+from runtime.storage.redis.catalog import RedisSessionCatalog
+from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.counters import RedisCounters
+from runtime.storage.redis.files import RedisFileStore
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.rooms import RedisRoomStore
+from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.traces import RedisTraces
+from runtime.tape.tape import Fact, session_tape
+from tests.contract.storage_samples import T0, post, shard_lease
+
+pytestmark = pytest.mark.anyio
+
+ADA, BOB = "telegram:42", "telegram:421"
+WHOSE = Whose(ADA, frozenset({ADA}))
+
+
+@pytest.fixture
+async def connection(valkey_socket: Path, anyio_backend: str) -> AsyncIterator[RedisConnection]:
+    async with open_connection(valkey_socket, patience_s=5) as opened:
+        yield opened
+
+
+def said(person: str, conversation: str) -> InboxEvent:
+    return InboxEvent("1", Address("telegram", conversation), person, "Ada", "hi", T0)
+
+
+async def begun(connection: RedisConnection, session: str, room: str, *facts: tuple[str, dict[str, object]]) -> None:
+    """A session at rest in a room."""
+    id_, address = SessionId(session), Address("web", room)
+    lease = await shard_lease(RedisLeaseStore(connection), shard=shard_of(address.key))
+    record = SessionRecord(id_, address, "hello", T0, 0)
+    kept = tuple(Fact(session_tape(id_), n, kind, T0, data) for n, (kind, data) in enumerate(facts, start=1))
+    await RedisSessionStore(connection).commit(Commit(lease, id_, 0, facts=kept, begin=record))
+
+
+def erasure(connection: RedisConnection) -> Erasure:
+    store, catalog = RedisSessionStore(connection), RedisSessionCatalog(connection)
+    return Erasure(catalog, store, RedisTraces(connection), lambda address: address.platform == "web")
+
+
+async def test_events_that_wait_are_forgotten_and_may_come_again(connection: RedisConnection) -> None:
+    inbox = RedisInbox(connection)
+    for event in (said(ADA, "42"), said(BOB, "421"), said(ADA, "-7"), said(BOB, "-8")):
+        assert await inbox.add(event)
+    await RedisTraces(connection).person(WHOSE)
+    places = [Address("telegram", chat).key for chat in ("42", "421", "-7", "-8")]
+    left = await inbox.read(dict.fromkeys(map(shard_of, places), "0"), wait_s=0.01)
+    assert sorted(entry.event.address.key for entry in left) == ["telegram:-8", "telegram:421"]
+    assert await inbox.add(said(ADA, "42"))
+    assert not await inbox.add(said(BOB, "421"))
+
+
+async def test_records_and_sums_of_a_person_are_forgotten(connection: RedisConnection) -> None:
+    theirs = {"access:people": ADA, "programs:chosen": ADA, "telegram": "topic:42#7", "rates:telegram": "42"}
+    others = {"access:people": BOB, "programs:chosen": BOB, "telegram": "topic:421#7", "marks:discord": "42"}
+    for table, name in (*theirs.items(), *others.items()):
+        await RedisRecords(connection, table).put(name, "kept")
+    counters = RedisCounters(connection)
+    for whose in (ADA, BOB):
+        await counters.add(f"person:{whose}:messages:60:1", 1, once=f"{whose}/1", ttl_s=60)
+    assert await RedisTraces(connection).person(WHOSE) == len(theirs) + 2
+    for table, name in theirs.items():
+        assert await RedisRecords(connection, table).get(name) is None
+    for table, name in others.items():
+        assert await RedisRecords(connection, table).get(name) == "kept"
+    assert await counters.read([f"person:{whose}:messages:60:1" for whose in (ADA, BOB)]) == [0, 1]
+
+
+async def test_messages_reactions_and_quotes_in_rooms_are_forgotten(connection: RedisConnection) -> None:
+    rooms = RedisRoomStore(connection)
+    await rooms.put("hall", replace(post("m1", "secret"), author_id=ADA, author_kind="person"))
+    await rooms.put("hall", replace(post("m2", "so?"), quote=Quote("m1", "Ada", "secret")))
+    await rooms.amend("hall", "m2", RoomChange(reacted=(ADA, Reaction("Ada", "👍"))))
+    await rooms.amend("hall", "m2", RoomChange(reacted=(BOB, Reaction("Bob", "👍"))))
+    before = await rooms.get("hall", "m2")
+    assert before is not None
+    await RedisTraces(connection).person(WHOSE)
+    (left,) = await rooms.history("hall", limit=10)
+    assert (left.id, left.quote, set(left.reactions)) == ("m2", None, {BOB})
+    assert left.version > before.version
+    await RedisTraces(connection).messages("hall", ["m2"])
+    assert await rooms.rooms() == []
+
+
+async def test_a_deleted_session_takes_its_messages_and_files_but_not_those_of_others(
+    connection: RedisConnection,
+) -> None:
+    rooms, files = RedisRoomStore(connection), RedisFileStore(connection)
+    alone, shared = await files.keep(b"alone", "text/plain"), await files.keep(b"shared", "text/plain")
+    file = {"name": "a", "type": "text/plain", "size": 5}
+    for name in ("heard", "sent", "other"):
+        await rooms.put("hall", post(name))
+    await begun(
+        connection,
+        "s1",
+        "hall",
+        ("file", {**file, "url": f"file:{alone}"}),
+        ("file", {**file, "url": f"file:{shared}"}),
+        ("heard", {"pid": "heard", "private": False}),
+        ("sent", {"pid": "sent"}),
+    )
+    await begun(connection, "s2", "elsewhere", ("file", {**file, "url": f"file:{shared}"}))
+    assert await erasure(connection).session(SessionId("s1"))
+    assert [message.id for message in await rooms.history("hall", limit=10)] == ["other"]
+    assert await files.head(alone) is None
+    assert await files.head(shared) is not None
+    assert not await erasure(connection).session(SessionId("s1"))
+
+
+async def test_of_a_person_with_a_session_at_work_nothing_is_deleted(connection: RedisConnection) -> None:
+    for session, room in (("s1", "hall"), ("s2", "garden")):
+        await begun(connection, session, room, ("person", {"id": ADA, "name": "Ada"}))
+    lease = await shard_lease(RedisLeaseStore(connection), shard=shard_of("web:garden"))
+    await RedisSessionStore(connection).commit(Commit(lease, SessionId("s2"), 1, awake=True))
+    with pytest.raises(SessionBusy, match="s2"):
+        await erasure(connection).person(ADA)
+    assert await RedisSessionCatalog(connection).find(SessionId("s1")) is not None
+    erased = await erasure(connection).person(ADA, force=True)
+    assert sorted(erased.sessions) == ["s1", "s2"]
+    assert erased.rewritten
