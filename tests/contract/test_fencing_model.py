@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from runtime.core.errors import TapeConflict
+from runtime.sessions.store import Commit
 from tests.contract.fencing_model import FencingModel, Wish
 from tests.contract.fencing_stands import Fault, Stands, stands
+from tests.contract.storage_samples import SESSION, SHARD, beginning, shard_lease
 
 EXAMPLES = {"memory": 100, "redis": 25}
 UNTIL_FOUND = 300
@@ -72,3 +77,33 @@ def test_the_shortest_harm_is_a_late_process_beside_its_successor(
     else:
         with pytest.raises(AssertionError, match="an event was processed twice"):
             model.no_harm_is_done()
+
+
+def test_a_late_copy_of_a_commit_without_facts_changes_nothing(valkey_socket: Path, runner: asyncio.Runner) -> None:
+    runner.run(_late_copy(valkey_socket))
+
+
+async def _late_copy(socket: Path) -> None:
+    async with stands(socket) as made:
+        stand = await made.empty(None)
+        lease = await shard_lease(stand.leases)
+        for awake in (True, False):
+            await stand.sessions.commit(replace(beginning(lease), awake=awake))
+        await stand.send_again(stand.sent - 2)
+        assert await stand.sessions.unfinished(SHARD) == {}
+
+
+@pytest.mark.parametrize("awake", [True, False])
+def test_a_commit_without_facts_is_refused_at_a_wrong_place(
+    empty_stores: Stands, runner: asyncio.Runner, awake: bool
+) -> None:
+    runner.run(_wrong_place(empty_stores, awake))
+
+
+async def _wrong_place(empty_stores: Stands, awake: bool) -> None:
+    stand = await empty_stores.empty(None)
+    lease = await shard_lease(stand.leases)
+    await stand.sessions.commit(beginning(lease))
+    await stand.sessions.commit(Commit(lease, SESSION, 0, awake=True))
+    with pytest.raises(TapeConflict):
+        await stand.sessions.commit(Commit(lease, SESSION, 7, awake=awake))

@@ -8,7 +8,7 @@
 {parley:17}:current                hash    conversation key -> id of the session that lives there
 {parley:17}:awake                  set     ids of sessions that have work without a further event
 {parley:17}:outbox                 set     ["session","page"], JSON: pages no platform has in final form
-{parley:17}:session:<session>      hash    address, program, started_at, seq, ended, digest of the last commit
+{parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call
 {parley:17}:tapes:<session>        set     the session's tape ids
 {parley:17}:tape:<tape>            stream  facts: entry id <seq>-0, fields k (kind), t (time), d (data, JSON)
 {parley:17}:rooms                  zset    room -> time of its latest message, microseconds

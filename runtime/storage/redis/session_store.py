@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import itertools
 import json
+import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -34,9 +36,11 @@ class RedisSessionStore:
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
         self._shards: dict[SessionId, int] = {}
+        self._writer = uuid.uuid4().hex
+        self._calls = itertools.count(1)
 
     async def commit(self, commit: Commit, /) -> None:
-        outcome, found = await self._connection.run(COMMIT, *commit_call(commit))
+        outcome, found = await self._connection.run(COMMIT, *commit_call(commit, self._writer, next(self._calls)))
         self._raise_refusal(commit, outcome, found)
         self._remember(commit.session, commit.lease.shard)
 
@@ -151,15 +155,16 @@ class RedisSessionStore:
             del self._shards[next(iter(self._shards))]
 
 
-def commit_call(commit: Commit) -> tuple[list[str], list[str | int]]:
+def commit_call(commit: Commit, writer: str = "", call: int = 0) -> tuple[list[str], list[str | int]]:
     """The keys and arguments with which `COMMIT` makes a commit true. Raises TapeConflict for misnumbered facts.
 
-    The digest covers all but the token: by it a repetition is recognised.
+    The digest covers all but the token: by it a repetition is recognised. A copy that the network holds back until
+    `writer` has committed more is recognised by `call`, which only grows; without a writer it is not.
     """
     keys = ShardKeys(commit.lease.shard)
     tapes = list(dict.fromkeys(fact.tape for fact in commit.facts))
     content = _commit_arguments(commit, tapes)
-    digest = hashlib.blake2b("\0".join(map(str, content)).encode(), digest_size=16).hexdigest()
+    digest = hashlib.blake2b("\0".join(map(str, (commit.expect, *content))).encode(), digest_size=16).hexdigest()
     names = [
         keys.lease,
         keys.session(commit.session),
@@ -170,11 +175,11 @@ def commit_call(commit: Commit) -> tuple[list[str], list[str | int]]:
         keys.tapes(commit.session),
         *map(keys.tape, tapes),
     ]
-    return names, [commit.lease.token, commit.expect, digest, *content]
+    return names, [commit.lease.token, commit.expect, digest, *content[:7], writer, call, *content[7:]]
 
 
 def _commit_arguments(commit: Commit, tapes: Sequence[TapeId]) -> list[str | int]:
-    """What `scripts/commit.lua` takes from its fourth argument on."""
+    """What `scripts/commit.lua` takes from its fourth argument on, but for who sends it."""
     begin = commit.begin
     arguments: list[str | int] = [
         commit.session,

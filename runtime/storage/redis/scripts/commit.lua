@@ -2,6 +2,7 @@
 -- KEYS 1 lease  2 session  3 inbox  4 awake  5 outbox  6 current  7 tapes  8.. tapes with new facts
 -- ARGV 1 token  2 expect  3 digest  4 session id  5 awake ("1", "0", "")  6 end ("1", "")
 --      7 begin: conversation, or ""  8 address  9 program  10 started_at
+--      11 who sends it, or ""  12 the number of this call among the sender's, which only grows
 --      then the lengths and items of four lists: consumed entries, pages to add, pages done,
 --      facts (five items each: number of the key, seq, kind, time, data)
 -- Returns {"ok"|"again"|"lease"|"conflict"|"unknown", the number found}.
@@ -10,13 +11,15 @@ if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then
 end
 
 local expect, beginning = tonumber(ARGV[2]), ARGV[7] ~= ''
-local known = redis.call('HMGET', KEYS[2], 'seq', 'digest')
+local known = redis.call('HMGET', KEYS[2], 'seq', 'digest', 'writer', 'call')
 local seq = tonumber(known[1] or '0')
 if known[2] == ARGV[3] then return {'again', seq} end
+-- A copy that was on its way for long: its sender has had the answer, and committed more since.
+if ARGV[11] ~= '' and known[3] == ARGV[11] and tonumber(ARGV[12]) <= tonumber(known[4]) then return {'again', seq} end
 if seq ~= expect then return {'conflict', seq} end
 if not known[1] and not beginning then return {'unknown', 0} end
 
-local position = 11
+local position = 13
 local function list(size)
   local first = position + 1
   local last = position + tonumber(ARGV[position]) * size
@@ -48,7 +51,7 @@ if beginning then
     'conversation', ARGV[7], 'ended', '0')
   redis.call('HSET', KEYS[6], ARGV[7], ARGV[4])
 end
-redis.call('HSET', KEYS[2], 'seq', seq, 'digest', ARGV[3])
+redis.call('HSET', KEYS[2], 'seq', seq, 'digest', ARGV[3], 'writer', ARGV[11], 'call', ARGV[12])
 if ARGV[6] == '1' then
   redis.call('HSET', KEYS[2], 'ended', '1')
   local conversation = redis.call('HGET', KEYS[2], 'conversation')
