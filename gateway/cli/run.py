@@ -61,6 +61,7 @@ async def _serve(settings: Settings, programs: Sequence[Path]) -> None:
         if stopping.is_set():
             os._exit(_INTERRUPTED)
         stopping.set()
+        say("Stopping. Ctrl-C once more ends it at once.")
 
     def ready(now: Ready) -> None:
         drains.append(now.drain)

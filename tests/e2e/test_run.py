@@ -122,6 +122,24 @@ async def test_a_signal_ends_it_while_valkey_does_not_answer(tmp_path: Path) -> 
         assert left_of(ids) == []
 
 
+async def test_a_second_signal_ends_it_at_once_though_valkey_does_not_answer(tmp_path: Path) -> None:
+    async with gateway(tmp_path, TELLER) as running, AsyncExitStack() as stack:
+        await begun(running, stack, "I am the teller.")
+        ids = {seen.id for seen in family(running.process_id)}
+        handles = [os.pidfd_open(one) for one in ids]
+        stopped = valkey_of(running.process_id)
+        os.kill(stopped, signal.SIGSTOP)
+        os.kill(running.process_id, signal.SIGINT)
+        await running.prints("Stopping. Ctrl-C once more ends it at once.")
+        assert await running.stop(signal.SIGINT) == 130
+        os.kill(stopped, signal.SIGCONT)
+        with anyio.fail_after(LEFT_LIMIT_S):
+            for handle in handles:
+                await anyio.wait_readable(handle)
+                os.close(handle)
+        assert left_of(ids) == []
+
+
 async def test_a_kill_leaves_no_process_behind(tmp_path: Path) -> None:
     async with gateway(tmp_path, TELLER) as running, AsyncExitStack() as stack:
         await begun(running, stack, "I am the teller.")
