@@ -57,9 +57,15 @@ def as_data(value: Any) -> Any:
     return json.loads(json.dumps(value, ensure_ascii=False))
 
 
-def _names(facts: Sequence[Fact], kinds: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
-    known = ((fact, *kinds[fact.kind]) for fact in facts if fact.kind in kinds)
-    return tuple(dict.fromkeys(f"{prefix}{fact.data[key]}" for fact, key, prefix in known))
+def _outbox(facts: Sequence[Fact]) -> Mapping[str, bool]:
+    """What the outbox gains (True) and what it loses; of several facts about the same thing the last one counts."""
+    owed: dict[str, bool] = {}
+    for fact in facts:
+        for kinds in (_OWED, _PAID):
+            if fact.kind in kinds:
+                key, prefix = kinds[fact.kind]
+                owed[f"{prefix}{fact.data[key]}"] = kinds is _OWED
+    return owed
 
 
 def digest_of(name: str, args: object, kwargs: object) -> str:
@@ -181,12 +187,13 @@ class Journal:
         facts, self._facts = self._facts, []
         consume, self._consume = self._consume, []
         self._awake = self.restless()
+        owed = _outbox(facts)
         return Batch(
             expect=self._committed,
             facts=tuple(facts),
             consume=tuple(consume),
-            outbox_add=_names(facts, _OWED),
-            outbox_done=_names(facts, _PAID),
+            outbox_add=tuple(name for name, gained in owed.items() if gained),
+            outbox_done=tuple(name for name, gained in owed.items() if not gained),
             awake=self._awake,
             ended=any(f.kind == "ended" for f in facts),
         )

@@ -378,3 +378,17 @@ def test_only_data_can_be_noted() -> None:
 def test_a_digest_tells_calls_apart_by_name_and_arguments() -> None:
     assert digest_of("Say", ["user", "x"], {}) == digest_of("Say", ("user", "x"), {})
     assert len({digest_of("Say", ["a"], {}), digest_of("Say", ["b"], {}), digest_of("Var", ["a"], {})}) == 3
+
+
+async def test_a_sign_that_is_due_again_in_the_same_write_stays_owed() -> None:
+    tape = Tape()
+    async with running(tape) as journal:
+        journal.note("marking", pid="7", mark="queued")
+        await journal.commit()
+        journal.note("marked", pid="7")
+        journal.note("marking", pid="7", mark="seen")
+        await journal.commit()
+        journal.note("marked", pid="7")
+        await journal.commit()
+    assert [b.outbox_add for b in tape.batches] == [("mark.7",), ("mark.7",), ()]
+    assert [b.outbox_done for b in tape.batches] == [(), (), ("mark.7",)]
