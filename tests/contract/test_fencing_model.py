@@ -17,7 +17,7 @@ from tests.contract.fencing_model import FencingModel, Wish
 from tests.contract.fencing_stands import Fault, Stands, stands
 from tests.contract.storage_samples import SESSION, SHARD, beginning, shard_lease
 
-EXAMPLES = {"memory": 100, "redis": 25}
+EXAMPLES = {"memory": 200, "redis": 60}
 UNTIL_FOUND = 300
 
 
