@@ -114,7 +114,8 @@ class World:
     def arrive(self) -> InboxEntry | None:
         """The next thing a person does; None when all was done.
 
-        "edit:m2:text", "deletion:m2:" and "reaction:0:mark" are about a message, "press:1" answers the last question, "stop" is one.
+        "edit:m2:text", "deletion:m2:" and "reaction:0:mark" are about a message, "press:1" answers the last question,
+        "stop" is one.
         """
         if not self.people:
             return None
