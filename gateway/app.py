@@ -247,7 +247,8 @@ def _lines(ground: _Ground, platforms: dict[str, Platform]) -> list[str]:
     lines = [*_program_lines(ground.routes), f"model      {ground.model_line}"]
     for name, platform in platforms.items():
         if platform.access.code is not None:
-            lines.append(f"{name:<10} send this code to the bot to become its owner: {platform.access.code}")
+            where = "send this code to the bot to become its" if name in CATALOG else "say this code in a room to be an"
+            lines.append(f"{name:<10} {where} owner: {platform.access.code}")
         elif name in CATALOG:
             lines.append(f"{name:<10} listening")
     return lines

@@ -194,7 +194,7 @@ async def test_everything_is_said_in_the_language_of_the_settings(tmp_path: Path
 
 async def test_the_code_of_the_web_chat_makes_an_owner_who_lets_people_in_everywhere(tmp_path: Path) -> None:
     async with running(tmp_path) as (made, platform), AsyncExitStack() as stack:
-        [printed] = await made.prints(r"web +send this code to the bot to become its owner: (\w{8})")
+        [printed] = await made.prints(r"web +say this code in a room to be an owner: (\w{8})")
         code = await asked(TelegramTalk(platform, chat=301))
         web = WebTalk("owners")
         await web.look(made, stack)
