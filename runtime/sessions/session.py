@@ -215,8 +215,8 @@ class Session:
 
     async def _take(self, entry: InboxEntry) -> None:
         event = entry.event
-        self._consume(entry)
         self._note_person(event)
+        self._consume(entry)
         if event.kind == "stop":
             await self._stop(Stop(entry))
         elif event.kind == "status":
