@@ -94,6 +94,8 @@ class Conversation:
             await self._discard(entry)
             if entry.event.kind == "choice":
                 await self._tell(entry, "session.question_closed")
+            elif entry.event.kind in ("status", "who"):
+                await self._tell(entry, "session.nothing_runs")
         return None
 
     async def _discard(self, entry: InboxEntry) -> None:

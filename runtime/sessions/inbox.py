@@ -74,3 +74,7 @@ class Inbox(Protocol):
     async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
         """Move an entry that no session takes to the shard's dead letters. Raises LeaseLost for a stale token."""
         ...
+
+    async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
+        """Take out an entry that needed no session and was dealt with. Raises LeaseLost for a stale token."""
+        ...

@@ -72,7 +72,7 @@ class Registry:
         with suppress(AdapterError):  # nobody can be told there
             await page.finish(entry.event.text)
         with suppress(LeaseLost):  # then the next node says it
-            await self._inbox.discard(entry, lease.token, reason="it was said")
+            await self._inbox.dismiss(entry, lease.token)
 
     def _activate(self, lease: Lease, key: str, wake: SessionRecord | None) -> _Living:
         conversation = Conversation(lease.shard, key, lambda: lease, self._around, self._inbox)

@@ -110,6 +110,10 @@ class MemoryInbox:
         if self.consume(entry.shard, entry.entry_id):
             self.dead.append((entry, reason))
 
+    async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
+        self._leases.check(entry.shard, token)
+        self.consume(entry.shard, entry.entry_id)
+
     def put_again(self, event: InboxEvent) -> bool:
         """Take in an event that was discarded; False when the shard is full."""
         waiting = self._waiting.setdefault(shard_of(event.address.key), {})

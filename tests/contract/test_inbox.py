@@ -94,6 +94,17 @@ async def test_a_discarded_entry_is_gone_for_good(stores: Stores) -> None:
     assert not await stores.inbox.add(event("1"))
 
 
+async def test_a_dismissed_entry_is_gone_for_good_and_no_dead_letter(stores: Stores) -> None:
+    lease = await shard_lease(stores.leases)
+    await stores.inbox.add(event("1"))
+    (entry,) = await stores.inbox.read({SHARD: "0"}, wait_s=1)
+    await stores.inbox.dismiss(entry, lease.token)
+    await stores.inbox.dismiss(entry, lease.token)
+    assert list(await stores.inbox.read({SHARD: "0"}, wait_s=0.01)) == []
+    assert not await stores.inbox.add(event("1"))
+    assert list(await stores.letters.page(limit=10)) == []
+
+
 async def test_a_stale_token_discards_nothing(stores: Stores) -> None:
     stale = await shard_lease(stores.leases)
     await stores.leases.acquire(f"shard:{SHARD}", NODE)

@@ -127,8 +127,9 @@ async def test_a_replayed_letter_is_processed_once(tmp_path: Path) -> None:
     async with running(tmp_path, platform):
         talk = TelegramTalk(platform, chat=PERSON)
         await talk.say("/who")
+        await until(talk, "Nothing is running.")
         await talk.say("hi")
-        await until(talk, HELLO)
+        await until(talk, "Nothing is running.", HELLO)
         (letter,) = await listed(tmp_path, "dlq")
         assert (letter["kind"], letter["why"]) == ("who", "there is no session to apply it to")
         assert "waits in the inbox" in await done(tmp_path, "dlq", "replay", letter["letter"])
@@ -138,7 +139,7 @@ async def test_a_replayed_letter_is_processed_once(tmp_path: Path) -> None:
         assert errors.startswith(f"parley: There is no dead letter {letter['letter']}, or not any more")
         await talk.say("and now?")
         await until_begun(talk, "You said: and now?")
-        assert len(talk.texts()) == 3
+        assert len(talk.texts()) == 4
 
 
 async def test_a_session_exported_here_and_imported_there_goes_on_with_the_conversation(tmp_path: Path) -> None:

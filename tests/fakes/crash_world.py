@@ -89,6 +89,7 @@ class World:
         self._inbox: list[InboxEntry] = []
         self._arrived = 0
         self.discarded: list[InboxEntry] = []
+        self.dismissed: list[InboxEntry] = []
         self.reacts = True
         self.reached = True
         """Whether marks and what becomes of choices reach the platform."""
@@ -215,8 +216,15 @@ class World:
 
     async def discard(self, entry: InboxEntry, _token: int, /, *, reason: str) -> None:
         assert reason
-        self._inbox.remove(entry)
         self.discarded.append(entry)
+        self._gone(entry)
+
+    async def dismiss(self, entry: InboxEntry, _token: int, /) -> None:
+        self.dismissed.append(entry)
+        self._gone(entry)
+
+    def _gone(self, entry: InboxEntry) -> None:
+        self._inbox.remove(entry)
         if not self._inbox and not self._awake and not self._outbox:
             self.idle.set()
 

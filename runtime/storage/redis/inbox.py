@@ -55,6 +55,12 @@ class RedisInbox:
         ]
 
     async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
+        await self._take_out(entry, token, reason)
+
+    async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
+        await self._take_out(entry, token, "")
+
+    async def _take_out(self, entry: InboxEntry, token: int, reason: str) -> None:
         keys = ShardKeys(entry.shard)
         done = await self._connection.run(
             _DISCARD,

@@ -203,7 +203,7 @@ async def test_a_failing_python_fence_is_told_with_its_place(sandbox: MontySandb
 async def test_a_notice_is_said_once_whatever_goes_on_and_begins_no_session(sandbox: MontySandbox) -> None:
     async with talking(echo(), Model(), sandbox) as talk:
         talk.post("You were let in.", kind=NOTICE, message_id=None)
-        await talk.until(lambda: bool(talk.world.discarded))
+        await talk.until(lambda: bool(talk.world.dismissed))
         assert (talk.chat, talk.speakers, len(talk.registry)) == (["You were let in."], ["Parley"], 0)
     async with talking(echo(), Model(), sandbox, world=talk.world) as later:
         assert later.chat == ["You were let in."]
