@@ -174,7 +174,7 @@ def _say_erased(person: str, erased: Erased) -> None:
         say(f"The session {session} is deleted.")
     say(f"{person}: {len(erased.sessions)} sessions and {erased.entries} other entries are deleted.")
     if not erased.rewritten:
-        note("The server may not be asked to rewrite its file; it has what was deleted until it does so by itself.")
+        note("The server could not be made to rewrite its file; it has what was deleted until it does so by itself.")
 
 
 async def _both(keeping: Keeping, session: str) -> tuple[KnownSession, WholeSession]:

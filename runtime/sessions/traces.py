@@ -35,5 +35,8 @@ class Traces(Protocol):
         ...
 
     async def rewrite(self) -> bool:
-        """Have the server write its file anew, without what was deleted; False where it may not be asked to."""
+        """Have the server write its file anew, without what was deleted; one that it is writing is waited for.
+
+        False where the server may not be asked to, or is at it for minutes.
+        """
         ...

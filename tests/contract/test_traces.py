@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from redis.asyncio import Redis
 
 from gateway.erasure import Erasure
 from runtime.core.address import Address
@@ -140,3 +141,17 @@ async def test_of_a_person_with_a_session_at_work_nothing_is_deleted(connection:
     erased = await erasure(connection).person(ADA, force=True)
     assert sorted(erased.sessions) == ["s1", "s2"]
     assert erased.rewritten
+
+
+async def test_a_rewrite_under_way_is_waited_for_and_another_begins_after_the_deletion(
+    connection: RedisConnection,
+) -> None:
+    async def rewrite_twice(client: Redis) -> list[object]:
+        async with client.pipeline(transaction=False) as batch:  # in one packet: no rewrite ends between them
+            batch.bgrewriteaof()
+            batch.bgrewriteaof()
+            return await batch.execute(raise_on_error=False)
+
+    _, second = await connection.retrying(rewrite_twice)
+    assert "already in progress" in str(second)
+    assert await RedisTraces(connection).rewrite()

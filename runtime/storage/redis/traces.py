@@ -7,7 +7,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
+from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import StorageUnavailable
 from runtime.sessions.inbox import shard_of
 from runtime.sessions.traces import Whose
@@ -25,12 +27,17 @@ _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
 _NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
 _ENTRIES_AT_ONCE = 500
 
+_REWRITING = "already in progress"
+_REWRITE_LIMIT_S = 120.0
+_REWRITE_PAUSE_S = 0.05
+
 
 class RedisTraces:
     """Implements `runtime.sessions.traces.Traces`."""
 
-    def __init__(self, connection: RedisConnection) -> None:
+    def __init__(self, connection: RedisConnection, clock: Clock | None = None) -> None:
         self._connection = connection
+        self._clock = clock or SystemClock()
 
     async def messages(self, room: str, ids: Collection[str], /) -> None:
         await self._forget_in_room(room, "", ids)
@@ -49,10 +56,21 @@ class RedisTraces:
 
     async def rewrite(self) -> bool:
         async def call(client: Redis) -> Any:
-            return await client.bgrewriteaof()
+            try:
+                await client.bgrewriteaof()
+            except ResponseError as error:
+                if _REWRITING not in str(error):
+                    raise
+                return False
+            return True
 
+        until = self._clock.monotonic() + _REWRITE_LIMIT_S
         try:
-            await self._connection.retrying(call)
+            # One under way may have read what was deleted since; its end is told to nobody, so it is asked for.
+            while not await self._connection.retrying(call):
+                if self._clock.monotonic() > until:
+                    return False
+                await self._clock.sleep_until(self._clock.monotonic() + _REWRITE_PAUSE_S)
         except StorageUnavailable:
             return False
         return True
