@@ -93,7 +93,16 @@ class QueueFull(ExecutionError): ...
 class OutcomeUnknown(ExecutionError): ...
 
 
-class JournalError(ExecutionError): ...
+class JournalError(ExecutionError):
+    """A session cannot go on as its tape says. The text is for people; `detail`, for the log, says what differs."""
+
+    def __init__(self, text: str, detail: str = "") -> None:
+        super().__init__(text)
+        self.detail = detail
+
+    def __repr__(self) -> str:
+        more = f", detail={self.detail!r}" if self.detail else ""
+        return f"{type(self).__name__}({str(self)!r}{more})"
 
 
 class Divergence(JournalError): ...

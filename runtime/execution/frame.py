@@ -9,18 +9,26 @@ from typing import Any, Protocol
 import anyio
 
 from runtime.core.errors import Divergence, Unjournaled
+from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal, digest_of
-from runtime.tape.state import AgentState, FrameState
+from runtime.tape.state import AgentState, CallRecord, FrameState
+
+MAX_SHOWN_CHARS = 80
+"""So much of a call's arguments or result stands in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A host call of a frame. `pos` finds its result in the journal; `digest` tells whether it is the same call."""
+    """A host call of a frame. `pos` finds its result in the journal; `digest` tells whether it is the same call.
+
+    `place` is the call's file and line, None where it is not known.
+    """
 
     pos: str
     name: str
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    place: str | None = None
 
     @property
     def digest(self) -> str:
@@ -36,6 +44,15 @@ class Handed:
     value: Any
     error: tuple[str, str] | None
     variables: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A call that the tape has; `became` says in words how far it has come."""
+
+    name: str
+    digest: str
+    became: str
 
 
 class Body(Protocol):
@@ -94,6 +111,21 @@ class Frame:
         """Whether the frame is still on the stack."""
         return self.id in self._journal.state.frames
 
+    def known(self, pos: str) -> Known | None:
+        """The call that the tape has at a position, finished or under way."""
+        state, key = self._journal.state, call_key(self.id, pos)
+        record = self.state.records.get(pos)
+        if record is not None:
+            return Known(record.name, record.digest, _became(record))
+        child = state.frames.get(f"{self.id}:{pos}")
+        if child is not None and child.caller is not None:
+            return Known(child.caller.name, child.caller.digest, "which is being executed")
+        wait = state.waits.get(key)
+        if wait is not None:
+            return Known(wait.name, wait.digest, "which waits")
+        intent = state.intents.get(key)
+        return Known(intent.name, intent.digest, "which was begun") if intent is not None else None
+
     @property
     def still(self) -> bool:
         """Whether its code waits for a fact that has not come."""
@@ -120,6 +152,23 @@ class Frame:
         self._changed = anyio.Event()
 
 
+def _became(record: CallRecord) -> str:
+    if record.error is not None:
+        return f"which raised {record.error[0]}"
+    return f"which gave {shortened(repr(record.value))}"
+
+
+def shown_call(call: Call) -> str:
+    """A call as its author wrote it, more or less."""
+    given = [repr(value) for value in call.args] + [f"{name}={value!r}" for name, value in call.kwargs.items()]
+    return f"{call.name}({shortened(', '.join(given))})"
+
+
+def shortened(text: str) -> str:
+    """At most `MAX_SHOWN_CHARS` of `text`."""
+    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "…"
+
+
 async def drive(frame: Frame, body: Body, host: HostCalls, *, prefix: str = "") -> None:
     """Run `body` to its end, handing it the results of its calls one at a time, in the order of the tape.
 
@@ -135,7 +184,7 @@ async def drive(frame: Frame, body: Body, host: HostCalls, *, prefix: str = "") 
         if not frame.alive:
             await anyio.sleep_forever()  # the program has ended, or was stopped: whoever did that cancels us
         for call in body.take_calls():
-            _check(frame, call)
+            check_call(frame, call)
             issued[call.pos] = call
             if call.pos not in frame.state.records:
                 waiting.append(call)
@@ -163,13 +212,25 @@ async def drive(frame: Frame, body: Body, host: HostCalls, *, prefix: str = "") 
         await frame.change()
 
 
-def _check(frame: Frame, call: Call) -> None:
-    record = frame.state.records.get(call.pos)
-    if record is not None and (record.name, record.digest) != (call.name, call.digest):
-        raise Divergence(
-            f"{frame.state.playbook}: at {call.pos} the journal has {record.name}, the code calls {call.name}"
-            f"{call.args!r}; the playbook is not deterministic or was changed"
-        )
+def check_call(frame: Frame, call: Call) -> None:
+    """Raise Divergence when the tape has another call than `call` at its position, finished or not."""
+    known = frame.known(call.pos)
+    if known is None or (known.name, known.digest) == (call.name, call.digest):
+        return
+    differs = "with other arguments" if known.name == call.name else "instead"
+    raise _diverged(
+        frame,
+        call.place,
+        f"as call {call.pos} of its turn {frame.state.turn} the journal has {known.name} (arguments #{known.digest}), "
+        f"{known.became}; the code now calls {shown_call(call)} (arguments #{call.digest}) {differs}",
+    )
+
+
+def _diverged(frame: Frame, place: str | None, detail: str) -> Divergence:
+    state = frame.state
+    what = f"{state.playbook} did something else when it was executed again{f' ({place})' if place else ''}"
+    why = "it was changed, or depends on more than arguments, variables and calls (Now and Random give time and chance)"
+    return Divergence(what, f"frame {frame.id}: {detail}; {why}")
 
 
 async def _hand(frame: Frame, body: Body, issued: dict[str, Call], pos: str) -> None:
@@ -177,8 +238,10 @@ async def _hand(frame: Frame, body: Body, issued: dict[str, Call], pos: str) -> 
     if issued.pop(pos, None) is None:
         if record.error is not None and record.error[0] == "Cancelled":
             return
-        raise Divergence(
-            f"{frame.state.playbook}: the code never makes the recorded call {record.name} at {pos}; "
-            "the playbook is not deterministic or was changed"
+        raise _diverged(
+            frame,
+            None,
+            f"as call {pos} of its turn {frame.state.turn} the journal has {record.name} (arguments "
+            f"#{record.digest}), {_became(record)}; the code never makes it",
         )
     await body.hand(Handed(pos, record.value, record.error, record.variables))

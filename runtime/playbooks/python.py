@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
-from runtime.core.errors import ParleyError, ProgramError, Unjournaled
+from runtime.core.errors import OutcomeUnknown, ParleyError, PlaybookError, ProgramError, Unjournaled
 from runtime.execution.frame import Call, Frame, Handed, HostCalls, drive
 from runtime.execution.host import rebuilt
 from runtime.execution.interpreter import check_version
@@ -68,9 +69,11 @@ class PythonBody:
         finally:
             self.ended = True
 
-    def issue(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> asyncio.Future[Any]:
+    def issue(
+        self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], place: str | None = None
+    ) -> asyncio.Future[Any]:
         """A host call: numbered when its expression is evaluated, resolved by the journal."""
-        call = Call(str(self._issued), name, args, kwargs)
+        call = Call(str(self._issued), name, args, kwargs, place)
         self._issued += 1
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._futures[call.pos] = future
@@ -175,7 +178,8 @@ def host_function(name: str) -> Callable[..., asyncio.Future[Any]]:
     """A function of this name that makes a host call of whichever playbook is running."""
 
     def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
-        return _running().issue(name, args, kwargs)
+        code = sys._getframe(1)
+        return _running().issue(name, args, kwargs, f"{code.f_code.co_filename}:{code.f_lineno}")
 
     call.__name__ = call.__qualname__ = name
     return call
@@ -195,6 +199,7 @@ class Module:
 
     def __init__(self, agent: AgentSpec, others: Sequence[AgentSpec]) -> None:
         self._names: dict[str, Any] = {"playbook": _marked, "Again": Again.call, "variables": Variables()}
+        self._names |= {kind.__name__: kind for kind in (OutcomeUnknown, PlaybookError)}
         for name in SIGNATURES.keys() - _NOT_IN_PYTHON:
             self._names[name] = host_function(name)
         for other in others:

@@ -9,7 +9,8 @@ frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret
           turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
           park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
 statement stmt[f, src] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val]
-call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] · intent[f, pos]
+call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] ·
+          intent[f, pos, name, dig, key]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
           ask[f, pos, page, options, of?]
 sign      marking[pid, mark] · marked[pid] · closed[page, agent, text, free, reply, parts] · settled[page]

@@ -12,6 +12,7 @@ from runtime.tape.state import (
     CallSite,
     Ending,
     FrameState,
+    IntentState,
     QuestionState,
     SessionState,
     StatementState,
@@ -220,8 +221,8 @@ def _set(state: SessionState, _: int, data: Data) -> None:
     state.fired[call_key(frame.id, data["pos"])] = list(data["fired"])
 
 
-def _intent(state: SessionState, seq: int, data: Data) -> None:
-    state.intents[call_key(data["f"], data["pos"])] = seq
+def _intent(state: SessionState, _: int, data: Data) -> None:
+    state.intents[call_key(data["f"], data["pos"])] = IntentState(data["name"], data["dig"], data["key"])
 
 
 def _wait(state: SessionState, seq: int, data: Data) -> None:

@@ -130,6 +130,15 @@ class WaitState:
 
 
 @dataclass(slots=True)
+class IntentState:
+    """An outside effect that was begun; `key` is the session and the number of the fact that says so."""
+
+    name: str
+    digest: str
+    key: str
+
+
+@dataclass(slots=True)
 class AgentState:
     """An instance of an agent class. `queue` are messages that nobody has taken.
 
@@ -244,7 +253,7 @@ class SessionState:
     frames: dict[str, FrameState] = field(default_factory=dict)
     pages: dict[str, PageState] = field(default_factory=dict)
     waits: dict[str, WaitState] = field(default_factory=dict)
-    intents: dict[str, int] = field(default_factory=dict)
+    intents: dict[str, IntentState] = field(default_factory=dict)
     fired: dict[str, list[str]] = field(default_factory=dict)
     people: dict[str, str] = field(default_factory=dict)
     meetings: dict[str, MeetingState] = field(default_factory=dict)

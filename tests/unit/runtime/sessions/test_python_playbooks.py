@@ -137,8 +137,12 @@ FLIP = __import__("sys").modules["{__name__}"].FLIP
         world = talk.world
     async with talking(main(code), Model(), sandbox, world=world) as talk:
         (text,) = await talk.say("are you there?")
-    assert isinstance(talk.named("session.failed")[0].data["cause"], Divergence)
-    assert "at 0 the journal has Say, the code calls Var('x', 1)" in text
+    assert "Main did something else when it was executed again (test.pb:6)" in text
+    assert text.endswith("/new begins another.")
+    failed = talk.named("session.failed")[0].data
+    assert isinstance(failed["cause"], Divergence)
+    for part in ("the journal has Say (arguments #", "which gave None; the code now calls Var('x', 1) (arguments #"):
+        assert part in failed["error"]
 
 
 FLIP: list[bool] = []

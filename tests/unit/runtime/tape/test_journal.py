@@ -195,7 +195,7 @@ def test_every_kind_of_fact_that_code_notes_has_a_rule() -> None:
         ([START, wait({"human": True}), ("ended", {})], False),
         ([START, ("broken", {"why": "changed"})], False),
         ([START, ("broken", {"why": "changed"}), ("wake", {})], True),
-        ([START, wait({"human": True}), ("intent", {"f": "1000.0", "pos": "1"})], True),
+        ([START, wait({"human": True}), ("intent", {**CALL, "pos": "1", "key": "s.4"})], True),
     ],
 )
 def test_a_session_is_awake_exactly_when_there_is_something_to_do(
