@@ -23,7 +23,7 @@ from runtime.language.nodes import ParsedAgent, ParsedProgram
 from runtime.language.parser import parse
 from runtime.language.pbasm import build, read_agent, signature
 from runtime.language.problems import Problems
-from runtime.language.program import AgentSpec, Program
+from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.language.source import read_paths, read_text
 
 _VERSION = 1
@@ -76,12 +76,16 @@ async def compile_parsed(
     """The same for a syntax tree at hand."""
     compilation = _Compilation(parsed, lowerer, cache_dir, on_progress)
     problems = Problems()
-    given = {agent.name: read_agent(agent, problems) for agent in parsed.agents if agent.compiled}
+    given = {agent.name: read_agent(agent, problems) for agent in parsed.agents if _needs_no_lowering(agent)}
     problems.stop_if_any()
-    await compilation.lower_all([agent for agent in parsed.agents if not agent.compiled], len(given))
+    await compilation.lower_all([agent for agent in parsed.agents if agent.name not in given], len(given))
     agents = [given.get(agent.name) or compilation.agents[agent.name] for agent in parsed.agents]
     notes = [note for agent in parsed.agents for note in compilation.notes.get(agent.name, ())]
     return CompileResult(build(parsed.name, agents, parsed.metadata), LoweringReport(tuple(notes)))
+
+
+def _needs_no_lowering(agent: ParsedAgent) -> bool:
+    return agent.compiled or agent.kind is AgentKind.MCP
 
 
 def read_lowered(text: str, agent: ParsedAgent) -> AgentSpec:
@@ -113,7 +117,7 @@ class _Compilation:
 
     async def lower_all(self, agents: Sequence[ParsedAgent], given: int) -> None:
         for agent in self._parsed.agents:
-            if agent.compiled:
+            if _needs_no_lowering(agent):
                 self._tell(agent.name, "given", given)
         async with anyio.create_task_group() as group:
             for agent in agents:

@@ -10,6 +10,7 @@ from typing import Any
 from runtime.language.blocks import Block, Fence, Text
 from runtime.language.listing import is_rule
 from runtime.language.problems import Problems, SourceLine
+from runtime.language.remote import check_remote
 from runtime.language.yaml_text import load_mapping
 
 _COMMON = ("public", "export", "hidden", "description", "model", "meeting")
@@ -45,6 +46,8 @@ def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Probl
     reader = _PreambleReader(blocks, keys, problems)
     reader.read()
     check_values(reader.metadata, reader.lines, problems)
+    if isinstance(remote := reader.metadata.get("remote"), dict):
+        check_remote(remote, reader.rows["remote"], problems)
     described = str(reader.metadata.pop("description", "") or "").strip()
     prose = re.sub(r"\n{3,}", "\n\n", "\n".join(reader.prose)).strip()
     return reader.metadata, "\n".join(part for part in (described, prose) if part)
@@ -89,6 +92,7 @@ class _PreambleReader:
         self._at = 0
         self.metadata: dict[str, Any] = {}
         self.lines: dict[str, SourceLine] = {}
+        self.rows: dict[str, Sequence[SourceLine]] = {}
         self.prose: list[str] = []
 
     def read(self) -> None:
@@ -152,3 +156,4 @@ class _PreambleReader:
                 self._problems.at(line, f"`{key}` is given twice", hint=f"It was {self.metadata[key]!r} before.")
             self.metadata[key] = value
             self.lines[key] = line
+            self.rows[key] = rows[rows.index(line) :]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from runtime.language.blocks import Block, Fence, Heading, Section, Text, scan, split
 from runtime.language.diagnostics import Span
@@ -83,9 +84,7 @@ class _AgentReader:
         if named is None:
             return None
         name, kind = named
-        remote = metadata.get("remote")
-        if kind is AgentKind.AI and isinstance(remote, dict) and remote.get("type") == "mcp":
-            kind = AgentKind.MCP
+        kind = self._remote_kind(kind, metadata, playbooks)
         line = self._heading.line
         return ParsedAgent(
             name,
@@ -98,6 +97,25 @@ class _AgentReader:
             tuple(playbooks),
             tuple(self._fences),
         )
+
+    def _remote_kind(
+        self, kind: AgentKind, metadata: Mapping[str, Any], playbooks: Sequence[ParsedPlaybook]
+    ) -> AgentKind:
+        """MCP where there is `remote:`; such an agent has nothing of its own."""
+        line = self._heading.line
+        if kind is AgentKind.MCP and "remote" not in metadata:
+            hint = "Below the heading: remote: with type: mcp, transport and url or command."
+            self._problems.at(line, "an MCP agent needs to know where its server is", hint=hint)
+        if "remote" not in metadata:
+            return kind
+        if kind is AgentKind.HUMAN:
+            self._problems.at(line, "a person has no `remote`", hint="Write # Name:MCP for a server of tools.")
+        places = [playbook.span for playbook in playbooks] + [fence.span for fence in self._fences]
+        for place in places[:1]:
+            hint = "Its playbooks are the tools of its server; put this below another agent."
+            message = "a remote agent has no playbooks and no Python of its own"
+            self._problems.at_span(place, message, text=self._line_text(place), hint=hint)
+        return AgentKind.MCP
 
     def _name_and_kind(self) -> tuple[str, AgentKind] | None:
         heading = self._heading

@@ -140,8 +140,7 @@ def test_code_in_an_indented_fence_is_without_the_indentation() -> None:
 
 
 def test_agent_with_a_remote_of_type_mcp_is_an_mcp_agent() -> None:
-    assert first("# A\nremote:\n  type: mcp\n  url: x").kind is AgentKind.MCP
-    assert first("# A\nremote:\n  type: other\n  url: x").kind is AgentKind.AI
+    assert first("# A\nremote:\n  type: mcp\n  url: https://x/mcp").kind is AgentKind.MCP
 
 
 def test_source_of_an_agent_is_its_text() -> None:

@@ -1,0 +1,186 @@
+"""Where the playbooks of a remote agent are: what a program says below `remote:`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from runtime.language.problems import Problems, SourceLine
+from runtime.language.program import AgentKind, AgentSpec
+
+Transport = Literal["stdio", "streamable-http", "memory"]
+
+MAX_TIMEOUT_S = 3600.0
+"""A call of a remote playbook may take at most so long."""
+
+_TRANSPORTS: tuple[Transport, ...] = ("stdio", "streamable-http", "memory")
+_KEYS = ("type", "transport", "url", "command", "args", "env", "auth", "timeout")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
+_EXAMPLE = "For example: transport: streamable-http and url: https://example.org/mcp."
+_NO_SECRET = "A program names a secret, the settings know it: auth: WEATHER_TOKEN"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSpec:
+    """How a server of remote playbooks is reached.
+
+    "stdio" starts `command` in `directory`, with the variables named in `env`; "streamable-http" calls `url`, with the
+    secret named `secret` in `header`; "memory" runs the server of the Python file `url` in this process. `timeout_s`
+    bounds one call, None leaves it to the settings.
+    """
+
+    transport: Transport
+    directory: Path
+    url: str = ""
+    command: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    secret: str | None = None
+    header: str = "Authorization"
+    timeout_s: float | None = None
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for people: "stdio python server.py", "https://example.org/mcp"."""
+        if self.transport == "stdio":
+            return f"stdio {' '.join(self.command) or self.url}"
+        return self.url
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of what only the settings know."""
+        return (*self.env, self.secret) if self.secret else self.env
+
+
+def remote_of(agent: AgentSpec) -> RemoteSpec | None:
+    """Where the agent's playbooks are, None for an agent that has its own."""
+    if agent.kind is not AgentKind.MCP:
+        return None
+    said: Mapping[str, Any] = agent.metadata["remote"]
+    command = (str(said["command"]),) if said.get("command") else ()
+    auth = said.get("auth")
+    header = str(auth["header"]) if isinstance(auth, dict) else "Authorization"
+    return RemoteSpec(
+        transport=_transport(said) or "streamable-http",
+        directory=Path(agent.span.file).absolute().parent,
+        url=str(said.get("url", "")),
+        command=(*command, *map(str, said.get("args") or ())),
+        env=tuple(map(str, said.get("env") or ())),
+        secret=str(auth["secret"]) if isinstance(auth, dict) else auth,
+        header=header,
+        timeout_s=None if said.get("timeout") is None else float(said["timeout"]),
+    )
+
+
+def check_remote(said: Mapping[str, Any], lines: Sequence[SourceLine], problems: Problems) -> None:
+    """Note what is wrong with a `remote:` block; its first line is `remote:`."""
+
+    def wrong(key: str, message: str, hint: str = "") -> None:
+        line = next((row for row in lines if row.text.strip().startswith(f"{key}:")), lines[0])
+        problems.at(line, message, hint=hint)
+
+    for key in said:
+        if key not in _KEYS:
+            near = get_close_matches(key, _KEYS, n=1)
+            wrong(
+                key, f"`remote` has no `{key}`", f"Did you mean {near[0]}?" if near else f"Known: {', '.join(_KEYS)}."
+            )
+    if said.get("type") != "mcp":
+        wrong("type", f"`type` cannot be {said.get('type')!r}", "Expected mcp.")
+    if _transport(said) is None:
+        _wrong_transport(said.get("transport"), wrong)
+        return
+    for check in (_check_place, _check_auth, _check_lists, _check_timeout):
+        check(said, wrong)
+
+
+def _transport(said: Mapping[str, Any]) -> Transport | None:
+    named = said.get("transport")
+    if named is not None:
+        return next((known for known in _TRANSPORTS if named == known), None)
+    if said.get("command"):
+        return "stdio"
+    return "memory" if str(said.get("url", "")).startswith("memory:") else "streamable-http"
+
+
+def _wrong_transport(named: Any, wrong: Callable[..., None]) -> None:
+    hint = f"Expected one of {', '.join(_TRANSPORTS)}."
+    if named == "sse":
+        hint = "MCP has given up sse; servers that spoke it speak streamable-http now."
+    wrong("transport", f"`transport` cannot be {named!r}", hint)
+
+
+def _check_place(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
+    transport, url = _transport(said), said.get("url")
+    if transport == "stdio":
+        if bool(said.get("command")) == bool(url):
+            wrong("transport", "stdio needs a `command` or, in `url`, a Python file", "For example: command: uvx")
+        elif url and not str(url).endswith(".py"):
+            wrong("url", f"`url` cannot be {url!r} with stdio", "Expected a Python file; else use command and args.")
+        return
+    for key in ("command", "args", "env"):
+        if key in said:
+            wrong(key, f"`{key}` is for the transport stdio, this is {transport}", _EXAMPLE)
+    if transport == "memory":
+        if not str(url).startswith("memory://") or ".py" not in str(url):
+            wrong("url", f"`url` cannot be {url!r} with memory", "For example: url: memory://./server.py?var=mcp")
+        return
+    parts = _split(url)
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        wrong("url", f"`url` cannot be {url!r}", _EXAMPLE)
+    elif parts.username or parts.password:
+        wrong("url", "a secret does not belong in a program's URL", _NO_SECRET)
+
+
+def _split(url: Any) -> Any:
+    try:
+        return urlsplit(url) if isinstance(url, str) else None
+    except ValueError:
+        return None
+
+
+def _check_auth(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
+    auth = said.get("auth")
+    if auth is None:
+        return
+    if _transport(said) != "streamable-http":
+        wrong("auth", "`auth` is for the transport streamable-http", "With stdio, name the variable in env.")
+        return
+    header, secret = (auth.get("header"), auth.get("secret")) if isinstance(auth, dict) else ("Authorization", auth)
+    if isinstance(auth, dict) and set(auth) != {"header", "secret"}:
+        wrong("auth", "`auth` needs a `header` and a `secret`, and nothing else", _NO_SECRET)
+    elif not isinstance(secret, str) or not _NAME.fullmatch(secret):
+        wrong("auth", "`auth` is not the name of a secret", _NO_SECRET)
+    elif not _HEADER.fullmatch(str(header)):
+        wrong("auth", f"`header` cannot be {header!r}", "For example: header: X-Api-Key")
+
+
+def _check_lists(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
+    for key in ("args", "env"):
+        if key in said and not _is_list(said[key]):
+            wrong(key, f"`{key}` cannot be {said[key]!r}", "Expected a list, for example [one, two].")
+        elif key == "env" and not all(_NAME.fullmatch(str(name)) for name in said.get(key) or ()):
+            wrong(key, "`env` holds what is no variable's name", "Only names stand here; the settings know the values.")
+
+
+def _check_timeout(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
+    timeout = said.get("timeout")
+    if timeout is not None and not _is_time(timeout):
+        wrong(
+            "timeout", f"`timeout` cannot be {timeout!r}", f"Expected seconds, above 0 and up to {MAX_TIMEOUT_S:.0f}."
+        )
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str | int | float) for item in value)
+
+
+def _is_time(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value) and 0 < value <= MAX_TIMEOUT_S
