@@ -18,8 +18,8 @@ class KnownSession:
     """A session as the store has it.
 
     `awake` says whether it has work to do without a further event, `pages` are those that no platform has in final
-    form. `last_at` is the time of the last fact, UTC; `size_bytes` is roughly what its tapes take. `node` is the name
-    of the node that serves its shard now, None where none does.
+    form. `last_at` is the time of the last fact, UTC; `size_bytes` is roughly what its own tapes take. `node` is the
+    name of the node that serves its shard now, None where none does.
     """
 
     record: SessionRecord
@@ -44,7 +44,7 @@ class KnownSession:
 
 @dataclass(frozen=True, slots=True)
 class WholeSession:
-    """All that a session is: what an export keeps. `facts` are numbered from 1 without a gap."""
+    """All that a session is: what an export keeps. `facts` are numbered from 1 without a gap, its parents' included."""
 
     record: SessionRecord
     awake: bool
@@ -68,13 +68,14 @@ class SessionCatalog(Protocol):
     async def delete(self, session: SessionId, /, *, force: bool = False) -> bool:
         """Take a session out at once: record, tapes, pages, its place in its conversation. False when there is none.
 
+        Sessions that go on from it keep the facts that they have from it, as their own.
         Raises SessionBusy, and changes nothing, while a running node is at work on it, unless `force`. A node that has
         it in memory is refused its next commit, and forgets it.
         """
         ...
 
     async def insert(self, whole: WholeSession, /) -> None:
-        """Take a session in. It is there when everything of it is.
+        """Take a session in, as one that goes on from no other. It is there when everything of it is.
 
         Raises SessionExists when there is one of this id, or when its conversation has another session now. What a
         broken-off insertion left is overwritten.

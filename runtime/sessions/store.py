@@ -9,7 +9,7 @@ from typing import Protocol
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.tape.tape import Fact, TapeStore
+from runtime.tape.tape import Branch, Fact, TapeStore
 
 SHARDS = 64
 """Part of the data format: a conversation's shard is crc32 of its key modulo this."""
@@ -25,7 +25,10 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """What is known of a session without reading its tapes. `seq` is the last fact's number."""
+    """What is known of a session without reading its tapes. `seq` is the last fact's number.
+
+    `parent` is what it goes on from, `replaced_by` the session that went on in its place.
+    """
 
     id: SessionId
     address: Address
@@ -33,6 +36,8 @@ class SessionRecord:
     started_at: datetime
     seq: int
     ended: bool = False
+    parent: Branch | None = None
+    replaced_by: SessionId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,9 @@ class Commit:
     """Everything that becomes true at once, or not at all.
 
     `expect` is the `seq` of the session's last committed fact. `consume` are inbox entry ids of the session's shard.
-    `begin` creates the session and makes it its conversation's current one; `end` releases the conversation.
+    `begin` creates the session and makes it its conversation's current one; `end` releases the conversation. A session
+    that begins with a parent goes on at the parent's `seq`: that is what it expects. `replaces` is a session of the
+    same conversation that ends with this beginning, rests, and has no pages in the outbox any more.
     `outbox_add` and `outbox_done` are page ids: what people should see, until a platform has it. `awake` says whether
     the session has work to do without a further event; None leaves it as it is.
     """
@@ -55,13 +62,17 @@ class Commit:
     awake: bool | None = None
     begin: SessionRecord | None = None
     end: bool = False
+    replaces: SessionId | None = None
 
 
 class SessionStore(TapeStore, Protocol):
     """Raises LeaseLost, TapeConflict or StorageUnavailable, and nothing else."""
 
     async def commit(self, commit: Commit, /) -> None:
-        """Make `commit` true. Repeating one that was applied (its answer was lost) succeeds and changes nothing."""
+        """Make `commit` true. Repeating one that was applied (its answer was lost) succeeds and changes nothing.
+
+        Raises TapeConflict also for a session that was replaced, and for one that begins from facts that are not there.
+        """
         ...
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:

@@ -13,7 +13,7 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.sessions.inbox import InboxEntry, InboxEvent, shard_of
 from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.storage.codec import event_from_json, event_to_json, fact_fields, fact_from_fields
-from runtime.tape.tape import Fact
+from runtime.tape.tape import Fact, tape_in, tape_owner
 
 
 @dataclass(slots=True)
@@ -150,7 +150,13 @@ class MemorySessionStore:
         session = self._sessions.get(commit.session)
         if session is not None and replace(session.last_commit, lease=commit.lease) == commit:
             return
-        actual = 0 if session is None else session.record.seq
+        if session is not None and session.record.replaced_by is not None:
+            raise TapeConflict(
+                f"Session {commit.session} was replaced, and takes nothing more.",
+                expected=commit.expect,
+                actual=session.record.seq,
+            )
+        actual = self._beginning(commit) if session is None else session.record.seq
         if actual != commit.expect or (session is None and commit.begin is None):
             raise TapeConflict(
                 f"Session {commit.session} is at fact {actual}, not at {commit.expect}, or has not begun.",
@@ -164,12 +170,34 @@ class MemorySessionStore:
                 raise TapeConflict(text, expected=number, actual=fact.seq)
         self._apply(commit)
 
+    def _beginning(self, commit: Commit) -> int:
+        """The number after which a session begins. Raises TapeConflict when there is nothing that it can go on from."""
+        begin = commit.begin
+        if begin is not None and commit.replaces is not None:
+            replaced = self._sessions.get(commit.replaces)
+            if replaced is None or replaced.record.address.key != begin.address.key:
+                text = f"Session {commit.session} replaces {commit.replaces}, which is not of its conversation."
+                raise TapeConflict(text, expected=commit.expect, actual=0)
+        if begin is None or begin.parent is None:
+            return 0
+        parent = self._sessions.get(begin.parent.session)
+        has = 0 if parent is None else parent.record.seq
+        if parent is None or has < begin.parent.seq:
+            raise TapeConflict(
+                f"Session {commit.session} cannot go on from {begin.parent.session}, which has {has} facts.",
+                expected=begin.parent.seq,
+                actual=has,
+            )
+        return begin.parent.seq
+
     def _apply(self, commit: Commit) -> None:
         if commit.begin is not None:
             known = self._sessions.get(commit.session)
             facts = [] if known is None else known.facts
             self._sessions[commit.session] = _Session(replace(commit.begin, ended=False), commit, facts)
             self._current[commit.begin.address.key] = commit.session
+        if commit.replaces is not None:
+            self._replace(commit.replaces, commit.session)
         session = self._sessions[commit.session]
         session.facts += [(fact.tape, fact_fields(fact)) for fact in commit.facts]
         session.last_commit = commit
@@ -179,6 +207,13 @@ class MemorySessionStore:
             session.record = replace(session.record, ended=True)
             if self._current.get(session.record.address.key) == commit.session:
                 del self._current[session.record.address.key]
+
+    def _replace(self, old: SessionId, new: SessionId) -> None:
+        replaced = self._sessions[old]
+        place = (shard_of(replaced.record.address.key), old)
+        replaced.record = replace(replaced.record, ended=True, replaced_by=new)
+        self._awake.discard(place)
+        self._pages.pop(place, None)
 
     def _apply_work(self, commit: Commit) -> None:
         place = (commit.lease.shard, commit.session)
@@ -204,15 +239,25 @@ class MemorySessionStore:
             session: frozenset(self._pages.get((place, session), ())) for place, session in places if place == shard
         }
 
-    async def read_session(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
+    async def read_session(
+        self, session: SessionId, *, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[Fact]:
         found = self._sessions.get(session)
-        facts = [] if found is None else list(found.facts)
-        for seq, (tape, fields) in enumerate(facts, start=1):
+        if found is None:
+            return
+        for seq, (tape, fields) in enumerate(self._facts(found)[:until], start=1):
             if seq > after:
-                yield fact_from_fields(tape, seq, fields)
+                yield fact_from_fields(tape_in(tape, session), seq, fields)
+
+    def _facts(self, session: _Session) -> list[tuple[TapeId, tuple[str, str, str]]]:
+        """All its facts, first those that it has from the one it goes on from."""
+        parent = session.record.parent
+        if parent is None:
+            return list(session.facts)
+        return self._facts(self._sessions[parent.session])[: parent.seq] + session.facts
 
     async def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
-        async for fact in self.read_session(SessionId(tape.rpartition("/")[0]), after=after):
+        async for fact in self.read_session(tape_owner(tape), after=after):
             if fact.tape == tape:
                 yield fact
 
@@ -230,7 +275,11 @@ class MemorySessionStore:
         return (shard, session) in self._awake, frozenset(self._pages.get((shard, session), ()))
 
     def remove(self, session: SessionId) -> None:
-        """Forget a session."""
+        """Forget a session. Those that go on from it have its facts from then on."""
+        for fork in self._sessions.values():
+            if fork.record.parent is not None and fork.record.parent.session == session:
+                fork.facts = self._facts(fork)
+                fork.record = replace(fork.record, parent=None)
         key = self._sessions.pop(session).record.address.key
         self._awake.discard((shard_of(key), session))
         self._pages.pop((shard_of(key), session), None)

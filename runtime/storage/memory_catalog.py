@@ -79,7 +79,7 @@ class MemorySessionCatalog:
         if shard is None or record is None:
             return None
         last_at, size = record.started_at, 0
-        async for fact in self._store.read_session(session):
+        async for fact in self._store.read_session(session, after=0 if record.parent is None else record.parent.seq):
             last_at, size = max(last_at, fact.at), size + len(str(fact.data))
         awake, pages = self._store.work(shard, session)
         return KnownSession(record, awake, pages, last_at, size, self._leases.node(f"shard:{shard}"))
@@ -107,4 +107,4 @@ class MemorySessionCatalog:
         current = await self._store.current(shard_of(record.address.key), record.address.key)
         if current is not None and not record.ended:
             raise SessionExists(f"The conversation {record.address.key} has another session now, {current.id}.")
-        self._store.take_in(replace(record, seq=len(whole.facts)), whole.facts, whole.awake, whole.pages)
+        self._store.take_in(replace(record, seq=len(whole.facts), parent=None), whole.facts, whole.awake, whole.pages)

@@ -25,11 +25,23 @@ class Fact:
     data: Mapping[str, Any]
 
 
-class TapeStore(Protocol):
-    """Reads tapes. Appending is part of a session's commit (`runtime.sessions.store`)."""
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What a session goes on from: the facts of another one up to number `seq`, that one included."""
 
-    def read_session(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
-        """All facts of the session's tapes with `seq` above `after`, in order of `seq`."""
+    session: SessionId
+    seq: int
+
+
+class TapeStore(Protocol):
+    """Reads tapes. Appending is part of a session's commit (`runtime.sessions.store`).
+
+    A session that goes on from another has that one's facts up to the branch, and so on, and then its own: numbered
+    through, all on tapes of its own name. Raises TapeConflict when facts are not there that should be.
+    """
+
+    def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]:
+        """The session's facts with `seq` above `after`, and not above `until`, in order; nothing without a session."""
         ...
 
     def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
@@ -45,3 +57,13 @@ def session_tape(session: SessionId) -> TapeId:
 def agent_tape(session: SessionId, agent: str) -> TapeId:
     """The tape of one agent."""
     return TapeId(f"{session}/{agent}")
+
+
+def tape_owner(tape: TapeId) -> SessionId:
+    """The session that a tape belongs to."""
+    return SessionId(tape.rpartition("/")[0])
+
+
+def tape_in(tape: TapeId, session: SessionId) -> TapeId:
+    """The tape of the same agent in another session."""
+    return TapeId(f"{session}/{tape.rpartition('/')[2]}")

@@ -25,7 +25,7 @@ from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.registry import Registry
 from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.surroundings import Busy, Surroundings
-from runtime.tape.tape import Fact
+from runtime.tape.tape import Fact, tape_in
 
 ADDRESS = Address("test", "1")
 
@@ -166,9 +166,15 @@ class World:
         await checkpoint()
         self.point()
         if commit.begin is not None:
+            parent = commit.begin.parent
             self._records[commit.session] = commit.begin
-            self._tapes[commit.session] = []
+            self._tapes[commit.session] = [] if parent is None else self._tapes[parent.session][: parent.seq]
             self._current = commit.session
+        if commit.replaces is not None:
+            old = self._records[commit.replaces]
+            self._records[commit.replaces] = replace(old, ended=True, replaced_by=commit.session)
+            self._awake.discard(commit.replaces)
+            self._outbox.clear()
         tape = self._tapes[commit.session]
         if len(tape) != commit.expect:
             raise TapeConflict("somebody else wrote", expected=commit.expect, actual=len(tape))
@@ -196,10 +202,12 @@ class World:
         active = set(self._awake) | ({next(reversed(self._records))} if self._outbox else set())
         return {session: frozenset() for session in active}
 
-    async def read_session(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
-        for fact in list(self._tapes.get(session, ())):
+    async def read_session(
+        self, session: SessionId, *, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[Fact]:
+        for fact in self._tapes.get(session, [])[:until]:
             if fact.seq > after:
-                yield fact
+                yield replace(fact, tape=tape_in(fact.tape, session))
 
     async def read_tape(self, tape: str, *, after: int = 0) -> AsyncIterator[Fact]:
         for fact in self.facts:

@@ -11,24 +11,23 @@ from typing import Any
 from redis.asyncio import Redis
 
 from runtime.core.errors import SessionExists
-from runtime.core.ids import SessionId, TapeId
+from runtime.core.ids import SessionId
 from runtime.sessions.catalog import KnownSession, WholeSession, busy_session
 from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import SHARDS, SessionRecord
-from runtime.storage.codec import address_from_json, address_to_json, fact_fields, to_json
+from runtime.sessions.store import SessionRecord
+from runtime.storage.codec import address_to_json, to_json
 from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.fact_writing import write_facts
 from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.removal import SessionRemoval
 from runtime.storage.redis.scan import keys_like
 from runtime.storage.redis.script import load_script
+from runtime.storage.redis.session_places import RECORD_FIELDS, SessionPlaces, record_from
 from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.tapes import RedisTapes
 from runtime.tape.tape import Fact
 
-_DELETE = load_script("session_delete")
-_FACTS = load_script("session_facts")
 _INSERT = load_script("session_insert")
-
-_FIELDS = ("address", "program", "started_at", "seq", "ended")
-_FACTS_AT_ONCE = 200
 
 
 class RedisSessionCatalog:
@@ -36,7 +35,10 @@ class RedisSessionCatalog:
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
+        self._places = SessionPlaces(connection)
+        self._tapes = RedisTapes(connection, self._places)
         self._store = RedisSessionStore(connection)
+        self._removal = SessionRemoval(connection, self._places, self._tapes)
 
     async def sessions(self) -> AsyncIterator[KnownSession]:
         known: set[str] = set()
@@ -50,44 +52,31 @@ class RedisSessionCatalog:
                     yield found
 
     async def find(self, session: SessionId, /) -> KnownSession | None:
-        shard = await self._shard(session)
-        return None if shard is None else await self._known(shard, session)
+        keys = await self._places.keys(session)
+        found = None if keys is None else await self._known(keys.shard, session)
+        if found is None:
+            self._places.forget(session)
+        return found
 
     async def whole(self, session: SessionId, /) -> WholeSession | None:
         found = await self.find(session)
         if found is None:
             return None
-        facts = [fact async for fact in self._store.read_session(session) if fact.seq <= found.record.seq]
+        facts = [fact async for fact in self._tapes.read_session(session, until=found.record.seq)]
         return WholeSession(found.record, found.awake, found.pages, facts)
 
     async def delete(self, session: SessionId, /, *, force: bool = False) -> bool:
-        shard = await self._shard(session)
-        if shard is None:
-            return False
-        keys = ShardKeys(shard)
-        while True:
-            tapes = [keys.tape(tape) for tape in await self._tapes(keys, session)]
-            names = [
-                keys.lease,
-                keys.session(session),
-                keys.awake,
-                keys.outbox,
-                keys.current,
-                keys.tapes(session),
-                *tapes,
-            ]
-            outcome, node = await self._connection.run(_DELETE, names, [session, "1" if force else ""])
-            if outcome == "busy":
-                raise busy_session(session, node)
-            if outcome != "grown":
-                return True
+        found = await self.find(session)
+        if found is not None and found.busy and not force:
+            raise busy_session(session, found.node)
+        return await self._removal.remove(session, force=force)
 
     async def insert(self, whole: WholeSession, /) -> None:
         record = whole.record
         keys, session = ShardKeys(shard_of(record.address.key)), record.id
         await self._refuse_second(record)
         await self._clear(keys, session)
-        await self._write(keys, session, whole.facts)
+        await write_facts(self._connection, _each(whole.facts), keys.tapes(session), keys.tape)
         ended = "1" if record.ended else "0"
         place = [record.address.key, address_to_json(record.address), record.program, record.started_at.isoformat()]
         outcome, current = await self._connection.run(
@@ -110,7 +99,7 @@ class RedisSessionCatalog:
             raise _exists(session)
 
     async def _refuse_second(self, record: SessionRecord) -> None:
-        if await self._shard(record.id) is not None:
+        if await self.find(record.id) is not None:
             raise _exists(record.id)
         current = await self._store.current(shard_of(record.address.key), record.address.key)
         if current is not None and not record.ended:
@@ -118,51 +107,20 @@ class RedisSessionCatalog:
 
     async def _clear(self, keys: ShardKeys, session: SessionId) -> None:
         """Remove what a broken-off insertion left."""
-        left = [keys.tapes(session), *(keys.tape(tape) for tape in await self._tapes(keys, session))]
+        tapes = await self._removal.tapes(keys, session)
+        left = [keys.tapes(session), *map(keys.tape, tapes), *map(keys.early, tapes)]
 
         async def call(client: Redis) -> Any:
             return await client.unlink(*left)
 
         await self._connection.retrying(call)
 
-    async def _write(self, keys: ShardKeys, session: SessionId, facts: Sequence[Fact]) -> None:
-        tapes = list(dict.fromkeys(fact.tape for fact in facts))
-        numbers = {tape: number for number, tape in enumerate(tapes, start=1)}
-        if not tapes:
-            return
-
-        async def call(client: Redis) -> Any:
-            return await client.sadd(keys.tapes(session), *tapes)
-
-        await self._connection.retrying(call)
-        for start in range(0, len(facts), _FACTS_AT_ONCE):
-            arguments: list[str | int] = []
-            for fact in facts[start : start + _FACTS_AT_ONCE]:
-                arguments += [numbers[fact.tape], fact.seq, *fact_fields(fact)]
-            await self._connection.run(_FACTS, [keys.tape(tape) for tape in tapes], arguments)
-
-    async def _tapes(self, keys: ShardKeys, session: SessionId) -> Sequence[TapeId]:
-        async def call(client: Redis) -> Any:
-            return await client.smembers(keys.tapes(session))
-
-        return sorted(await self._connection.retrying(call))
-
-    async def _shard(self, session: SessionId) -> int | None:
-        async def call(client: Redis) -> Any:
-            async with client.pipeline(transaction=False) as batch:
-                for shard in range(SHARDS):
-                    batch.exists(ShardKeys(shard).session(session))
-                return await batch.execute()
-
-        found = await self._connection.retrying(call)
-        return found.index(1) if 1 in found else None
-
     async def _known(self, shard: int, session: SessionId) -> KnownSession | None:
         keys = ShardKeys(shard)
 
         async def call(client: Redis) -> Any:
             async with client.pipeline(transaction=True) as batch:
-                batch.hmget(keys.session(session), _FIELDS)
+                batch.hmget(keys.session(session), RECORD_FIELDS)
                 batch.sismember(keys.awake, session)
                 batch.smembers(keys.outbox)
                 batch.smembers(keys.tapes(session))
@@ -170,14 +128,10 @@ class RedisSessionCatalog:
                 batch.time()
                 return await batch.execute()
 
-        (address, program, started_at, seq, ended), awake, outbox, tapes, lease, time = await self._connection.retrying(
-            call
-        )
-        if seq is None:
+        values, awake, outbox, tapes, lease, time = await self._connection.retrying(call)
+        record = record_from(session, values)
+        if record is None:
             return None
-        record = SessionRecord(
-            session, address_from_json(address), program, datetime.fromisoformat(started_at), int(seq), ended == "1"
-        )
         pages = frozenset(page for owner, page in map(json.loads, outbox) if owner == session)
         last_at, size_bytes = await self._measure([keys.tape(tape) for tape in tapes])
         node, expires = lease
@@ -202,6 +156,11 @@ class RedisSessionCatalog:
 
 
 _LONG_AGO = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+async def _each(facts: Sequence[Fact]) -> AsyncIterator[Fact]:
+    for fact in facts:
+        yield fact
 
 
 def _place(key: str) -> tuple[int, SessionId]:

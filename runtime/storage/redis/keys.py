@@ -8,15 +8,19 @@
 {parley:17}:current                hash    conversation key -> id of the session that lives there
 {parley:17}:awake                  set     ids of sessions that have work without a further event
 {parley:17}:outbox                 set     ["session","page"], JSON: pages no platform has in final form
-{parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call
+{parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call;
+                                           parent, parent_seq: what it goes on from; replaced_by; early: see there
 {parley:17}:tapes:<session>        set     the session's tape ids
 {parley:17}:tape:<tape>            stream  facts: entry id <seq>-0, fields k (kind), t (time), d (data, JSON)
+{parley:17}:early:<tape>           stream  the facts that came from a parent which was deleted
+{parley:17}:forks:<session>        hash    session that goes on from this one -> [shard, server ms], JSON
 {parley:17}:rooms                  zset    room -> time of its latest message, microseconds
 {parley:17}:room:<room>            hash    message id -> message, JSON
 {parley:17}:room-counters:<room>   hash    the last seq and version given out
 {parley:17}:room-seqs:<room>       zset    message id -> seq
 {parley:17}:room-versions:<room>   zset    message id -> version
 {parley:bot:telegram}:lease        hash    like a shard's: who holds that bot's connection
+{parley:nodes}                     hash    node -> until when it lives (server ms); :news is a stream: look again
 {parley:shares}                    hash    node -> its part of every shared limit, and until when it lives (server ms)
 {parley:file:<id>}                 hash    a file: type, size, and its pieces by number, Base64 (files.py)
 {parley:files}:order, :sizes, :total       zset, hash, string: which files are kept, how long each is, and all of them
@@ -32,6 +36,12 @@ from runtime.core.ids import SessionId, TapeId
 
 SHARES = "{parley:shares}"
 """The key of the nodes' parts of shared limits."""
+
+NODES = "{parley:nodes}"
+"""The key of the roster of nodes."""
+
+NODE_NEWS = "{parley:nodes}:news"
+"""The key of the stream that says that the roster has changed, or a lease was given back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,12 @@ class ShardKeys:
 
     def tape(self, tape: TapeId) -> str:
         return self._key(f"tape:{tape}")
+
+    def early(self, tape: TapeId) -> str:
+        return self._key(f"early:{tape}")
+
+    def forks(self, session: SessionId) -> str:
+        return self._key(f"forks:{session}")
 
     @property
     def rooms(self) -> str:

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import heapq
 import itertools
 import json
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from redis.asyncio import Redis
 
 from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId, TapeId
-from runtime.sessions.store import SHARDS, Commit, SessionRecord
-from runtime.storage.codec import address_from_json, address_to_json, fact_fields, fact_from_fields, to_json
+from runtime.sessions.store import Commit, SessionRecord
+from runtime.storage.codec import address_to_json, fact_fields, to_json
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.script import load_script
-from runtime.tape.tape import Fact
+from runtime.storage.redis.session_places import RECORD_FIELDS, SessionPlaces, record_from
+from runtime.storage.redis.tapes import RedisTapes
+from runtime.tape.tape import Branch, Fact
 
 COMMIT = load_script("commit")
 """Takes what `commit_call` gives."""
 
-_PAGE_OF_FACTS = 500
-_KNOWN_SHARDS = 100_000
-_RECORD_FIELDS = ("address", "program", "started_at", "seq", "ended")
+_BRANCH = load_script("session_branch")
 
 
 class RedisSessionStore:
@@ -35,14 +33,17 @@ class RedisSessionStore:
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
-        self._shards: dict[SessionId, int] = {}
+        self._places = SessionPlaces(connection)
+        self._tapes = RedisTapes(connection, self._places)
         self._writer = uuid.uuid4().hex
         self._calls = itertools.count(1)
 
     async def commit(self, commit: Commit, /) -> None:
+        if commit.begin is not None and commit.begin.parent is not None:
+            await self._branch(commit.session, commit.lease.shard, commit.begin.parent)
         outcome, found = await self._connection.run(COMMIT, *commit_call(commit, self._writer, next(self._calls)))
         self._raise_refusal(commit, outcome, found)
-        self._remember(commit.session, commit.lease.shard)
+        self._places.remember(commit.session, commit.lease.shard)
 
     def _raise_refusal(self, commit: Commit, outcome: str, found: int) -> None:
         if outcome == "lease":
@@ -53,8 +54,13 @@ class RedisSessionStore:
                 expected=commit.expect,
                 actual=found,
             )
+        if outcome == "replaced":
+            raise TapeConflict(
+                f"Session {commit.session} was replaced, and takes nothing more.", expected=commit.expect, actual=found
+            )
         if outcome == "unknown":
-            raise TapeConflict(f"Session {commit.session} has not begun.", expected=commit.expect, actual=0)
+            text = f"Session {commit.session} has not begun, or the one that it replaces is not of its conversation."
+            raise TapeConflict(text, expected=commit.expect, actual=0)
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
         async def call(client: Redis) -> Any:
@@ -65,15 +71,12 @@ class RedisSessionStore:
 
     async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
         async def call(client: Redis) -> Any:
-            return await client.hmget(ShardKeys(shard).session(session), _RECORD_FIELDS)
+            return await client.hmget(ShardKeys(shard).session(session), RECORD_FIELDS)
 
-        address, program, started_at, seq, ended = await self._connection.retrying(call)
-        if seq is None:
-            return None
-        self._remember(session, shard)
-        return SessionRecord(
-            session, address_from_json(address), program, datetime.fromisoformat(started_at), int(seq), ended == "1"
-        )
+        record = record_from(session, await self._connection.retrying(call))
+        if record is not None:
+            self._places.remember(session, shard)
+        return record
 
     async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
         keys = ShardKeys(shard)
@@ -90,69 +93,29 @@ class RedisSessionStore:
             session, page = json.loads(member)
             pages.setdefault(SessionId(session), set()).add(page)
         for session in pages:
-            self._remember(session, shard)
+            self._places.remember(session, shard)
         return {session: frozenset(found) for session, found in pages.items()}
 
-    async def read_session(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
-        keys = await self._keys_of(session)
-        if keys is None:
-            return
-
-        async def call(client: Redis) -> Any:
-            async with client.pipeline(transaction=True) as batch:
-                batch.hget(keys.session(session), "seq")
-                batch.smembers(keys.tapes(session))
-                return await batch.execute()
-
-        seq, tapes = await self._connection.retrying(call)
-        last = int(seq or 0)
-        readers = [self._read_stream(keys, TapeId(tape), after, last) for tape in tapes]
-        async for fact in _merged(readers):
-            yield fact
-
-    async def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
-        keys = await self._keys_of(SessionId(tape.rpartition("/")[0]))
+    async def _branch(self, session: SessionId, shard: int, parent: Branch) -> None:
+        """Note at the parent that `session` goes on from it. Raises TapeConflict when it has not those facts."""
+        keys = await self._places.keys(parent.session)
+        outcome, found = ("gone", 0)
         if keys is not None:
-            async for fact in self._read_stream(keys, tape, after, None):
-                yield fact
+            names = [keys.session(parent.session), keys.forks(parent.session)]
+            outcome, found = await self._connection.run(_BRANCH, names, [session, shard, parent.seq])
+        if outcome == "gone":
+            self._places.forget(parent.session)
+            raise TapeConflict(
+                f"Session {session} cannot go on from fact {parent.seq} of {parent.session}, which has {found}.",
+                expected=parent.seq,
+                actual=found,
+            )
 
-    async def _read_stream(self, keys: ShardKeys, tape: TapeId, after: int, last: int | None) -> AsyncIterator[Fact]:
-        end = "+" if last is None else f"{last}-0"
-        while True:
-            page = await self._page(keys.tape(tape), after, end)
-            for entry_id, fields in page:
-                after = int(entry_id.partition("-")[0])
-                yield fact_from_fields(tape, after, (fields["k"], fields["t"], fields["d"]))
-            if len(page) < _PAGE_OF_FACTS:
-                return
+    def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]:
+        return self._tapes.read_session(session, after=after, until=until)
 
-    async def _page(self, key: str, after: int, end: str) -> Sequence[tuple[str, Mapping[str, str]]]:
-        async def call(client: Redis) -> Any:
-            return await client.xrange(key, min=f"{after + 1}-0", max=end, count=_PAGE_OF_FACTS)
-
-        page: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.retrying(call)
-        return page
-
-    async def _keys_of(self, session: SessionId) -> ShardKeys | None:
-        """Where the session is; all shards are asked for one that was not met here yet."""
-        if session not in self._shards:
-
-            async def call(client: Redis) -> Any:
-                async with client.pipeline(transaction=False) as batch:
-                    for shard in range(SHARDS):
-                        batch.exists(ShardKeys(shard).session(session))
-                    return await batch.execute()
-
-            found = await self._connection.retrying(call)
-            if 1 not in found:
-                return None
-            self._remember(session, found.index(1))
-        return ShardKeys(self._shards[session])
-
-    def _remember(self, session: SessionId, shard: int) -> None:
-        self._shards[session] = shard
-        if len(self._shards) > _KNOWN_SHARDS:
-            del self._shards[next(iter(self._shards))]
+    def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
+        return self._tapes.read_tape(tape, after=after)
 
 
 def commit_call(commit: Commit, writer: str = "", call: int = 0) -> tuple[list[str], list[str | int]]:
@@ -173,9 +136,10 @@ def commit_call(commit: Commit, writer: str = "", call: int = 0) -> tuple[list[s
         keys.outbox,
         keys.current,
         keys.tapes(commit.session),
+        keys.session(commit.replaces or commit.session),
         *map(keys.tape, tapes),
     ]
-    return names, [commit.lease.token, commit.expect, digest, *content[:7], writer, call, *content[7:]]
+    return names, [commit.lease.token, commit.expect, digest, *content[:10], writer, call, *content[10:]]
 
 
 def _commit_arguments(commit: Commit, tapes: Sequence[TapeId]) -> list[str | int]:
@@ -187,13 +151,15 @@ def _commit_arguments(commit: Commit, tapes: Sequence[TapeId]) -> list[str | int
         "1" if commit.end else "",
     ]
     if begin is None:
-        arguments += ["", "", "", ""]
+        arguments += ["", "", "", "", "", 0]
     else:
         arguments += [begin.address.key, address_to_json(begin.address), begin.program, begin.started_at.isoformat()]
+        arguments += ["", 0] if begin.parent is None else [begin.parent.session, begin.parent.seq]
+    arguments.append(commit.replaces or "")
     arguments += [len(commit.consume), *commit.consume]
     for pages in (commit.outbox_add, commit.outbox_done):
         arguments += [len(pages), *(to_json([commit.session, page]) for page in pages)]
-    numbers = {tape: number for number, tape in enumerate(tapes, start=8)}
+    numbers = {tape: number for number, tape in enumerate(tapes, start=9)}
     arguments.append(len(commit.facts))
     for seq, fact in enumerate(commit.facts, start=commit.expect + 1):
         if fact.seq != seq:
@@ -202,21 +168,3 @@ def _commit_arguments(commit: Commit, tapes: Sequence[TapeId]) -> list[str | int
             )
         arguments += [numbers[fact.tape], seq, *fact_fields(fact)]
     return [*arguments, *tapes]
-
-
-async def _merged(readers: Sequence[AsyncIterator[Fact]]) -> AsyncIterator[Fact]:
-    """The facts of several tapes, each in order, as one order of `seq`."""
-    heads: list[tuple[int, int, Fact]] = []
-    for number, reader in enumerate(readers):
-        async for fact in reader:
-            heads.append((fact.seq, number, fact))
-            break
-    heapq.heapify(heads)
-    while heads:
-        _, number, fact = heads[0]
-        yield fact
-        following = await anext(readers[number], None)
-        if following is None:
-            heapq.heappop(heads)
-        else:
-            heapq.heapreplace(heads, (following.seq, number, following))

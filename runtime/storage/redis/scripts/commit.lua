@@ -1,25 +1,29 @@
 -- Makes a commit true, or changes nothing.
--- KEYS 1 lease  2 session  3 inbox  4 awake  5 outbox  6 current  7 tapes  8.. tapes with new facts
+-- KEYS 1 lease  2 session  3 inbox  4 awake  5 outbox  6 current  7 tapes  8 the session that is replaced, or 2 again
+--      9.. tapes with new facts
 -- ARGV 1 token  2 expect  3 digest  4 session id  5 awake ("1", "0", "")  6 end ("1", "")
---      7 begin: conversation, or ""  8 address  9 program  10 started_at
---      11 who sends it, or ""  12 the number of this call among the sender's, which only grows
+--      7 begin: conversation, or ""  8 address  9 program  10 started_at  11 parent, or ""  12 its seq
+--      13 the id of the session that is replaced, or ""
+--      14 who sends it, or ""  15 the number of this call among the sender's, which only grows
 --      then the lengths and items of four lists: consumed entries, pages to add, pages done,
 --      facts (five items each: number of the key, seq, kind, time, data)
--- Returns {"ok"|"again"|"lease"|"conflict"|"unknown", the number found}.
+-- Returns {"ok"|"again"|"lease"|"conflict"|"unknown"|"replaced", the number found}.
 if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then
   return {'lease', tonumber(redis.call('HGET', KEYS[1], 'token') or '0')}
 end
 
 local expect, beginning = tonumber(ARGV[2]), ARGV[7] ~= ''
-local known = redis.call('HMGET', KEYS[2], 'seq', 'digest', 'writer', 'call')
-local seq = tonumber(known[1] or '0')
+local known = redis.call('HMGET', KEYS[2], 'seq', 'digest', 'writer', 'call', 'replaced_by')
+local seq = tonumber(known[1] or (beginning and ARGV[12]) or '0')
 if known[2] == ARGV[3] then return {'again', seq} end
 -- A copy that was on its way for long: its sender has had the answer, and committed more since.
-if ARGV[11] ~= '' and known[3] == ARGV[11] and tonumber(ARGV[12]) <= tonumber(known[4]) then return {'again', seq} end
+if ARGV[14] ~= '' and known[3] == ARGV[14] and tonumber(ARGV[15]) <= tonumber(known[4]) then return {'again', seq} end
+if known[5] then return {'replaced', seq} end
 if seq ~= expect then return {'conflict', seq} end
 if not known[1] and not beginning then return {'unknown', 0} end
+if ARGV[13] ~= '' and redis.call('HGET', KEYS[8], 'conversation') ~= ARGV[7] then return {'unknown', 0} end
 
-local position = 13
+local position = 16
 local function list(size)
   local first = position + 1
   local last = position + tonumber(ARGV[position]) * size
@@ -49,9 +53,17 @@ if ARGV[5] == '0' then redis.call('SREM', KEYS[4], ARGV[4]) end
 if beginning then
   redis.call('HSET', KEYS[2], 'address', ARGV[8], 'program', ARGV[9], 'started_at', ARGV[10],
     'conversation', ARGV[7], 'ended', '0')
+  if ARGV[11] ~= '' then redis.call('HSET', KEYS[2], 'parent', ARGV[11], 'parent_seq', ARGV[12]) end
   redis.call('HSET', KEYS[6], ARGV[7], ARGV[4])
 end
-redis.call('HSET', KEYS[2], 'seq', seq, 'digest', ARGV[3], 'writer', ARGV[11], 'call', ARGV[12])
+if ARGV[13] ~= '' then
+  redis.call('HSET', KEYS[8], 'ended', '1', 'replaced_by', ARGV[4])
+  redis.call('SREM', KEYS[4], ARGV[13])
+  for _, member in ipairs(redis.call('SMEMBERS', KEYS[5])) do
+    if cjson.decode(member)[1] == ARGV[13] then redis.call('SREM', KEYS[5], member) end
+  end
+end
+redis.call('HSET', KEYS[2], 'seq', seq, 'digest', ARGV[3], 'writer', ARGV[14], 'call', ARGV[15])
 if ARGV[6] == '1' then
   redis.call('HSET', KEYS[2], 'ended', '1')
   local conversation = redis.call('HGET', KEYS[2], 'conversation')

@@ -1,0 +1,128 @@
+"""Taking sessions out of Redis; those that go on from one are given its facts before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.errors import SessionBusy
+from runtime.core.ids import SessionId, TapeId
+from runtime.sessions.catalog import busy_session
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.fact_writing import write_facts
+from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.script import load_script
+from runtime.storage.redis.session_places import SessionPlaces
+from runtime.storage.redis.tapes import RedisTapes
+
+_DELETE = load_script("session_delete")
+_ADOPT = load_script("session_adopt")
+
+_BEGINNING_MS = 60_000
+"""A fork that was noted and is not there for so long did not come about: its node died between the two."""
+
+
+class SessionRemoval:
+    """Removes sessions. Can be called again after it was broken off."""
+
+    def __init__(self, connection: RedisConnection, places: SessionPlaces, tapes: RedisTapes) -> None:
+        self._connection = connection
+        self._places = places
+        self._tapes = tapes
+
+    async def remove(self, session: SessionId, *, force: bool) -> bool:
+        """Take a session out; False when there is none. Raises SessionBusy."""
+        keys = await self._places.keys(session)
+        if keys is None:
+            return False
+        while True:
+            parent = await self._parent(keys, session)
+            await self._free_forks(keys, session, force)
+            outcome, node = await self._connection.run(
+                _DELETE, await self._names(keys, session), [session, "1" if force else ""]
+            )
+            if outcome == "busy":
+                raise busy_session(session, node)
+            if outcome != "grown":
+                break
+        self._places.forget(session)
+        if parent is not None:
+            await self._strike(parent, session)
+        return True
+
+    async def _names(self, keys: ShardKeys, session: SessionId) -> list[str]:
+        tapes = await self.tapes(keys, session)
+        return [
+            keys.lease,
+            keys.session(session),
+            keys.awake,
+            keys.outbox,
+            keys.current,
+            keys.tapes(session),
+            keys.forks(session),
+            *map(keys.tape, tapes),
+            *map(keys.early, tapes),
+        ]
+
+    async def tapes(self, keys: ShardKeys, session: SessionId) -> Sequence[TapeId]:
+        """The names of a session's own tapes."""
+
+        async def call(client: Redis) -> Any:
+            return await client.smembers(keys.tapes(session))
+
+        return [TapeId(tape) for tape in sorted(await self._connection.retrying(call))]
+
+    async def _parent(self, keys: ShardKeys, session: SessionId) -> SessionId | None:
+        async def call(client: Redis) -> Any:
+            return await client.hget(keys.session(session), "parent")
+
+        found = await self._connection.retrying(call)
+        return None if found is None else SessionId(found)
+
+    async def _free_forks(self, keys: ShardKeys, session: SessionId, force: bool) -> None:
+        """Give every session that goes on from this one what it has from it."""
+
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=True) as batch:
+                batch.hgetall(keys.forks(session))
+                batch.time()
+                return await batch.execute()
+
+        noted: Mapping[str, str]
+        noted, (seconds, micros) = await self._connection.retrying(call)
+        for fork, text in noted.items():
+            shard, since_ms = json.loads(text)
+            there = await self._free(ShardKeys(shard), SessionId(fork), session)
+            if not there and not force and seconds * 1000 + micros // 1000 - since_ms < _BEGINNING_MS:
+                raise SessionBusy(
+                    f"The session {fork} is about to go on from {session}; nothing was changed. Try again in a minute."
+                )
+            await self._strike(session, SessionId(fork))
+
+    async def _free(self, keys: ShardKeys, fork: SessionId, parent: SessionId) -> bool:
+        """Make a fork whole by itself; False when there is no such session."""
+
+        async def call(client: Redis) -> Any:
+            return await client.hmget(keys.session(fork), ["seq", "parent", "parent_seq"])
+
+        seq, its_parent, parent_seq = await self._connection.retrying(call)
+        if seq is not None and its_parent == parent:
+            facts = self._tapes.read_session(fork, until=int(parent_seq))
+            tapes = await write_facts(self._connection, facts, keys.tapes(fork), keys.early)
+            await self._connection.run(_ADOPT, [keys.session(fork), keys.tapes(fork)], [parent, *sorted(tapes)])
+        return seq is not None
+
+    async def _strike(self, parent: SessionId, fork: SessionId) -> None:
+        """Forget that a session goes on from another."""
+        keys = await self._places.keys(parent)
+        if keys is None:
+            return
+        name = keys.forks(parent)
+
+        async def call(client: Redis) -> Any:
+            return await client.hdel(name, fork)
+
+        await self._connection.retrying(call)

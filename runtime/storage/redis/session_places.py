@@ -1,0 +1,74 @@
+"""Where sessions are on Redis, and what their records say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.ids import SessionId
+from runtime.sessions.store import SHARDS, SessionRecord
+from runtime.storage.codec import address_from_json
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.keys import ShardKeys
+from runtime.tape.tape import Branch
+
+RECORD_FIELDS = ("address", "program", "started_at", "seq", "ended", "parent", "parent_seq", "replaced_by")
+"""Fields of a session's hash that make its record; `seq` is there when the session is."""
+
+_KNOWN_PLACES = 100_000
+
+
+def record_from(session: SessionId, values: list[str | None]) -> SessionRecord | None:
+    """The record of a session from the values of `RECORD_FIELDS`; None when there is no such session."""
+    found: Mapping[str, str | None] = dict(zip(RECORD_FIELDS, values, strict=True))
+    address, program, started_at, seq = (found[name] for name in ("address", "program", "started_at", "seq"))
+    if address is None or program is None or started_at is None or seq is None:
+        return None
+    parent, replaced_by = found["parent"], found["replaced_by"]
+    return SessionRecord(
+        session,
+        address_from_json(address),
+        program,
+        datetime.fromisoformat(started_at),
+        int(seq),
+        found["ended"] == "1",
+        None if parent is None else Branch(SessionId(parent), int(found["parent_seq"] or 0)),
+        None if replaced_by is None else SessionId(replaced_by),
+    )
+
+
+class SessionPlaces:
+    """Finds the shards of sessions, and remembers them."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+        self._shards: dict[SessionId, int] = {}
+
+    async def keys(self, session: SessionId) -> ShardKeys | None:
+        """The keys of the session's shard; all shards are asked for one that was not met yet. None: there is none."""
+        if session not in self._shards:
+
+            async def call(client: Redis) -> Any:
+                async with client.pipeline(transaction=False) as batch:
+                    for shard in range(SHARDS):
+                        batch.exists(ShardKeys(shard).session(session))
+                    return await batch.execute()
+
+            found = await self._connection.retrying(call)
+            if 1 not in found:
+                return None
+            self.remember(session, found.index(1))
+        return ShardKeys(self._shards[session])
+
+    def remember(self, session: SessionId, shard: int) -> None:
+        """The session is in this shard."""
+        self._shards[session] = shard
+        if len(self._shards) > _KNOWN_PLACES:
+            del self._shards[next(iter(self._shards))]
+
+    def forget(self, session: SessionId) -> None:
+        """It may be elsewhere, or nowhere."""
+        self._shards.pop(session, None)
