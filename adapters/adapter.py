@@ -243,6 +243,27 @@ class CanOffer(Protocol):
 
 
 @runtime_checkable
+class CanOpenThread(Protocol):
+    """A conversation can be opened beside another (`capabilities.threads`)."""
+
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        """Open a conversation for those who are in `to`; None where the place, or our rights there, allow none.
+
+        What is opened from within a thread stands beside it. Where `capabilities.idempotent_send`, the same nonce gets
+        the same conversation; elsewhere a call whose answer was lost leaves an empty one. Raises RateLimited,
+        NotDelivered and OutcomeUncertain.
+        """
+        ...
+
+    async def link(self, to: Address, /) -> str | None:
+        """Where a link leads that takes people of the platform to a conversation; None where there is none.
+
+        Raises as `open_thread`.
+        """
+        ...
+
+
+@runtime_checkable
 class CanReact(Protocol):
     """Marks can be put on people's messages (`capabilities.reactions`)."""
 

@@ -25,6 +25,7 @@ from adapters.discord.interactions import offered
 from adapters.discord.limits import CAPABILITIES
 from adapters.discord.marking import Marking
 from adapters.discord.menu import Menu
+from adapters.discord.openings import Openings
 from adapters.discord.patience import until_answered
 from adapters.discord.shard import Session
 from adapters.discord.threads import Threads
@@ -88,6 +89,7 @@ class DiscordAdapter:
         self._api = BotApi(self._calls)
         self._hooks = Webhooks(HookApi(self._calls), self._api, clock, Doubts(posts))
         self._threads = Threads(self._api, self._options.texts("sessions.unnamed"))
+        self._openings = Openings(self._api, self._threads)
         self._marking = Marking(self._api)
         own = self._options
         self._voice = Voice(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
@@ -183,6 +185,14 @@ class DiscordAdapter:
         number = number_of(message)
         channel_id = to.conversation if number == to.thread else channel_id_of(to)
         await self._marking.put(channel_id, number, mark)
+
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        """As the port says: a thread of the channel, a post of the forum."""
+        return await self._openings.open(to, title, nonce)
+
+    async def link(self, to: Address, /) -> str | None:
+        """As the port says."""
+        return await self._openings.link(to)
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show "typing" for ten seconds, under the bot's own name. Raises as `send`."""

@@ -129,6 +129,14 @@ class BotApi:
             opened: Any = await self._calls.rest.request(route, json=data)
             return str(opened["id"])
 
+    async def open_post(self, forum_id: str, name: str, post: Post) -> str:
+        """Open a post of a forum, which begins with a message; its id."""
+        route = Route("POST", "/channels/{channel_id}/threads", channel_id=forum_id)
+        data = {"name": name[:MAX_THREAD_NAME], "auto_archive_duration": _ARCHIVE_AFTER_MIN, "message": post_data(post)}
+        with self._calls.told("opening a post"):
+            opened: Any = await self._calls.rest.request(route, json=data)
+            return str(opened["id"])
+
     async def join(self, thread_id: str, person: str = "@me") -> None:
         """Have somebody in a thread; us, so that Discord tells us from now on that it is one of ours."""
         path = "/channels/{channel_id}/thread-members/" + person

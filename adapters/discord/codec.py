@@ -96,9 +96,10 @@ def answer_line(link: str) -> str:
     return f"-# ↪ [in answer]({link})"
 
 
-def link_to(server: str, channel_id: str, message: str) -> str:
-    """Where a message of a server is to be found."""
-    return f"https://discord.com/channels/{server}/{channel_id}/{message}"
+def link_to(server: str, channel_id: str, message: str | None = None) -> str:
+    """Where a channel of a server, or a message in it, is to be found; `@me` is the server of private conversations."""
+    place = f"https://discord.com/channels/{server}/{channel_id}"
+    return place if message is None else f"{place}/{message}"
 
 
 def nonce_of(nonce: str) -> str:

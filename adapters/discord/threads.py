@@ -44,6 +44,10 @@ class Threads:
             while len(self._expected) > MAX_EXPECTED:
                 self._expected.popitem(last=False)
 
+    def opened(self, thread: str) -> None:
+        """We opened a thread that is ours from the beginning."""
+        self._joined.add(thread)
+
     def ours(self, thread: str) -> bool:
         """Whether we opened it, spoke in it, or may open it, in this process."""
         return thread in self._joined or thread in self._expected

@@ -22,7 +22,7 @@ from adapters.slack.streaming import Streams
 from adapters.slack.threads import REMEMBERED, Threads
 from adapters.slack.web_api import nonce_of
 from adapters.slack.workspaces import Workspace, Workspaces
-from runtime.core.address import Address, Speaker
+from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, StreamOver
 from runtime.core.message import Choice, Mark
@@ -105,6 +105,26 @@ class Voice:
         """One mark of ours at a time."""
         workspace = await self._workspaces.of(team_of(to))
         await self._signs.mark(to, message, mark, workspace)
+
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        """A new message in the channel or direct conversation, under which the thread is. It is looked for first."""
+        channel = replace(to, thread=None)
+        self._doubtful.keep(nonce, True)
+        try:
+            message = await self.send(channel, title, speaker=GATEWAY, nonce=nonce, final=True)
+        except NotDelivered as error:
+            _log.info("Slack opens no thread here", extra={"error": str(error)})
+            return None
+        opened = replace(to, thread=message)
+        self._threads.ours.keep(opened.key, True)
+        return opened
+
+    async def link(self, to: Address, /) -> str | None:
+        """The address of the message under which a thread is."""
+        if to.thread is None:
+            return None
+        workspace = await self._workspaces.of(team_of(to))
+        return await workspace.api.permalink(channel_of(to), to.thread)
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """A task in the speaker's stream, else a status under the thread; outside of threads Slack shows nothing."""

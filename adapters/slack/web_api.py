@@ -95,6 +95,12 @@ class WebApi:
             thread = found["message"].get("thread_ts")
             return None if thread is None else str(thread)
 
+    async def permalink(self, channel: str, message: str) -> str:
+        """The address of a message."""
+        with self._calls.call("chat.getPermalink"):
+            answer = await self._calls.client.chat_getPermalink(channel=channel, message_ts=message)
+            return str(told(answer, "permalink"))
+
     async def person(self, user: str) -> Person:
         """How a person is called, which language they chose, and where they belong."""
         with self._calls.call("users.info"):

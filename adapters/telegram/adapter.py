@@ -6,6 +6,7 @@ import logging
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Final
 
 import anyio
@@ -20,12 +21,13 @@ from adapters.telegram.failures import NotModified, NotWelcome, UnknownMethod
 from adapters.telegram.feed import Feed
 from adapters.telegram.findings import found
 from adapters.telegram.intake import Intake, Webhook
-from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES
+from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
 from adapters.telegram.memory import Memory
 from adapters.telegram.numbers import Numbers
 from adapters.telegram.options import TelegramOptions
 from adapters.telegram.page import Page
 from adapters.telegram.place import (
+    FIRST_SUPERGROUP,
     PLATFORM,
     BotIdentity,
     MessageId,
@@ -240,6 +242,24 @@ class TelegramAdapter:
         api = self._roster.owner(ref.bot_id).api
         limit = min(max_bytes, MAX_DOWNLOAD_BYTES) if self._options.base_url is None else max_bytes
         return await api.download(ref.file_id, limit)
+
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        """A topic of the forum, or of the private chat, by the bot whose chat it is. Telegram knows no nonce for it."""
+        bot = self._roster.owner(None, to)
+        name = title[:MAX_TOPIC_NAME]
+        try:
+            topic = await self._posting.at_current(to, lambda chat_id: bot.api.open_topic(chat_id, name))
+        except NotDelivered as error:
+            _log.info("Telegram opens no topic here", extra={"error": str(error)})
+            return None
+        return replace(to, thread=str(topic))
+
+    async def link(self, to: Address, /) -> str | None:
+        """A topic of a supergroup has an address that its members can open."""
+        chat_id = self._memory.current(chat_id_of(to))
+        if to.thread is None or chat_id > FIRST_SUPERGROUP:
+            return None
+        return f"https://t.me/c/{FIRST_SUPERGROUP - chat_id}/{to.thread}"
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show "typing" for five seconds. Raises as `send`."""

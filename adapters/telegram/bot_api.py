@@ -111,6 +111,12 @@ class BotApi:
         with self._call("getChatMember"):
             return str((await self._bot.get_chat_member(chat_id, user_id)).status)
 
+    async def open_topic(self, chat_id: int, name: str) -> int:
+        """The number of a new topic in a forum, or in a private chat that has topics. Also raises UnknownMethod."""
+        with self._call("createForumTopic"):
+            answer = await self._ask(self._calls, "createForumTopic", {"chat_id": chat_id, "name": name})
+            return int(answer["message_thread_id"])
+
     async def offer_commands(self, commands: Mapping[str, str], language: str | None = None) -> None:
         """Show the commands in the menu: to everybody, or to those whose language this is (two letters)."""
         with self._call("setMyCommands"):

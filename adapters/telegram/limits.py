@@ -20,6 +20,9 @@ MAX_PHOTO_BYTES: Final = 10 * 1000 * 1000
 MAX_DOWNLOAD_BYTES: Final = 20 * 1000 * 1000
 """A larger file cannot be fetched by a bot (Bot API, getFile); a Bot API server of one's own has no limit."""
 
+MAX_TOPIC_NAME: Final = 128
+"""Most characters of a topic's name (Bot API, createForumTopic)."""
+
 MARKS: Final[Mapping[Mark, str]] = {"seen": "👀", "queued": "👌", "stopped": "🫡", "failed": "💔"}
 """Our marks as emoji: a bot may react with those of `telegram.constants.ReactionEmoji` only, one at a time."""
 
@@ -27,7 +30,7 @@ CAPABILITIES = Capabilities(
     max_text=3900,
     text_unit="utf16",
     edits=True,
-    threads=False,
+    threads=True,
     custom_identity=False,
     idempotent_send=False,
     typing_lasts_s=5.0,
@@ -50,6 +53,7 @@ CAPABILITIES = Capabilities(
         "(sendChatAction). deletes: one's own messages, for 48 h (deleteMessage). reactions: setMessageReaction, one "
         "emoji of a fixed set. choices: inline keyboards, callback_data of at most 64 bytes; 24 buttons and labels of "
         "64 characters are ours, what a telephone shows well. files: 50 MB out, 20 MB in (sendDocument, getFile). "
+        "threads: topics of forums, and of private chats where the bot has them (createForumTopic). "
         "preview: a draft lasts 30 s (sendMessageDraft), private chats only, shown anew 10 s before."
     ),
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
+from urllib.parse import quote
 
 from adapters.adapter import File, Inbound
 from adapters.capabilities import Budget, Capabilities
@@ -15,9 +17,10 @@ from adapters.web.board import Board
 from adapters.web.codec import MAX_TEXT, Person
 from adapters.web.hub import Hub
 from adapters.web.intake import Intake
+from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
 from adapters.web.visit import FRAMES, MESSAGES, House, Link, Visit
-from runtime.core.address import Address, Speaker
+from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import FileTooLarge, MessageGone, NotDelivered, OutcomeUncertain, StorageUnavailable
 from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileStore, clean_file_name
@@ -47,6 +50,8 @@ _CAPABILITIES = Capabilities(
     max_choices=12,
     max_choice_label=80,
 )
+
+_NONCE_BYTES = 4
 
 _MARKS: dict[Mark, str] = {"seen": "👀", "queued": "⏳", "stopped": "⏹️", "failed": "⚠️"}
 _OURS = "parley"
@@ -171,6 +176,16 @@ class WebAdapter:
             raise NotDelivered(f"web: the file {url} is not kept any more, or is longer than {max_bytes:,} bytes")
         return found.data
 
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        """A new room, named after its title and its nonce; it begins with the title."""
+        opened = Address(PLATFORM, room_of(title, nonce))
+        await self.send(opened, title, speaker=GATEWAY, nonce=nonce, final=True)
+        return opened
+
+    async def link(self, to: Address, /) -> str | None:
+        """The page opens the room that an address names behind its `#`."""
+        return f"#{quote(to.conversation)}"
+
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         who = Person(speaker.id, speaker.name)
         self._hub.to_room(to.conversation, codec.typing(to.conversation, to.thread, who, "agent", doing=doing))
@@ -189,6 +204,12 @@ class WebAdapter:
         kept = await self._board.post(to.conversation, post)
         if post.final and not kept.final:
             await self._board.change(to.conversation, post.id, post.text, final=True)
+
+
+def room_of(title: str, nonce: str) -> str:
+    """The id of the room that is opened with this title and nonce."""
+    digest = hashlib.blake2b(nonce.encode(), digest_size=_NONCE_BYTES).hexdigest()
+    return room_id(f"{room_id(title)[: MAX_ROOM_NAME - len(digest) - 1]}-{digest}")
 
 
 @contextmanager

@@ -150,6 +150,13 @@ class Conversations:
         channel.messages.remove(posted)
         return {"channel": channel.id, "ts": posted.ts}
 
+    def permalink(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        channel = self.channel(params)
+        if self.find(channel, params.get("message_ts")) is None:
+            raise Refusal("message_not_found")
+        number = params["message_ts"].replace(".", "")
+        return {"channel": channel.id, "permalink": f"https://engines.slack.example/archives/{channel.id}/p{number}"}
+
     def replies(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A thread, oldest first; its root is always there."""
         channel = self.channel(params)

@@ -190,6 +190,7 @@ class SlackPlatform(People):
             "auth.test": lambda _: self._identity(),
             "chat.appendStream": self.streams.append,
             "chat.delete": self.conversations.delete,
+            "chat.getPermalink": self.conversations.permalink,
             "chat.postMessage": lambda params: self.conversations.post(params, own_names=own_names),
             "chat.startStream": lambda params: self.streams.start(params, own_names=own_names),
             "chat.stopStream": self.streams.stop,

@@ -15,6 +15,8 @@ from tests.fakes.telegram_limits import FloodBucket, FloodLimits
 from tests.fakes.telegram_refusal import Refusal, too_many_requests
 
 EPOCH = 1_700_000_000
+MAX_TOPIC_NAME = 128
+GENERAL_TOPIC = 1
 _NOT_MODIFIED = (
     "Bad Request: message is not modified: specified new message content and reply markup are exactly the same as a "
     "current content and reply markup of the message"
@@ -52,7 +54,8 @@ class Draft:
 
 class Chats:
     """Where bots may write. `limits` None means no flood control, `knows_rich` False a server older than rich messages,
-    `mislays` a server that shows another text than it was sent."""
+    `mislays` a server that shows another text than it was sent. `topic_names` are the topics that bots opened,
+    `keeps_topics` forums in which they may not, `private_with_topics` private chats in which they may."""
 
     def __init__(self, clock: Clock, limits: FloodLimits | None) -> None:
         self.message_ids = itertools.count(1)
@@ -62,6 +65,9 @@ class Chats:
         self.reactions: dict[tuple[int, int], str] = {}
         self.knows_rich = True
         self.mislays = False
+        self.topic_names: dict[tuple[int, int], str] = {}
+        self.keeps_topics: set[int] = set()
+        self.private_with_topics: set[int] = set()
         self._clock = clock
         self._bots: dict[int, Bot] = {}
         self._said: dict[tuple[int, int], int | None] = {}
@@ -249,6 +255,21 @@ class Chats:
             raise Refusal(400, "Bad Request: message to delete not found")
         self.remove(chat_id, params["message_id"])
         return True
+
+    def make_topic(self, params: Mapping[str, Any], bot: Bot) -> dict[str, Any]:
+        """createForumTopic: in forums where the bot may manage topics, and in private chats that have them."""
+        chat_id = self._admit(params, bot, counted=True)
+        name = params.get("name", "")
+        if not 1 <= len(name) <= MAX_TOPIC_NAME:
+            raise Refusal(400, "Bad Request: invalid topic name specified")
+        if not self._known[chat_id].get("is_forum") and chat_id not in self.private_with_topics:
+            raise Refusal(400, "Bad Request: the chat is not a forum")
+        if chat_id in self.keeps_topics:
+            raise Refusal(400, "Bad Request: not enough rights to create a topic")
+        topic = next(number for number in self.message_ids if number != GENERAL_TOPIC)
+        self._topics.add((chat_id, topic))
+        self.topic_names[chat_id, topic] = name
+        return {"message_thread_id": topic, "name": name, "icon_color": 0x6FB9F0}
 
     def member(self, params: Mapping[str, Any], bot: Bot) -> dict[str, Any]:
         chat_id = self._admit(params, bot, counted=False)

@@ -247,6 +247,7 @@ class TelegramPlatform:
             "sendChatAction": self.chats.show_typing,
             "deleteMessage": self.chats.delete,
             "getChatMember": self.chats.member,
+            "createForumTopic": self.chats.make_topic,
         }
         if method in in_chats:
             return in_chats[method](params, bot.data)

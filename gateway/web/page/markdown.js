@@ -34,12 +34,12 @@ const RULES = {
   ADD_URI_SAFE_ATTR: ["align", "start"], // they hold no addresses
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
-  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|person:)/i,
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|person:|#)/i,
   RETURN_DOM_FRAGMENT: true,
 };
 
 purifier.addHook("afterSanitizeAttributes", (node) => {
-  if (node.nodeName === "A" && node.hasAttribute("href")) {
+  if (node.nodeName === "A" && node.hasAttribute("href") && !node.getAttribute("href").startsWith("#")) {
     node.setAttribute("target", "_blank");
     node.setAttribute("rel", "noopener noreferrer nofollow");
   }

@@ -62,6 +62,13 @@ class DiscordStand:
     async def topic(self) -> Address | None:
         return replace(self.group, thread=self.platform.world.thread("Topic", by_bot=True))
 
+    async def open_place(self) -> Address | None:
+        return self.group
+
+    @property
+    def threadless(self) -> Address | None:
+        return self.private
+
     async def say(self, text: str, to: Address, *, by: Who = "ada", addressed: bool = True) -> str:
         world = self.platform.world
         person = {"ada": world.ada, "bob": world.bob}[by]

@@ -44,6 +44,13 @@ class MinimalStand:
     async def topic(self) -> Address | None:
         return None
 
+    async def open_place(self) -> Address | None:
+        return None
+
+    @property
+    def threadless(self) -> Address | None:
+        return None
+
     async def say(self, text: str, to: Address, *, by: Who = "ada", addressed: bool = True) -> str:
         named = f"{BOT}: {text}" if addressed and to == self.group else text
         return self._platform.say(named, to.conversation, person=by, name=_NAMES[by])

@@ -49,6 +49,13 @@ class SlackStand:
     async def topic(self) -> Address | None:
         return thread(self.platform.mention("let us talk"))
 
+    async def open_place(self) -> Address | None:
+        return self.group
+
+    @property
+    def threadless(self) -> Address | None:
+        return None
+
     async def say(self, text: str, to: Address, *, by: Who = "ada", addressed: bool = True) -> str:
         channel = to.conversation.partition(":")[2]
         speak = self.platform.mention if addressed and to == US else self.platform.say

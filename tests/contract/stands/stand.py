@@ -69,6 +69,15 @@ class Stand(Protocol):
 
     async def topic(self) -> Address | None: ...
 
+    async def open_place(self) -> Address | None:
+        """A conversation beside which threads can be opened; None where the platform has none."""
+        ...
+
+    @property
+    def threadless(self) -> Address | None:
+        """A conversation beside which none can be opened, where there are such."""
+        ...
+
     async def say(self, text: str, to: Address, *, by: Who = "ada", addressed: bool = True) -> str:
         """A person writes, with a mention of the bot where `addressed` and needed; returns the message's id."""
         ...

@@ -53,6 +53,14 @@ class TelegramStand:
         self.platform.chats.open_topic(int(US.conversation), 9)
         return replace(US, thread="9")
 
+    async def open_place(self) -> Address | None:
+        self.platform.chats.open(int(US.conversation), forum=True)
+        return US
+
+    @property
+    def threadless(self) -> Address | None:
+        return self.private
+
     async def say(self, text: str, to: Address, *, by: Who = "ada", addressed: bool = True) -> str:
         person, name = _PEOPLE[by]
         mentioned = f"@{USERNAME} {text}" if addressed and to == US else text

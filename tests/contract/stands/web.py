@@ -92,6 +92,13 @@ class WebStand:
     async def topic(self) -> Address | None:
         return replace(LOBBY, thread="a-message")
 
+    async def open_place(self) -> Address | None:
+        return self.group
+
+    @property
+    def threadless(self) -> Address | None:
+        return None
+
     async def say(self, text: str, to: Address, *, by: Who = "ada", addressed: bool = True) -> str:
         message = await (await self._page(by, to)).say(text, room=to.conversation, thread=to.thread)
         self._last = (by, to, text, message)
