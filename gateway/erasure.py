@@ -49,7 +49,10 @@ class Erasure:
         return True
 
     async def person(self, person: str, *, force: bool = False) -> Erased:
-        """Delete every session in which the person took part, whoever else did, and all that names the person."""
+        """Delete every session in which the person took part, whoever else did, and all that names the person.
+
+        A session that goes on from such a one has the person's words as well, if they came before its branch.
+        """
         theirs, conversations = [], set()
         async for known in self._catalog.sessions():
             took_part, alone = await self._part(known, person)
@@ -57,6 +60,7 @@ class Erasure:
                 theirs.append(known)
                 conversations |= {known.record.address.key} if alone else set()
         _refuse_busy(theirs, force)
+        theirs.sort(key=lambda known: known.record.started_at, reverse=True)  # forks first, for them to inherit nothing
         files: set[str] = set()
         for known in theirs:
             files |= await self._delete(known, force)
@@ -76,12 +80,16 @@ class Erasure:
         return person in people, private and people == {person}
 
     async def _delete(self, known: KnownSession, force: bool) -> set[str]:
-        """Delete one session; the ids of its files. Its messages go first: only its tapes tell which they are."""
-        session, address = known.record.id, known.record.address
+        """Delete one session; the ids of its files. Its messages go first: only its tapes tell which they are.
+
+        Messages that were there before it went on from another session are that one's.
+        """
+        session, address, parent = known.record.id, known.record.address, known.record.parent
         messages: dict[str, None] = {}
         files: set[str] = set()
         async for fact in self._tapes.read_session(session):
-            messages |= dict.fromkeys(_messages(fact))
+            if parent is None or fact.seq > parent.seq:
+                messages |= dict.fromkeys(_messages(fact))
             files |= set(files_of([fact]))
         if self._in_room(address):
             await self._traces.messages(address.conversation, list(messages))

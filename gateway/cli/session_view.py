@@ -74,6 +74,11 @@ def say_view(view: Mapping[str, Any]) -> None:
     """Print what `view_of` and the list know of a session."""
     for name in ("session", "conversation", "program", "started_at", "last_at", "state", "facts", "node"):
         say(f"{name:<14}{'none' if view[name] is None else view[name]}")
+    if view["parent"] is not None:
+        session, seq = view["parent"]
+        say(f"{'goes on from':<14}{session}, after fact {seq}")
+    if view["replaced_by"] is not None:
+        say(f"{'replaced by':<14}{view['replaced_by']}")
     for name in ("broken", "trouble"):
         if view[name]:
             say(f"{name:<14}{view[name]}")

@@ -48,7 +48,7 @@ def list_sessions(limit: LimitOption = 50, as_json: JsonOption = False, config: 
     elif not found:
         say("There are no sessions.")
     else:
-        head = ("SESSION", "CONVERSATION", "PROGRAM", "STARTED (UTC)", "LAST ACTIVE", "STATE", "FACTS", "SIZE")
+        head = ("SESSION", "CONVERSATION", "PROGRAM", "STARTED (UTC)", "LAST ACTIVE", "STATE", "FACTS", "SIZE", "FROM")
         say_table(head, [_row(known) for known in found])
     if count > len(found):
         note(f"{count - len(found)} more: parley sessions list --limit 0")
@@ -223,6 +223,7 @@ def _row(known: KnownSession) -> tuple[str, ...]:
         known.state,
         str(record.seq),
         size(known.size_bytes),
+        "" if record.parent is None else f"{record.parent.session}:{record.parent.seq}",
     )
 
 
@@ -236,6 +237,8 @@ def _data(known: KnownSession) -> dict[str, Any]:
         "last_at": known.last_at.isoformat(),
         "state": known.state,
         "ended": record.ended,
+        "parent": None if record.parent is None else [record.parent.session, record.parent.seq],
+        "replaced_by": record.replaced_by,
         "facts": record.seq,
         "bytes": known.size_bytes,
         "node": known.node,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.traces import RedisTraces
-from runtime.tape.tape import Fact, session_tape
+from runtime.tape.tape import Branch, Fact, session_tape
 from tests.contract.storage_samples import T0, post, shard_lease
 
 pytestmark = pytest.mark.anyio
@@ -128,6 +129,46 @@ async def test_a_deleted_session_takes_its_messages_and_files_but_not_those_of_o
     assert await files.head(alone) is None
     assert await files.head(shared) is not None
     assert not await erasure(connection).session(SessionId("s1"))
+
+
+async def forked(
+    connection: RedisConnection, session: str, parent: Branch, room: str, *facts: dict[str, object]
+) -> None:
+    """A session at rest that goes on from another."""
+    id_, address = SessionId(session), Address("web", room)
+    lease = await shard_lease(RedisLeaseStore(connection), shard=shard_of(address.key))
+    record = SessionRecord(id_, address, "hello", T0 + timedelta(minutes=1), 0, parent=parent)
+    kept = [Fact(session_tape(id_), n, "sent", T0, data) for n, data in enumerate(facts, start=parent.seq + 1)]
+    await RedisSessionStore(connection).commit(Commit(lease, id_, parent.seq, facts=tuple(kept), begin=record))
+
+
+async def test_forks_with_a_persons_words_are_deleted_with_them_and_others_stay(connection: RedisConnection) -> None:
+    facts = [("person", {"id": BOB, "name": "Bob"}), ("person", {"id": ADA, "name": "Ada"})]
+    await begun(connection, "s1", "hall", *facts)
+    await forked(connection, "s2", Branch(SessionId("s1"), 2), "garden")
+    await forked(connection, "s3", Branch(SessionId("s1"), 1), "cellar")
+    erased = await erasure(connection).person(ADA)
+    assert set(erased.sessions) == {"s1", "s2"}
+    (left,) = [known async for known in RedisSessionCatalog(connection).sessions()]
+    assert (left.record.id, left.record.parent) == ("s3", None)
+    whole = await RedisSessionCatalog(connection).whole(SessionId("s3"))
+    assert whole is not None
+    assert [fact.data["id"] for fact in whole.facts] == [BOB]
+
+    async def every_key(client: Redis) -> str:
+        return str([(key, await client.dump(key)) async for key in client.scan_iter() if "s1" in key or "s2" in key])
+
+    assert await connection.retrying(every_key) == "[]"
+
+
+async def test_a_deleted_fork_leaves_the_messages_from_before_its_branch(connection: RedisConnection) -> None:
+    rooms = RedisRoomStore(connection)
+    for name in ("before", "after"):
+        await rooms.put("hall", post(name))
+    await begun(connection, "s1", "hall", ("sent", {"pid": "before"}))
+    await forked(connection, "s2", Branch(SessionId("s1"), 1), "hall", {"pid": "after"})
+    assert await erasure(connection).session(SessionId("s2"))
+    assert [message.id for message in await rooms.history("hall", limit=10)] == ["before"]
 
 
 async def test_of_a_person_with_a_session_at_work_nothing_is_deleted(connection: RedisConnection) -> None:

@@ -15,11 +15,17 @@ import pytest
 from redis.asyncio import Redis
 
 from runtime.core.address import Address
+from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.sessions.inbox import InboxEvent
+from runtime.sessions.store import Commit, SessionRecord
 from runtime.storage.embedded import EmbeddedValkey
 from runtime.storage.redis.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.tape.tape import Branch
+from tests.contract.storage_samples import HERE, SESSION, T0, beginning, facts, shard_lease
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
 from tests.e2e.talks import TelegramTalk, until, until_begun
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
@@ -269,3 +275,24 @@ async def test_what_somebody_said_in_the_browser_is_forgotten_too(tmp_path: Path
 def _naming(database: Mapping[str, str], pattern: str) -> list[str]:
     """The keys that have something in their name or content."""
     return [key for key, content in database.items() if re.search(pattern, key) or re.search(pattern, content)]
+
+
+async def replaced_once(directory: Path) -> None:
+    """A session of two facts, and one that went on after the first in its place."""
+    async with EmbeddedValkey(directory) as socket, open_connection(socket, patience_s=10) as connection:
+        lease = await shard_lease(RedisLeaseStore(connection))
+        store = RedisSessionStore(connection)
+        await store.commit(replace(beginning(lease), facts=facts(1, "one", "two")))
+        new = SessionRecord(SessionId("s2"), HERE, "hello", T0, 1, parent=Branch(SESSION, 1))
+        await store.commit(Commit(lease, new.id, 1, begin=new, replaces=SESSION, awake=False))
+
+
+async def test_a_session_that_was_replaced_and_the_one_that_goes_on_name_each_other(tmp_path: Path) -> None:
+    await replaced_once(tmp_path)
+    found = {known["session"]: known for known in await listed(tmp_path, "sessions")}
+    assert (found["s1"]["state"], found["s1"]["replaced_by"], found["s1"]["parent"]) == ("replaced", "s2", None)
+    assert (found["s2"]["state"], found["s2"]["replaced_by"], found["s2"]["parent"]) == ("resting", None, ["s1", 1])
+    assert re.search(r"^s2 .* s1:1$", await done(tmp_path, "sessions", "list"), re.MULTILINE)
+    assert re.search(r"^replaced by +s2$", await done(tmp_path, "sessions", "show", "s1"), re.MULTILINE)
+    assert re.search(r"^goes on from +s1, after fact 1$", await done(tmp_path, "sessions", "show", "s2"), re.MULTILINE)
+    assert len((await done(tmp_path, "sessions", "show", "s2", "--facts")).splitlines()) == 1
