@@ -143,8 +143,9 @@ async def forked(
 
 
 async def test_forks_with_a_persons_words_are_deleted_with_them_and_others_stay(connection: RedisConnection) -> None:
-    facts = [("person", {"id": BOB, "name": "Bob"}), ("person", {"id": ADA, "name": "Ada"})]
-    await begun(connection, "s1", "hall", *facts)
+    await begun(
+        connection, "s1", "hall", ("person", {"id": BOB, "name": "Bob"}), ("person", {"id": ADA, "name": "Ada"})
+    )
     await forked(connection, "s2", Branch(SessionId("s1"), 2), "garden")
     await forked(connection, "s3", Branch(SessionId("s1"), 1), "cellar")
     erased = await erasure(connection).person(ADA)
