@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from runtime.execution.frame import Frame
 from runtime.execution.host import Executable
 from runtime.execution.interpreter import Interpreter, Machine
+from runtime.execution.outside import Outside
 from runtime.execution.signatures import SIGNATURES
 from runtime.execution.triggers import declared_types
 from runtime.execution.verifier import CallShape
@@ -15,6 +16,7 @@ from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, 
 from runtime.playbooks.llm import LLMPlaybook
 from runtime.playbooks.meeting import Hall, MeetingPlaybook
 from runtime.playbooks.python import Module, PythonPlaybook
+from runtime.playbooks.remote import RemotePlaybook
 
 HANDLER = PlaybookSpec(
     name="ProcessMessages",
@@ -53,10 +55,14 @@ class Library:
         self._executables: dict[tuple[str, str], Executable] = {}
 
     def find(self, klass: str, name: str) -> Executable | None:
-        """The playbook `name` of an agent class."""
+        """The playbook `name` of an agent class, or the tool `Agent.name` of a remote one."""
+        if "." in name:
+            klass, _, name = name.partition(".")
         known = self._executables.get((klass, name))
         if known is not None:
             return known
+        if klass in self._program.remote_agents:
+            return self._remote(klass, name)
         agent = self._program.agent(klass)
         spec = agent.playbook(name) if agent else None
         if agent is None or (spec is None and name != HANDLER.name):
@@ -102,11 +108,24 @@ class Library:
             return LLMPlaybook(spec, lambda frame, playbook: self._interpreter(agent, frame, playbook))
         module = self._modules.get(agent.name)
         if module is None:
-            others = [a for a in self._program.agents if a.kind is AgentKind.AI]
+            others = [a for a in self._program.agents if a.kind is not AgentKind.HUMAN]
             module = self._modules[agent.name] = Module(agent, others)
         machine = self._machine
         return PythonPlaybook(spec, module.function(spec.name), machine.journal, machine.host, module.version)
 
     def _interpreter(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Interpreter:
-        shapes = call_shapes(self._program, agent)
-        return Interpreter(self._machine, frame, agent, playbook, shapes, declared_types(agent))
+        return Interpreter(
+            self._machine,
+            frame,
+            agent,
+            playbook,
+            lambda: call_shapes(self._machine.servers.equipped(self._program), agent),
+            declared_types(agent),
+        )
+
+    def _remote(self, klass: str, name: str) -> Executable:
+        agent = self._program.agent(klass)
+        assert agent is not None
+        made = RemotePlaybook(agent, name, self._machine.servers, Outside(self._machine.journal))
+        self._executables[klass, name] = made
+        return made

@@ -164,6 +164,9 @@ class Supervisor:
         if not owner or owner == klass:
             found = self._library.find(klass, playbook)
             return (agent, found) if found is not None else None
+        if owner in self._program.remote_agents:
+            tool = self._library.find(owner, playbook)
+            return (agent, tool) if tool is not None else None
         spec = self._program.agent(owner)
         public = spec.playbook(playbook) if spec else None
         if public is None or not public.public:

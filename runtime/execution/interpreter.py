@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -18,9 +18,10 @@ from runtime.execution.doing import doing_step
 from runtime.execution.frame import Frame, drive
 from runtime.execution.host import Host, RaisedByPlaybook
 from runtime.execution.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
+from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.execution.reply_run import ReplyRun
 from runtime.execution.speech import Pages
-from runtime.execution.statement import Lowered, SnippetBody, assigned_names, control_value, lower
+from runtime.execution.statement import Lowered, SnippetBody, assigned_names, called_names, control_value, lower
 from runtime.execution.utterances import LiveStream
 from runtime.execution.verifier import CallShape, Position, Rejected, step_line
 from runtime.language.flow import Flow
@@ -64,6 +65,7 @@ class Machine:
     bus: Bus
     may_ask: MayAsk
     steers: bool = False
+    servers: RemoteServers = field(default_factory=NoRemoteServers)
 
 
 class Interpreter:
@@ -75,7 +77,7 @@ class Interpreter:
         frame: Frame,
         agent: AgentSpec,
         playbook: PlaybookSpec,
-        functions: Mapping[str, CallShape],
+        callable_now: Callable[[], Mapping[str, CallShape]],
         state_types: Mapping[str, str],
     ) -> None:
         self._machine = machine
@@ -83,7 +85,8 @@ class Interpreter:
         self._agent = agent
         self._agent_id = frame.state.agent
         self._playbook = playbook
-        self._functions = functions
+        self._callable_now = callable_now
+        self._functions = callable_now()
         self._types = state_types
         self._flow = Flow(playbook) if playbook.steps else None
         self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
@@ -189,7 +192,9 @@ class Interpreter:
         if refused is not None:
             raise PlaybookError(refused)
         self._publish("llm.requested", model=machine.llm.model)
-        request = CompletionRequest(build_prompt(machine.program, self._agent, machine.journal.state, frame.state))
+        self._functions = self._callable_now()
+        program = machine.servers.equipped(machine.program)
+        request = CompletionRequest(build_prompt(program, self._agent, machine.journal.state, frame.state))
         try:
             with machine.pages.presence.working(self._agent_id, self._doing()):
                 async with machine.llm.stream(request) as completion:
@@ -237,11 +242,12 @@ class Interpreter:
         frame = self._frame
         state = frame.state
         statement = state.statements[index]
-        lowered = lower(statement.source, self._state_names(), self._functions)
+        functions = frozenset(self._functions) | self._remote_calls([statement.source, *state.prelude])
+        lowered = lower(statement.source, self._state_names(), functions)
         snippet = Snippet(
             source=lowered.source,
             names=_used(self._names(statement.variables), [lowered.source, *state.prelude]),
-            functions=frozenset(self._functions),
+            functions=functions,
             prelude=tuple(state.prelude),
             keep=lowered.keep,
         )
@@ -254,6 +260,12 @@ class Interpreter:
                 self._note_failure(evaluation.error.type, evaluation.error.text)
             else:
                 self._note_done(lowered, evaluation)
+
+    def _remote_calls(self, sources: Sequence[str]) -> frozenset[str]:
+        """Calls of remote agents' tools, known or not: whether they can be made, their servers say."""
+        remote = self._machine.program.remote_agents
+        called = {name for source in sources for name in called_names(source)} if remote else set()
+        return frozenset(name for name in called if name.partition(".")[0] in remote and "." in name)
 
     def _note_done(self, lowered: Lowered, evaluation: Evaluation) -> None:
         try:
@@ -326,10 +338,16 @@ class Interpreter:
             check_source=lambda text: builtins.source(frame, text),
             types=self._types,
             triggers=frozenset(f"{p.name}:{t.code}" for p in self._agent.playbooks for t in p.triggers),
+            unlisted=self._unlisted(),
         )
         if frame.state.step is not None:
             position.step = step_line(frame.state.step, position)
         return position
+
+    def _unlisted(self) -> frozenset[str]:
+        machine = self._machine
+        agents = (a for a in machine.program.agents if a.name in machine.program.remote_agents)
+        return frozenset(agent.name for agent in agents if machine.servers.trouble(agent) is not None)
 
     def _names(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         state = self._frame.state

@@ -101,6 +101,12 @@ def mutated_names(tree: ast.AST) -> set[str]:
     return names
 
 
+def called_names(source: str) -> set[str]:
+    """The names of everything that `source`, which parses, calls."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    return {name for call in calls if (name := call_name(call.func)) is not None}
+
+
 def call_name(node: ast.expr) -> str | None:
     """`Name` or `Agent.Playbook`, when `node` is written so."""
     if isinstance(node, ast.Name):

@@ -67,7 +67,8 @@ class Position:
     """Where a frame is while its reply is verified: its playbook, step and what can be named there.
 
     `flow` is None for a playbook without steps, `steps` are its lines with their codes. `types` are declared types of
-    state variables by name, `triggers` those of the agent as `Playbook:T1`.
+    state variables by name, `triggers` those of the agent as `Playbook:T1`. `unlisted` are remote agents whose tools
+    are not known now: their calls are not checked before they are made.
     """
 
     playbook: str
@@ -80,6 +81,7 @@ class Position:
     check_source: Callable[[str], object]
     types: Mapping[str, str] = field(default_factory=dict)
     triggers: frozenset[str] = frozenset()
+    unlisted: frozenset[str] = frozenset()
     ended: bool = False
 
     def legal_steps(self) -> tuple[str, ...]:
@@ -139,7 +141,8 @@ def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
             continue
         known = node.id in bound or node.id in position.names or node.id in position.functions
-        if known or node.id in agents or hasattr(builtins, node.id) or node.id == "asyncio":
+        known = known or node.id in agents or node.id in position.unlisted
+        if known or hasattr(builtins, node.id) or node.id == "asyncio":
             continue
         return Rejected("name", f"{node.id!r} is not known here; known are {_listed(position.names)}")
     return None
@@ -156,6 +159,8 @@ def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
     for name, node in _calls(tree):
         shape = position.functions.get(name)
         if shape is None:
+            if name.partition(".")[0] in position.unlisted:
+                continue
             if name.partition(".")[0] in agents and "." in name:
                 public = sorted(f for f in position.functions if f.startswith(name.partition(".")[0] + "."))
                 return Rejected("call", f"{name} is not a public playbook; public are {', '.join(public)}")

@@ -152,6 +152,11 @@ class Program:
     digest: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def remote_agents(self) -> frozenset[str]:
+        """The names of the agents whose playbooks are tools of a server."""
+        return frozenset(agent.name for agent in self.agents if agent.kind is AgentKind.MCP)
+
     def agent(self, name: str) -> AgentSpec | None:
         """The agent class of this name."""
         return next((agent for agent in self.agents if agent.name == name), None)

@@ -20,8 +20,9 @@ from runtime.execution.host import rebuilt
 from runtime.execution.interpreter import check_version
 from runtime.execution.loop import RUNNING, FrameLoop
 from runtime.execution.signatures import SIGNATURES
-from runtime.language.program import AgentSpec, PlaybookSpec, PythonFence
+from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, PythonFence
 from runtime.playbooks.playbook import bound, state_values
+from runtime.playbooks.remote import REMOTE_ERRORS
 from runtime.tape.journal import Journal, digest_of
 
 _NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
@@ -194,16 +195,29 @@ class _PublicPlaybooks:
                 setattr(self, playbook.name, host_function(f"{agent.name}.{playbook.name}"))
 
 
+class _RemotePlaybooks:
+    """`Agent.tool(...)` in an author's code: which tools there are, the agent's server says when they are called."""
+
+    def __init__(self, agent: AgentSpec) -> None:
+        self._agent = agent.name
+
+    def __getattr__(self, name: str) -> Callable[..., asyncio.Future[Any]]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return host_function(f"{self._agent}.{name}")
+
+
 class Module:
     """The python code of an agent class: its fences, executed once, with the host calls as functions."""
 
     def __init__(self, agent: AgentSpec, others: Sequence[AgentSpec]) -> None:
         self._names: dict[str, Any] = {"playbook": _marked, "Again": Again.call, "variables": Variables()}
-        self._names |= {kind.__name__: kind for kind in (OutcomeUnknown, PlaybookError)}
+        self._names |= {kind.__name__: kind for kind in (OutcomeUnknown, PlaybookError, *REMOTE_ERRORS)}
         for name in SIGNATURES.keys() - _NOT_IN_PYTHON:
             self._names[name] = host_function(name)
         for other in others:
-            self._names[other.name] = _PublicPlaybooks(other)
+            remote = other.kind is AgentKind.MCP
+            self._names[other.name] = _RemotePlaybooks(other) if remote else _PublicPlaybooks(other)
         for fence in agent.fences:
             self._execute(agent, fence)
         self._functions = dict(self._names)

@@ -12,6 +12,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
 from runtime.execution.files import Files
+from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
@@ -50,6 +51,7 @@ class Surroundings:
     texts: Texts = field(default_factory=english)
     busy: Mapping[str, Busy] = field(default_factory=dict)
     allowance: Allowance = unlimited
+    servers: RemoteServers = field(default_factory=NoRemoteServers)
 
     def program(self, name: str) -> Program:
         """The program of that name, the first for "". One that is not served here any more has no agents."""

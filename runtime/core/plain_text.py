@@ -1,0 +1,20 @@
+"""Texts of strangers, made plain: nothing in them moves a cursor, hides or reorders."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_KEPT = frozenset("\n\t\u200d")
+"""Not printable by Python's rules and still part of plain texts: line ends, tabs, what joins emoji."""
+
+
+def plain(text: str) -> str:
+    """`text` without control, format and private characters; its lines stay."""
+    text = text.replace("\r\n", "\n")
+    return "".join(char for char in text if char.isprintable() or char in _KEPT or unicodedata.category(char) == "Zs")
+
+
+def one_line(text: str, max_chars: int) -> str:
+    """`text` on one line, cut when it is long."""
+    line = " ".join(plain(text[: 4 * max_chars]).split())
+    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"

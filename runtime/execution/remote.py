@@ -1,0 +1,92 @@
+"""Playbooks of remote agents: what execution needs of their servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from runtime.core.errors import RemoteUnavailable
+from runtime.language.program import AgentSpec, PlaybookSpec, Program
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTool:
+    """A tool of a server as a playbook of its agent.
+
+    `tool` is the server's own name for it, `arguments` its names for the parameters. `mismatch` says what is wrong
+    with arguments by the tool's schema, None when nothing is. `repeatable`: doing it again does no harm, or the server
+    does it once under one key.
+    """
+
+    spec: PlaybookSpec
+    tool: str
+    arguments: Mapping[str, str]
+    mismatch: Callable[[Mapping[str, Any]], str | None]
+    repeatable: bool
+
+
+class RemoteServers(Protocol):
+    """The servers of remote agents, as every session of a node shares them."""
+
+    async def ready(self, program: Program, /) -> None:
+        """Return when each server of the program was asked for its tools, in vain perhaps; within a time limit."""
+        ...
+
+    async def ready_for(self, agent: AgentSpec, /) -> None:
+        """The same for one agent's server."""
+        ...
+
+    def equipped(self, program: Program, /) -> Program:
+        """The program, its remote agents with the tools that are known now as their playbooks."""
+        ...
+
+    def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
+        """The same for one agent; one that has its own playbooks as it is."""
+        ...
+
+    def trouble(self, agent: AgentSpec, /) -> str | None:
+        """Why the agent's tools are not known; None when they are."""
+        ...
+
+    def tool(self, agent: AgentSpec, name: str, /) -> RemoteTool | None:
+        """The agent's playbook of this name; None while it is not known."""
+        ...
+
+    async def call(self, agent: AgentSpec, tool: RemoteTool, arguments: Mapping[str, Any], /, *, key: str) -> Any:
+        """Have the server do it, under a key that is the same at every repetition; the result as JSON data.
+
+        Raises ToolFailed, RemoteFault, RemoteTimeout and RemoteUnavailable; and OutcomeUnknown, at once and without
+        repeating it, when it may or may not have happened and is not `repeatable`.
+        """
+        ...
+
+
+class NoRemoteServers:
+    """For sessions that may reach none."""
+
+    async def ready(self, program: Program, /) -> None:
+        """See `RemoteServers`."""
+
+    async def ready_for(self, agent: AgentSpec, /) -> None:
+        """See `RemoteServers`."""
+
+    def equipped(self, program: Program, /) -> Program:
+        """See `RemoteServers`."""
+        return program
+
+    def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
+        """See `RemoteServers`."""
+        return agent
+
+    def trouble(self, agent: AgentSpec, /) -> str | None:
+        """See `RemoteServers`."""
+        return "remote agents are not served here"
+
+    def tool(self, agent: AgentSpec, name: str, /) -> RemoteTool | None:
+        """See `RemoteServers`."""
+        return None
+
+    async def call(self, agent: AgentSpec, tool: RemoteTool, arguments: Mapping[str, Any], /, *, key: str) -> Any:
+        """See `RemoteServers`."""
+        raise RemoteUnavailable(f"{agent.name}: {self.trouble(agent)}")

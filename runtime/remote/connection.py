@@ -1,0 +1,226 @@
+"""One connection to a server of MCP. The only place that speaks with the SDK."""
+
+from __future__ import annotations
+
+import math
+import runpy
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import parse_qs
+
+import anyio
+import anyio.to_thread
+import httpx2
+from mcp.client.client import Client
+from mcp.client.session import IncomingMessage
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, ToolsListChanged
+from mcp.server import Server
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    CallToolResult,
+    Implementation,
+    RequestParamsMeta,
+    Tool,
+    ToolListChangedNotification,
+)
+from pydantic import ValidationError
+
+from runtime.core.errors import ParleyError, RemoteFault, RemoteUnavailable
+from runtime.core.plain_text import one_line
+from runtime.language.remote import RemoteSpec
+from runtime.remote.http import ATTEMPT, MAX_ANSWER_BYTES, Attempt, http_client
+from runtime.remote.stdio import Said, stdio_streams
+from runtime.remote.tools import KEY
+
+MAX_PAGES = 50
+_US = Implementation(name="parley", version="1")
+_SESSION_GONE = "Session terminated"
+"""What the SDK makes of a 404 within a session: the server is another one now, and has done nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What a connection needs besides its spec: values of the variables, and who hears what.
+
+    `variables` are those that the spec names, `environment` what every process gets. `progressed` hears how far a call
+    is, in the server's words.
+    """
+
+    connect_s: float
+    environment: Mapping[str, str]
+    variables: Mapping[str, str]
+    said: Said
+    progressed: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The connection ended before an answer came. `sent`: the request may have reached the server."""
+
+    sent: bool
+    why: str
+
+
+class Connection:
+    """A server that answers. `closed` is set when it does no more, `changed` when its tools are others."""
+
+    def __init__(self, client: Client, wiring: Wiring) -> None:
+        self.closed = anyio.Event()
+        self.changed = anyio.Event()
+        self._client = client
+        self._wiring = wiring
+
+    async def tools(self) -> list[Tool]:
+        """All tools of the server. Raises RemoteFault and RemoteUnavailable."""
+        with _translated():
+            found: list[Tool] = []
+            cursor: str | None = None
+            for _ in range(MAX_PAGES):
+                page = await self._client.list_tools(cursor=cursor)
+                found += page.tools
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+            return found
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | Lost:
+        """Have the server do something once. Raises RemoteFault when it refuses or answers what cannot be read."""
+        attempt = Attempt()
+        token = ATTEMPT.set(attempt)
+        try:
+            return await self._client.call_tool(
+                tool, dict(arguments), progress_callback=self._progressed, meta=cast("RequestParamsMeta", {KEY: key})
+            )
+        except MCPError as error:
+            return self._outcome(error, attempt)
+        except (ValidationError, RuntimeError) as error:
+            raise RemoteFault(f"it was done, and its answer cannot be read: {one_line(str(error), 300)}") from error
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, httpx2.HTTPError) as error:
+            self.closed.set()
+            return Lost(attempt.sent, str(error) or "the connection ended")
+        finally:
+            ATTEMPT.reset(token)
+
+    def _outcome(self, error: MCPError, attempt: Attempt) -> Lost:
+        why = one_line(error.message, 300)
+        if error.message == _SESSION_GONE:
+            self.closed.set()
+            return Lost(sent=False, why="the server was restarted")
+        if error.code == CONNECTION_CLOSED:
+            self.closed.set()
+            return Lost(attempt.sent, "the connection ended")
+        if attempt.status is not None and attempt.status >= 500:
+            return Lost(sent=True, why=f"the server answered HTTP {attempt.status}")
+        raise RemoteFault(_refusal(attempt.status, why)) from error
+
+    async def _progressed(self, progress: float, total: float | None, message: str | None) -> None:
+        of = f"/{total:g}" if total else ""
+        self._wiring.progressed(one_line(f"{progress:g}{of} {message or ''}", 200))
+
+    async def heard(self, message: IncomingMessage) -> None:
+        """Take note of what the server says by itself."""
+        if isinstance(message, ToolListChangedNotification):
+            self.changed.set()
+
+    async def follow(self) -> None:
+        """Hear of changed tools where a server tells only who asks."""
+        listing = self._client.server_capabilities.tools
+        if listing is None or not listing.list_changed:
+            return
+        try:
+            async with self._client.listen(tools_list_changed=True) as events:
+                async for event in events:
+                    if isinstance(event, ToolsListChanged):
+                        self.changed.set()
+        except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
+            return  # then they are asked for at the next connection
+
+
+@asynccontextmanager
+async def open_connection(spec: RemoteSpec, wiring: Wiring) -> AsyncIterator[Connection]:
+    """A connection as long as it is needed. Raises RemoteUnavailable when there is none in `connect_s`."""
+    handlers: list[Connection] = []
+
+    async def heard(message: IncomingMessage) -> None:
+        for connection in handlers:
+            await connection.heard(message)
+
+    attempt = Attempt()
+    with _translated(attempt), anyio.CancelScope() as limit:
+        limit.deadline = anyio.current_time() + wiring.connect_s
+        async with AsyncExitStack() as stack:
+            ATTEMPT.set(attempt)
+            target = await _target(spec, wiring, stack)
+            client = Client(target, message_handler=heard, client_info=_US, cache=None)
+            await stack.enter_async_context(client)
+            limit.deadline = math.inf
+            connection = Connection(client, wiring)
+            handlers.append(connection)
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            tasks.start_soon(connection.follow)
+            yield connection
+            tasks.cancel_scope.cancel()
+    if limit.cancelled_caught:
+        raise RemoteUnavailable(f"no answer in {wiring.connect_s:g} s")
+
+
+async def _target(spec: RemoteSpec, wiring: Wiring, stack: AsyncExitStack) -> Any:
+    if spec.transport == "memory":
+        return await anyio.to_thread.run_sync(_load_server, spec)
+    if spec.transport == "streamable-http":
+        secret = wiring.variables.get(spec.secret) if spec.secret else None
+        client = await stack.enter_async_context(http_client(spec.header, secret, wiring.connect_s))
+        return streamable_http_client(spec.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES)
+    environment = {**wiring.environment, **{name: wiring.variables[name] for name in spec.env}}
+    return stdio_streams(spec.command, spec.directory, environment, wiring.said)
+
+
+def _load_server(spec: RemoteSpec) -> Any:
+    """The server object of a Python file of the program's author."""
+    name, _, query = spec.url.removeprefix("memory://").partition("?")
+    path = spec.directory / name
+    wanted = parse_qs(query).get("var")
+    try:
+        found = runpy.run_path(str(path), run_name=path.stem)
+    except Exception as error:
+        raise RemoteUnavailable(f"{path} fails when it is loaded: {error!r}") from error
+    if wanted is not None:
+        server = found.get(wanted[0])
+    else:
+        server = next((value for value in found.values() if isinstance(value, Server | MCPServer)), None)
+    if not isinstance(server, Server | MCPServer):
+        raise RemoteUnavailable(
+            f"{path} has no server{f' {wanted[0]!r}' if wanted else ''}; make one with MCPServer(…)"
+        )
+    return server
+
+
+@contextmanager
+def _translated(attempt: Attempt | None = None) -> Iterator[None]:
+    """What the SDK raises as our errors; ours and groups of them as the first of them."""
+    try:
+        yield
+    except Exception as raised:  # noqa: BLE001 - whatever a stranger's server makes the SDK raise is that server's trouble
+        error = _first(raised)
+        if isinstance(error, ParleyError):
+            raise error from None
+        status = attempt.status if attempt is not None else None
+        raise RemoteUnavailable(_refusal(status, one_line(str(error) or type(error).__name__, 300))) from error
+
+
+def _refusal(status: int | None, why: str) -> str:
+    if status in (401, 403):
+        return f"the server answered HTTP {status}; check `auth` in the program and the secret that it names"
+    return f"the server answered HTTP {status}" if status is not None and status >= 400 else why
+
+
+def _first(raised: Exception) -> BaseException:
+    error: BaseException = raised
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

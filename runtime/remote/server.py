@@ -1,0 +1,225 @@
+"""A server of a remote agent: connected when it is needed, connected anew when the connection ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.core.errors import OutcomeUnknown, RemoteError, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
+from runtime.execution.remote import RemoteTool
+from runtime.language.program import AgentSpec
+from runtime.language.remote import RemoteSpec
+from runtime.remote.connection import Connection, Lost, Wiring, open_connection
+from runtime.remote.results import error_of, value_of
+from runtime.remote.tools import remote_tools
+
+MAX_TRIES = 3
+"""A call that may be repeated is, over new connections, at most so often."""
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 60.0
+"""Between two attempts to connect; each pause is twice the one before."""
+
+ANY_COMMAND = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteOptions:
+    """What the operator says. `commands` are those that programs may start, "*" is any.
+
+    `environment` is what every started process sees, `variables` the values of what programs name. `result_chars`
+    bounds what one call gives.
+    """
+
+    connect_s: float = 15.0
+    call_s: float = 60.0
+    result_chars: int = 100_000
+    commands: tuple[str, ...] = (ANY_COMMAND,)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+class RemoteServer:
+    """One server. `tools` are by the names of playbooks, None until they are known; `trouble` says why it is not
+    connected."""
+
+    def __init__(self, agent: AgentSpec, spec: RemoteSpec, options: RemoteOptions, clock: Clock, bus: Bus) -> None:
+        self.tools: Mapping[str, RemoteTool] | None = None
+        self.trouble: str | None = None
+        self._agent = agent
+        self._spec = runnable(spec)
+        self._options = options
+        self._clock = clock
+        self._bus = bus
+        self._schemas: dict[str, Mapping[str, Any] | None] = {}
+        self._connection: Connection | None = None
+        self._wanted = anyio.Event()
+        self._settled = anyio.Event()
+        self._pausing = False
+        self._last_said = ""
+
+    async def run(self) -> None:
+        """Keep a connection while there is one, and make one when it is wanted, until cancelled."""
+        pause_s = FIRST_PAUSE_S
+        while True:
+            if self.tools is not None:
+                await self._wanted.wait()
+            self._wanted = anyio.Event()
+            try:
+                await self._connected()
+                pause_s = FIRST_PAUSE_S
+            except RemoteError as error:
+                self._pausing = True
+                self._fail(str(error), pause_s)
+                await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+                self._pausing = False
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    async def _connected(self) -> None:
+        """Connect, and stay so until the connection ends. Raises RemoteError when there is none."""
+        self._check_allowed()
+        self._last_said = ""
+        try:
+            async with open_connection(self._spec, self._wiring()) as connection:
+                with anyio.fail_after(self._options.connect_s):
+                    await self._list(connection)
+                self._publish("remote.connected", tools=len(self.tools or ()))
+                self._use(connection)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._relist, connection)
+                    await connection.closed.wait()
+                    tasks.cancel_scope.cancel()
+        except TimeoutError as error:
+            raise RemoteUnavailable(f"it does not say in {self._options.connect_s:g} s which tools it has") from error
+        finally:
+            self._connection = None
+
+    def _use(self, connection: Connection) -> None:
+        self._connection, self.trouble = connection, None
+        self._settle()
+
+    def _fail(self, why: str, pause_s: float) -> None:
+        self.trouble = f"{why} ({self._last_said})" if self._last_said else why
+        self._publish("remote.unreachable", error=self.trouble, retry_after_s=pause_s)
+        self._settle()
+
+    def _settle(self) -> None:
+        self._settled.set()
+        self._settled = anyio.Event()
+
+    async def _list(self, connection: Connection) -> None:
+        listed = await connection.tools()
+        tools = remote_tools(listed, self._agent.span)
+        self._schemas = {tool.name: tool.output_schema for tool in listed}
+        self.tools = {tool.spec.name: tool for tool in tools}
+        if len(tools) < len(listed):
+            self._publish("remote.said", text=f"{len(listed) - len(tools)} of its {len(listed)} tools are left out")
+
+    async def _relist(self, connection: Connection) -> None:
+        while True:
+            await connection.changed.wait()
+            connection.changed = anyio.Event()
+            try:
+                await self._list(connection)
+            except RemoteError as error:
+                self._publish("remote.unreachable", error=str(error))
+                connection.closed.set()
+                return
+            self._publish("remote.listed", tools=len(self.tools or ()))
+
+    async def asked(self) -> None:
+        """Return when it was asked for its tools, in vain perhaps."""
+        if self.tools is None and self.trouble is None:
+            await self._settled.wait()
+
+    async def call(self, what: str, tool: RemoteTool, arguments: Mapping[str, Any], key: str) -> Any:
+        """See `RemoteServers.call`."""
+        limit_s = self._spec.timeout_s or self._options.call_s
+        sent = False
+        try:
+            with anyio.fail_after(limit_s):
+                for _ in range(MAX_TRIES):
+                    connection = await self._connection_for(what)
+                    sent = True
+                    came = await self._once(what, connection, tool, arguments, key)
+                    if not isinstance(came, Lost):
+                        return came[0]
+                    sent = came.sent
+                    if came.sent and not tool.repeatable:
+                        raise OutcomeUnknown(_unknown(what, came.why))
+        except TimeoutError as error:
+            why = f"it took longer than {limit_s:g} s"
+            if sent and not tool.repeatable:
+                raise OutcomeUnknown(_unknown(what, why)) from error
+            raise RemoteTimeout(f"{what}: {why}") from error
+        raise RemoteUnavailable(f"{what}: the connection ended {MAX_TRIES} times before an answer came")
+
+    async def _once(
+        self, what: str, connection: Connection, tool: RemoteTool, arguments: Mapping[str, Any], key: str
+    ) -> tuple[Any] | Lost:
+        try:
+            came = await connection.call(tool.tool, arguments, key)
+        except RemoteFault as error:
+            raise RemoteFault(f"{what}: {error}") from error
+        if isinstance(came, Lost):
+            self._publish("remote.lost", playbook=what, error=came.why)
+            return came
+        if came.is_error:
+            raise ToolFailed(f"{what}: {error_of(came)}")
+        return (value_of(came, self._schemas.get(tool.tool), self._options.result_chars),)
+
+    async def _connection_for(self, what: str) -> Connection:
+        """The connection, made if need be. Raises RemoteUnavailable at once while an attempt has just failed."""
+        while self._connection is None or self._connection.closed.is_set():
+            if self._pausing:
+                raise RemoteUnavailable(f"{what}: its server cannot be reached: {self.trouble}")
+            settled = self._settled
+            self._wanted.set()
+            await settled.wait()
+        return self._connection
+
+    def _check_allowed(self) -> None:
+        spec, allowed = self._spec, self._options.commands
+        if spec.transport == "stdio" and ANY_COMMAND not in allowed:
+            command = spec.command[0]
+            if command not in allowed and Path(command).name not in allowed:
+                raise RemoteUnavailable(
+                    f"{command} is not among remote.commands, which the settings let programs start"
+                )
+        for name in spec.variables:
+            if name not in self._options.variables:
+                raise RemoteUnavailable(f"{name} is not set; put it into the environment or .env")
+
+    def _wiring(self) -> Wiring:
+        return Wiring(
+            self._options.connect_s,
+            self._options.environment,
+            self._options.variables,
+            said=self._hear,
+            progressed=lambda text: self._publish("remote.progressed", text=text),
+        )
+
+    def _hear(self, text: str) -> None:
+        self._last_said = text
+        self._publish("remote.said", text=text)
+
+    def _publish(self, name: str, **data: Any) -> None:
+        self._bus.publish(name, agent=self._agent.name, server=self._spec.shown, **data)
+
+
+def _unknown(what: str, why: str) -> str:
+    return f"{what} may or may not have happened ({why}); it was not repeated. Look before doing it again"
+
+
+def runnable(spec: RemoteSpec) -> RemoteSpec:
+    """A Python file as the command that runs it, with this Python."""
+    if spec.transport != "stdio" or spec.command:
+        return spec
+    return replace(spec, command=(sys.executable, str(spec.directory / spec.url)))

@@ -1,0 +1,140 @@
+"""A server of MCP as a process: requests on its standard input, answers on its output, a line each."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from runtime.core.errors import RemoteUnavailable
+from runtime.core.plain_text import one_line
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""One answer; a server that writes a longer line is taken for broken."""
+
+MAX_SAID_BYTES = 64 * 1024
+PATIENCE_S = 1.0
+"""How long a server may take to end when its input has ended."""
+
+_GONE = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError)
+
+_TETHER = """\
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9)
+if os.getppid() != int(sys.argv[1]):
+    os._exit(1)
+try:
+    os.execvp(sys.argv[2], sys.argv[2:])
+except OSError as error:
+    print(error, file=sys.stderr)
+    os._exit(127)
+"""
+"""Becomes the command, after asking Linux that it be killed when its parent, the process whose id it is given, dies."""
+
+Said = Callable[[str], None]
+"""Hears a line that a server wrote for people."""
+
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+
+@asynccontextmanager
+async def stdio_streams(
+    command: Sequence[str], directory: Path, environment: Mapping[str, str], said: Said
+) -> AsyncIterator[Streams]:
+    """A running server as the SDK wants it. The process sees `environment` and nothing else, and ends with us.
+
+    Raises RemoteUnavailable when it cannot be started.
+    """
+    process = await _start(command, directory, environment)
+    to_us, answers = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    requests, from_us = anyio.create_memory_object_stream[SessionMessage](0)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_read_answers, process, to_us, said)
+        tasks.start_soon(_write_requests, process, from_us, to_us)
+        tasks.start_soon(_read_errors, process, said)
+        try:
+            yield answers, requests
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _stop(process)
+            tasks.cancel_scope.cancel()
+            for stream in (to_us, answers, requests, from_us):
+                stream.close()
+
+
+async def _start(command: Sequence[str], directory: Path, environment: Mapping[str, str]) -> Process:
+    whole = list(command)
+    if sys.platform == "linux":
+        whole = [sys.executable, "-I", "-S", "-c", _TETHER, str(os.getpid()), *command]
+    try:
+        return await anyio.open_process(whole, cwd=directory, env=dict(environment), start_new_session=True)
+    except OSError as error:
+        raise RemoteUnavailable(f"{command[0]} cannot be started: {error.strerror or error}") from error
+
+
+async def _read_answers(process: Process, to_us: MemoryObjectSendStream[Any], said: Said) -> None:
+    assert process.stdout is not None
+    lines = BufferedByteReceiveStream(process.stdout)
+    with suppress(*_GONE, anyio.IncompleteRead, anyio.DelimiterNotFound):
+        async with to_us:
+            while True:
+                line = await lines.receive_until(b"\n", MAX_LINE_BYTES)
+                try:
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValueError:
+                    said(one_line(line[:2000].decode("utf-8", "replace"), 500))
+                    continue
+                await to_us.send(SessionMessage(message))
+
+
+async def _write_requests(
+    process: Process, from_us: MemoryObjectReceiveStream[SessionMessage], to_us: MemoryObjectSendStream[Any]
+) -> None:
+    assert process.stdin is not None
+    with suppress(*_GONE, OSError):
+        async with from_us:
+            async for message in from_us:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await process.stdin.send(text.encode() + b"\n")
+    to_us.close()
+
+
+async def _read_errors(process: Process, said: Said) -> None:
+    assert process.stderr is not None
+    with suppress(*_GONE):
+        rest = b""
+        async for chunk in _chunks(process.stderr):
+            *lines, rest = (rest + chunk).split(b"\n")
+            rest = rest[-MAX_SAID_BYTES:]
+            for line in lines:
+                if text := one_line(line[:MAX_SAID_BYTES].decode("utf-8", "replace"), 500):
+                    said(text)
+
+
+async def _chunks(stream: ByteReceiveStream) -> AsyncIterator[bytes]:
+    async for chunk in stream:
+        yield chunk
+
+
+async def _stop(process: Process) -> None:
+    """End the server as MCP says: its input ends; who does not go then is killed, with all that it has started."""
+    if process.stdin is not None:
+        with suppress(*_GONE, OSError):
+            await process.stdin.aclose()
+    with anyio.move_on_after(PATIENCE_S):
+        await process.wait()
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(*_GONE, OSError):
+        await process.aclose()

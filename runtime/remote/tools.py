@@ -1,0 +1,207 @@
+"""What a server lists as tools, as playbooks of its agent: written by strangers, so bounded and made plain."""
+
+from __future__ import annotations
+
+import ast
+import json
+import keyword
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jsonschema
+from jsonschema.exceptions import SchemaError, best_match
+from mcp_types import Tool
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from runtime.core.plain_text import one_line
+from runtime.execution.remote import RemoteTool
+from runtime.language.diagnostics import Span
+from runtime.language.program import Param, PlaybookSpec
+
+KEY = "parley/idempotencyKey"
+"""In `_meta` of a call: the key, the same at every repetition. In `_meta` of a tool, as true: it does once what comes
+under one key."""
+
+MAX_TOOLS = 200
+"""Of one server; more are left out."""
+
+MAX_SCHEMA_CHARS = 50_000
+"""A tool with a longer schema is left out."""
+
+MAX_PARAMS = 60
+MAX_DEPTH = 40
+MAX_DESCRIPTION_CHARS = 600
+MAX_PARAM_CHARS = 200
+
+_TYPES = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "array": "list",
+    "object": "dict",
+    "null": "None",
+}
+_UNCHECKED = ("pattern", "patternProperties", "format")
+"""Left to the server: a pattern of its own could keep us busy for ever."""
+
+_VALUES = ("enum", "const", "default", "examples")
+_BY_NAME = ("properties", "$defs", "definitions", "dependentSchemas")
+
+
+def remote_tools(tools: Sequence[Tool], span: Span) -> list[RemoteTool]:
+    """The tools that can be playbooks, in the server's order, each under a name of its own."""
+    made: list[RemoteTool] = []
+    names: set[str] = set()
+    for tool in tools:
+        if len(made) == MAX_TOOLS:
+            break
+        if len(json.dumps(tool.input_schema, default=str)) > MAX_SCHEMA_CHARS:
+            continue
+        name = _free(identifier(tool.name), names)
+        names.add(name)
+        made.append(_remote_tool(tool, name, span))
+    return made
+
+
+def _remote_tool(tool: Tool, name: str, span: Span) -> RemoteTool:
+    properties = _properties(tool.input_schema)
+    wanted = tool.input_schema.get("required")
+    required = [p for p in wanted if p in properties] if isinstance(wanted, list) else []
+    ordered = [*(p for p in properties if p in required), *(p for p in properties if p not in required)][:MAX_PARAMS]
+    arguments: dict[str, str] = {}
+    for own in ordered:
+        arguments[_free(identifier(own), set(arguments))] = own
+    params = [_param(param, properties[own], own in required) for param, own in arguments.items()]
+    described = [one_line(tool.description or tool.title or "", MAX_DESCRIPTION_CHARS)]
+    described += [note for param, own in arguments.items() if (note := _note(param, properties[own]))]
+    spec = PlaybookSpec(
+        name,
+        "remote",
+        span,
+        tuple(params),
+        _returns(tool),
+        " ".join(part for part in described if part),
+        {"public": True},
+    )
+    return RemoteTool(spec, tool.name, arguments, _checker(tool.input_schema), _repeatable(tool))
+
+
+def _properties(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    found = schema.get("properties")
+    if not isinstance(found, dict):
+        return {}
+    return {str(name): value if isinstance(value, dict) else {} for name, value in found.items()}
+
+
+def identifier(name: str) -> str:
+    """A name of a server as one that programs can write: `get-forecast` is `get_forecast`."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)[:80].lstrip("_") or "tool"
+    if plain[0].isdigit() or keyword.iskeyword(plain):
+        plain = f"_{plain}" if plain[0].isdigit() else f"{plain}_"
+    return plain
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
+
+
+def _param(name: str, schema: Mapping[str, Any], required: bool) -> Param:
+    default = None if required else "None"
+    if not required and "default" in schema:
+        default = _literal(schema["default"])
+    return Param(name, type=_type(schema), default=default)
+
+
+def _literal(value: Any) -> str:
+    text = repr(value)
+    try:
+        return text if len(text) <= MAX_PARAM_CHARS and ast.literal_eval(text) == value else "None"
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return "None"
+
+
+def _type(schema: Mapping[str, Any]) -> str | None:
+    kind = schema.get("type")
+    if kind == "array":
+        items = schema.get("items")
+        inner = _TYPES.get(str(items.get("type"))) if isinstance(items, dict) else None
+        return f"list[{inner}]" if inner else "list"
+    return _TYPES.get(kind) if isinstance(kind, str) else None
+
+
+def _note(name: str, schema: Mapping[str, Any]) -> str:
+    """What the signature does not say about a parameter."""
+    plain = {"type", "title", "default", "description"}
+    rest = {key: value for key, value in schema.items() if key not in plain}
+    if rest.get("items") == {"type": (schema.get("items") or {}).get("type")}:
+        del rest["items"]
+    said = one_line(str(schema.get("description") or ""), MAX_PARAM_CHARS)
+    shape = one_line(json.dumps(rest, ensure_ascii=False, default=str), MAX_PARAM_CHARS) if rest else ""
+    return f"{name}: {' '.join(part for part in (said, shape) if part)};" if said or shape else ""
+
+
+def _returns(tool: Tool) -> str | None:
+    schema = tool.output_schema
+    if not isinstance(schema, dict):
+        return "str"
+    wrapped = wraps(schema)
+    return _type(wrapped) if wrapped is not None else _type(schema)
+
+
+def wraps(schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The schema of what a server wraps as {"result": …} because it is no object; None when it wraps nothing."""
+    properties = _properties(schema or {})
+    return properties["result"] if list(properties) == ["result"] else None
+
+
+def _repeatable(tool: Tool) -> bool:
+    hints = tool.annotations
+    takes_key = (tool.meta or {}).get(KEY) is True
+    return takes_key or (hints is not None and bool(hints.read_only_hint or hints.idempotent_hint))
+
+
+def _checker(schema: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], str | None]:
+    """Checks arguments against a schema; one that cannot be used checks nothing, the server will."""
+    bare = _without_patterns(schema, 0)
+    kind = jsonschema.validators.validator_for(bare, default=jsonschema.Draft202012Validator)
+    try:
+        kind.check_schema(bare)
+    except (SchemaError, RecursionError):
+        return lambda _: None
+    validator = kind(bare, registry=Registry())  # an empty registry: nothing is fetched from anywhere
+
+    def mismatch(arguments: Mapping[str, Any]) -> str | None:
+        try:
+            error = best_match(validator.iter_errors(dict(arguments)))
+        except (Unresolvable, RecursionError):
+            return None
+        if error is None:
+            return None
+        where = ".".join(str(part) for part in error.absolute_path)
+        return one_line(f"{where}: {error.message}" if where else error.message, MAX_DESCRIPTION_CHARS)
+
+    return mismatch
+
+
+def _without_patterns(schema: Any, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        return {}
+    if isinstance(schema, list):
+        return [_without_patterns(item, depth + 1) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _inner(key, value, depth + 1) for key, value in schema.items() if key not in _UNCHECKED}
+
+
+def _inner(key: str, value: Any, depth: int) -> Any:
+    if key in _VALUES:
+        return value
+    if key in _BY_NAME and isinstance(value, dict):
+        return {name: _without_patterns(inner, depth) for name, inner in value.items()}
+    return _without_patterns(value, depth)
