@@ -14,6 +14,11 @@ ParleyError
 │   ├── QueueClosed              the queue takes and gives nothing any more
 │   ├── QueueFull                the queue is at its bound; the message was not taken
 │   ├── OutcomeUnknown           an outside effect may or may not have happened
+│   ├── RemoteError              a playbook of a remote agent gave no result
+│   │   ├── ToolFailed           its server says that it failed, and why
+│   │   ├── RemoteFault          its server refused the request, or answered what cannot be read
+│   │   ├── RemoteTimeout        it took too long; it may be called again
+│   │   └── RemoteUnavailable    its server cannot be reached; it may be called again
 │   └── JournalError
 │       ├── Divergence           code and journal do not agree
 │       ├── ProgramChanged       the playbook is not the one the frame began with
@@ -91,6 +96,21 @@ class QueueFull(ExecutionError): ...
 
 
 class OutcomeUnknown(ExecutionError): ...
+
+
+class RemoteError(ExecutionError): ...
+
+
+class ToolFailed(RemoteError): ...
+
+
+class RemoteFault(RemoteError): ...
+
+
+class RemoteTimeout(RemoteError): ...
+
+
+class RemoteUnavailable(RemoteError): ...
 
 
 class JournalError(ExecutionError):

@@ -84,10 +84,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class PlaybookSpec:
-    """A procedure. A python playbook has no steps; its code is in its agent's fences."""
+    """A procedure. Only "llm" ones have steps; the code of "python" ones is in their agent's fences, "remote" ones are
+    tools of their agent's server and stand in no file."""
 
     name: str
-    kind: Literal["llm", "python"]
+    kind: Literal["llm", "python", "remote"]
     span: Span
     params: tuple[Param, ...] = ()
     returns: str | None = None
