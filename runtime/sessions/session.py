@@ -25,6 +25,7 @@ from runtime.language.program import AgentKind
 from runtime.sessions.backlog import Backlog, Stop
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.intake import Intake, message_of
+from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.surroundings import Surroundings
 from runtime.tape.journal import Batch, Journal
@@ -52,6 +53,7 @@ class Session:
         self._around = around
         self._program = around.program(record.program)
         self._journal = Journal(record.id, around.clock, self._write)
+        self._snapshots = Snapshots(around.store, record.id, lease, self._journal)
         self._broken: str | None = None
         self.stored = record.seq > 0
         """Whether the store has it."""
@@ -89,10 +91,10 @@ class Session:
         self._broken = broken
         outcome = Outcome.RESTING
         async with anyio.create_task_group() as tasks:
-            await self._around.servers.ready(self._program)
             self._build(tasks)
             with self._showing():
                 tasks.start_soon(self._journal.run)
+                tasks.start_soon(self._snapshots.run)
                 self.unfinished = [] if first is None else [first]
                 await self._restore()
                 tasks.start_soon(self._obey_stops, backlog)
@@ -138,15 +140,13 @@ class Session:
             around.bus,
             may_ask=lambda person: around.allowance(self.record.address, person),
             steers=busy == "steer",
-            servers=around.servers,
         )
         supervisor.equip(Library(self._program, machine, supervisor), host)
         agents = {spec.name: spec for spec in self._program.agents}
         builtins.on_variable = VariableRules(agents, journal, host, supervisor).updated
 
     async def _restore(self) -> None:
-        async for fact in self._around.store.read_session(self.record.id):
-            self._journal.restore(fact)
+        await self._snapshots.restore()
         if self._journal.state.seq == 0:
             if self.stored:
                 raise TapeConflict(f"Session {self.record.id} was deleted.", expected=self.record.seq, actual=0)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, TapeStore
 
 SHARDS = 64
@@ -38,6 +39,12 @@ class SessionRecord:
     ended: bool = False
     parent: Branch | None = None
     replaced_by: SessionId | None = None
+
+
+    def at(self, seq: int) -> Branch:
+        """What a session goes on from that goes on from fact `seq` of this one: whose fact it is."""
+        inherited = self.parent is not None and seq <= self.parent.seq
+        return Branch(self.parent.session if inherited and self.parent is not None else self.id, seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,14 @@ class SessionStore(TapeStore, Protocol):
         ...
 
     async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None: ...
+
+    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
+        """The newest snapshot of this version: the session's own, or one of what it goes on from, before the branch."""
+        ...
+
+    async def keep_snapshot(self, lease: Lease, session: SessionId, snapshot: Snapshot, /) -> None:
+        """Keep a snapshot in place of the session's last one; the facts stay. One of no more than these is let go."""
+        ...
 
     async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
         """Sessions that are awake or have pages in the outbox, with those pages: what a restart continues."""

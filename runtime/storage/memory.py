@@ -13,6 +13,7 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.sessions.inbox import InboxEntry, InboxEvent, shard_of
 from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.storage.codec import event_from_json, event_to_json, fact_fields, fact_from_fields
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in, tape_owner
 
 
@@ -132,6 +133,7 @@ class _Session:
     record: SessionRecord
     last_commit: Commit
     facts: list[tuple[TapeId, tuple[str, str, str]]] = field(default_factory=list)
+    snapshot: Snapshot | None = None
 
 
 class MemorySessionStore:
@@ -225,6 +227,10 @@ class MemorySessionStore:
         if commit.awake is not None:
             (self._awake.add if commit.awake else self._awake.discard)(place)
 
+    def mark_awake(self, shard: int, session: SessionId, *, awake: bool) -> None:
+        """Say whether a restart continues the session."""
+        (self._awake.add if awake else self._awake.discard)((shard, session))
+
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
         session = self._current.get(conversation)
         return None if session is None else await self.session(shard, session)
@@ -232,6 +238,27 @@ class MemorySessionStore:
     async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
         found = self._sessions.get(session)
         return None if found is None or shard_of(found.record.address.key) != shard else found.record
+
+    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
+        found, last = self._sessions.get(session), None
+        while found is not None:
+            kept, parent = found.snapshot, found.record.parent
+            if kept is not None and kept.version == version and (last is None or kept.seq <= last):
+                return kept
+            if parent is None:
+                break
+            last = parent.seq if last is None else min(last, parent.seq)
+            found = self._sessions.get(parent.session)
+        return None
+
+    async def keep_snapshot(self, lease: Lease, session: SessionId, snapshot: Snapshot, /) -> None:
+        self._leases.check(lease.shard, lease.token)
+        found = self._sessions.get(session)
+        if found is None or found.record.seq < snapshot.seq:
+            return
+        kept = found.snapshot
+        if kept is None or kept.version != snapshot.version or kept.seq < snapshot.seq:
+            found.snapshot = snapshot
 
     async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
         places = self._awake | {place for place, pages in self._pages.items() if pages}

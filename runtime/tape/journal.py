@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import anyio
@@ -100,6 +100,8 @@ class Journal:
         self._awake = False
         self.watch: Callable[[str, Mapping[str, Any]], None] = lambda _kind, _data: None
         """Told of every fact when it was noted."""
+        self.written: Callable[[], None] = lambda: None
+        """Told of every commit when it was made."""
         self.busy: Callable[[], bool] = lambda: False
         """Whether code of the session is running now that the state knows nothing of."""
 
@@ -107,6 +109,17 @@ class Journal:
     def pending(self) -> int:
         """How many facts wait for a commit."""
         return len(self._facts)
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything that was noted is durable."""
+        return self._committed == self.state.seq
+
+    def go_on_from(self, state: SessionState) -> None:
+        """Begin with what the facts so far add up to, all of which are on the tape."""
+        for part in fields(state):
+            setattr(self.state, part.name, getattr(state, part.name))
+        self._committed = state.seq
 
     def restore(self, fact: Fact) -> None:
         """Apply a fact that is on the tape already."""
@@ -182,6 +195,7 @@ class Journal:
                 raise
             self._committed = batch.expect + len(batch.facts)
             self._announce()
+            self.written()
 
     def _take(self) -> Batch:
         facts, self._facts = self._facts, []

@@ -25,6 +25,7 @@ from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.registry import Registry
 from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.surroundings import Busy, Surroundings
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in
 
 ADDRESS = Address("test", "1")
@@ -83,6 +84,7 @@ class World:
         self._nonces: dict[str, int] = {}
         self._records: dict[SessionId, SessionRecord] = {}
         self._tapes: dict[SessionId, list[Fact]] = {}
+        self._snapshots: dict[SessionId, Snapshot] = {}
         self._current: SessionId | None = None
         self._awake: set[SessionId] = set()
         self._outbox: set[str] = set()
@@ -213,6 +215,16 @@ class World:
         for fact in self.facts:
             if fact.tape == tape and fact.seq > after:
                 yield fact
+
+    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
+        kept = self._snapshots.get(session)
+        return kept if kept is not None and kept.version == version else None
+
+    async def keep_snapshot(self, _lease: Lease, session: SessionId, snapshot: Snapshot, /) -> None:
+        await checkpoint()
+        self.point()
+        self._snapshots[session] = snapshot
+        self.point()
 
     # -- the inbox
 

@@ -108,7 +108,7 @@ class RedisSessionCatalog:
     async def _clear(self, keys: ShardKeys, session: SessionId) -> None:
         """Remove what a broken-off insertion left."""
         tapes = await self._removal.tapes(keys, session)
-        left = [keys.tapes(session), *map(keys.tape, tapes), *map(keys.early, tapes)]
+        left = [keys.tapes(session), keys.snapshot(session), *map(keys.tape, tapes), *map(keys.early, tapes)]
 
         async def call(client: Redis) -> Any:
             return await client.unlink(*left)

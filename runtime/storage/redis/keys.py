@@ -8,11 +8,13 @@
 {parley:17}:current                hash    conversation key -> id of the session that lives there
 {parley:17}:awake                  set     ids of sessions that have work without a further event
 {parley:17}:outbox                 set     ["session","page"], JSON: pages no platform has in final form
+{parley:17}:timers                 zset    session that is out of memory -> when it is due, UTC seconds since the epoch
 {parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call;
                                            parent, parent_seq: what it goes on from; replaced_by; early: see there
 {parley:17}:tapes:<session>        set     the session's tape ids
 {parley:17}:tape:<tape>            stream  facts: entry id <seq>-0, fields k (kind), t (time), d (data, JSON)
 {parley:17}:early:<tape>           stream  the facts that came from a parent which was deleted
+{parley:17}:snapshot:<session>     hash    seq, version, text: what the facts so far add up to
 {parley:17}:forks:<session>        hash    session that goes on from this one -> [shard, server ms], JSON
 {parley:17}:rooms                  zset    room -> time of its latest message, microseconds
 {parley:17}:room:<room>            hash    message id -> message, JSON
@@ -83,6 +85,10 @@ class ShardKeys:
     def outbox(self) -> str:
         return self._key("outbox")
 
+    @property
+    def timers(self) -> str:
+        return self._key("timers")
+
     def session(self, session: SessionId) -> str:
         return self._key(f"session:{session}")
 
@@ -94,6 +100,9 @@ class ShardKeys:
 
     def early(self, tape: TapeId) -> str:
         return self._key(f"early:{tape}")
+
+    def snapshot(self, session: SessionId) -> str:
+        return self._key(f"snapshot:{session}")
 
     def forks(self, session: SessionId) -> str:
         return self._key(f"forks:{session}")

@@ -63,6 +63,7 @@ class SessionRemoval:
             keys.current,
             keys.tapes(session),
             keys.forks(session),
+            keys.snapshot(session),
             *map(keys.tape, tapes),
             *map(keys.early, tapes),
         ]

@@ -13,19 +13,21 @@ from redis.asyncio import Redis
 
 from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId, TapeId
-from runtime.sessions.store import Commit, SessionRecord
+from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.storage.codec import address_to_json, fact_fields, to_json
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.script import load_script
 from runtime.storage.redis.session_places import RECORD_FIELDS, SessionPlaces, record_from
 from runtime.storage.redis.tapes import RedisTapes
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact
 
 COMMIT = load_script("commit")
 """Takes what `commit_call` gives."""
 
 _BRANCH = load_script("session_branch")
+_KEEP = load_script("snapshot_keep")
 
 
 class RedisSessionStore:
@@ -47,7 +49,7 @@ class RedisSessionStore:
 
     def _raise_refusal(self, commit: Commit, outcome: str, found: int) -> None:
         if outcome == "lease":
-            raise LeaseLost(f"Shard {commit.lease.shard} was taken over: token {found}, ours is {commit.lease.token}.")
+            raise _taken_over(commit.lease, found)
         if outcome == "conflict":
             raise TapeConflict(
                 f"Session {commit.session} is at fact {found}, not at {commit.expect}.",
@@ -111,11 +113,26 @@ class RedisSessionStore:
                 actual=found,
             )
 
+    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
+        return await self._tapes.snapshot(session, version)
+
+    async def keep_snapshot(self, lease: Lease, session: SessionId, snapshot: Snapshot, /) -> None:
+        keys = ShardKeys(lease.shard)
+        names = [keys.lease, keys.session(session), keys.snapshot(session)]
+        kept: list[str | int] = [lease.token, snapshot.seq, snapshot.version, snapshot.text]
+        outcome, found = await self._connection.run(_KEEP, names, kept)
+        if outcome == "lease":
+            raise _taken_over(lease, found)
+
     def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]:
         return self._tapes.read_session(session, after=after, until=until)
 
     def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
         return self._tapes.read_tape(tape, after=after)
+
+
+def _taken_over(lease: Lease, token: int) -> LeaseLost:
+    return LeaseLost(f"Shard {lease.shard} was taken over: token {token}, ours is {lease.token}.")
 
 
 def commit_call(commit: Commit, writer: str = "", call: int = 0) -> tuple[list[str], list[str | int]]:

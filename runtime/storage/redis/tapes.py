@@ -15,6 +15,7 @@ from runtime.storage.codec import fact_from_fields
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.session_places import SessionPlaces
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, tape_in, tape_owner
 
 _PAGE_OF_FACTS = 500
@@ -76,6 +77,24 @@ class RedisTapes:
         for stretch in await self._stretches(session, after, None):
             async for fact in self._read(stretch, tape_in(tape, stretch.session.id)):
                 yield _in(session, fact)
+
+    async def snapshot(self, session: SessionId, version: str) -> Snapshot | None:
+        """The newest snapshot of this version that the session can go on from."""
+        found, last = await self._session(session), None
+        while found is not None:
+            name = found.keys.snapshot(found.id)
+
+            async def call(client: Redis, name: str = name) -> Any:
+                return await client.hmget(name, ["seq", "version", "text"])
+
+            seq, its_version, text = await self._connection.retrying(call)
+            if its_version == version and (last is None or int(seq) <= last):
+                return Snapshot(int(seq), version, text)
+            if found.parent is None:
+                break
+            last = found.parent.seq if last is None else min(last, found.parent.seq)
+            found = await self._session(found.parent.session)
+        return None
 
     async def _stretches(self, session: SessionId, after: int, until: int | None) -> Sequence[_Stretch]:
         """Where the facts after `after` up to `until` are, in order; from the first session that is there."""

@@ -1,5 +1,5 @@
 -- Takes a session out, or changes nothing. KEYS 1 lease  2 session  3 awake  4 outbox  5 current  6 tapes  7 forks
---      8.. its tapes, first those of its own, then those of early facts, the same ones
+--      8 snapshot  9.. its tapes, first those of its own, then those of early facts, the same ones
 -- ARGV 1 session id  2 force ("1", "")   Returns {"ok"|"gone"|"busy"|"grown", the serving node or ""}.
 -- "grown": it has other tapes by now, or another session goes on from it.
 local conversation = redis.call('HGET', KEYS[2], 'conversation')
@@ -14,10 +14,10 @@ if ARGV[2] ~= '1' and (#pages > 0 or redis.call('SISMEMBER', KEYS[3], ARGV[1]) =
   local held = redis.call('HMGET', KEYS[1], 'node', 'expires')
   if held[1] and tonumber(held[2]) > now then return {'busy', held[1]} end
 end
-if 2 * redis.call('SCARD', KEYS[6]) ~= #KEYS - 7 or redis.call('EXISTS', KEYS[7]) == 1 then return {'grown', ''} end
+if 2 * redis.call('SCARD', KEYS[6]) ~= #KEYS - 8 or redis.call('EXISTS', KEYS[7]) == 1 then return {'grown', ''} end
 for _, member in ipairs(pages) do redis.call('SREM', KEYS[4], member) end
 redis.call('SREM', KEYS[3], ARGV[1])
 if redis.call('HGET', KEYS[5], conversation) == ARGV[1] then redis.call('HDEL', KEYS[5], conversation) end
-redis.call('UNLINK', KEYS[2], KEYS[6])
-for i = 8, #KEYS do redis.call('UNLINK', KEYS[i]) end
+redis.call('UNLINK', KEYS[2], KEYS[6], KEYS[8])
+for i = 9, #KEYS do redis.call('UNLINK', KEYS[i]) end
 return {'ok', ''}

@@ -1,0 +1,64 @@
+"""Snapshots of a session: taken while it rests, read when it is restored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+
+from runtime.core.errors import StorageError
+from runtime.core.ids import SessionId
+from runtime.sessions.store import Lease, SessionStore
+from runtime.tape.journal import Journal
+from runtime.tape.snapshot import Snapshot, rules_version, snapshot_of, state_from
+
+FACTS_BETWEEN = 500
+"""A snapshot is taken after so many facts: to fold these takes about as long as to read the snapshot."""
+
+FACTS_AT_WORK = 4 * FACTS_BETWEEN
+"""After so many it is taken even though the session is at work, which waits for it then."""
+
+
+class Snapshots:
+    """Restores a session's journal, and has snapshots of it kept while `run` runs."""
+
+    def __init__(self, store: SessionStore, session: SessionId, lease: Callable[[], Lease], journal: Journal) -> None:
+        self._store = store
+        self._session = session
+        self._lease = lease
+        self._journal = journal
+        self._kept = 0
+        self._taken: Snapshot | None = None
+        self._due = anyio.Event()
+        journal.written = self._written
+
+    async def restore(self) -> None:
+        """Bring the journal to where the tapes are."""
+        snapshot = await self._store.snapshot(self._session, rules_version())
+        state = None if snapshot is None else state_from(snapshot)
+        if state is not None:
+            self._journal.go_on_from(state)
+            self._kept = state.seq
+        async for fact in self._store.read_session(self._session, after=self._kept):
+            self._journal.restore(fact)
+
+    async def run(self) -> None:
+        """Keep what was taken, for ever. One that cannot be kept is let go: the facts are there."""
+        while True:
+            await self._due.wait()
+            self._due = anyio.Event()
+            taken, self._taken = self._taken, None
+            if taken is not None:
+                try:
+                    await self._store.keep_snapshot(self._lease(), self._session, taken)
+                except StorageError:
+                    continue
+
+    def _written(self) -> None:
+        """Take a snapshot, if it is time: of a moment when all that the state knows is on the tape."""
+        journal = self._journal
+        new = journal.state.seq - self._kept
+        if not journal.settled or new < FACTS_BETWEEN or (new < FACTS_AT_WORK and journal.restless()):
+            return
+        self._taken, self._kept = snapshot_of(journal.state), journal.state.seq
+        self._due.set()

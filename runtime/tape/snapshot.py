@@ -1,0 +1,110 @@
+"""Snapshots: what a session's facts add up to, so that a restart reads the facts after it alone.
+
+A snapshot is never the truth, only a short way to it: without it the facts say the same. It is as good as the rules
+that made it. Its version is therefore a digest of the code of these rules, and one of another version is of no use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from importlib.resources import files
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from runtime.core.message import Message, message_from_data, message_to_data
+from runtime.tape.state import SessionState
+
+Written = TypeVar("Written")
+_Change = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state after fact `seq`, as JSON, by the rules of `version`."""
+
+    seq: int
+    version: str
+    text: str
+
+
+@cache
+def rules_version() -> str:
+    """The version of the snapshots that this code writes and reads."""
+    code = [entry for entry in files("runtime.tape").iterdir() if entry.name.endswith(".py")]
+    code.append(files("runtime.core").joinpath("message.py"))
+    digest = hashlib.sha256()
+    for entry in sorted(code, key=lambda entry: entry.name):
+        digest.update(entry.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def snapshot_of(state: SessionState) -> Snapshot:
+    """A snapshot of a state whose facts are all on the tape."""
+    text = json.dumps(_writer(SessionState)(state), ensure_ascii=False, separators=(",", ":"))
+    return Snapshot(state.seq, rules_version(), text)
+
+
+def state_from(snapshot: Snapshot) -> SessionState | None:
+    """The state of a snapshot; None for one that this code does not understand."""
+    if snapshot.version != rules_version():
+        return None
+    try:
+        state: SessionState = _reader(SessionState)(json.loads(snapshot.text))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return state if state.seq == snapshot.seq else None
+
+
+@cache
+def _writer(kind: Any) -> _Change:
+    """What turns a value of a type into JSON data."""
+    if kind is Message:
+        return message_to_data
+    if is_dataclass(kind):
+        parts = {name: _writer(hint) for name, hint in _hints(kind).items()}
+        return lambda value: {name: write(getattr(value, name)) for name, write in parts.items()}
+    return _changed(kind, _writer, lambda key: key)
+
+
+@cache
+def _reader(kind: Any) -> _Change:
+    """What turns JSON data into a value of a type."""
+    if kind is Message:
+        return message_from_data
+    if is_dataclass(kind):
+        make: Callable[..., Any] = kind  # type: ignore[assignment]
+        parts = {name: _reader(hint) for name, hint in _hints(kind).items()}
+        return lambda data: make(**{name: read(data[name]) for name, read in parts.items()})
+    return _changed(kind, _reader, int)
+
+
+def _changed(kind: Any, change: Callable[[Any], _Change], number: _Change) -> _Change:
+    """`change` for a type that is no class of ours. Keys are texts in JSON, hence `number` for those that are not."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is dict and parts[1] is not Any:
+        key, value = number if parts[0] is int else _same, change(parts[1])
+        return lambda data: {key(name): value(item) for name, item in data.items()}
+    if origin is list:
+        item = change(parts[0])
+        return _same if item is _same else lambda data: [item(one) for one in data]
+    if origin is tuple:
+        return lambda data: tuple(data)
+    if origin in (Union, UnionType) and NoneType in parts:
+        (some,) = (change(part) for part in parts if part is not NoneType)
+        return lambda data: None if data is None else some(data)
+    if kind in (str, int, float, bool, Any) or origin in (dict, Literal):
+        return _same
+    raise TypeError(f"A state has a value of the type {kind}, which a snapshot cannot keep.")
+
+
+def _same(value: Written) -> Written:
+    return value
+
+
+def _hints(kind: Any) -> Mapping[str, Any]:
+    hints = get_type_hints(kind)
+    return {part.name: hints[part.name] for part in fields(kind)}
