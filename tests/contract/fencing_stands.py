@@ -10,6 +10,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Protocol
 
+import anyio
 from redis.asyncio import Redis
 
 from runtime.core.address import Address
@@ -19,10 +20,11 @@ from runtime.sessions.inbox import Inbox, InboxEntry, shard_of
 from runtime.sessions.store import LeaseHolder, LeaseStore, SessionRecord, SessionStore
 from runtime.storage.codec import event_from_json
 from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.location import locate
 from runtime.storage.redis.script import Script
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.tape.tape import Fact
@@ -166,16 +168,19 @@ class _Wire(RedisConnection):
     """A connection that remembers what it sent, and runs the scripts with a fault."""
 
     def __init__(self, connection: RedisConnection, fault: Fault | None) -> None:
-        super().__init__(connection._client, connection._reader)
+        super().__init__(connection._location, connection._tasks)
+        self._topology = connection._topology
         self._fault = fault
         self.changes: list[Call] = []
 
-    async def run(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int]) -> Any:
+    async def run(
+        self, script: Script, keys: Sequence[str], arguments: Sequence[str | int], *, replicated: bool = True
+    ) -> Any:
         if self._fault is not None:
             script = _changed(script, *_FAULTS[self._fault])
         if keys != [ShardKeys(SHARD).lease]:
             self.changes.append((script, keys, arguments))
-        return await super().run(script, keys, arguments)
+        return await super().run(script, keys, arguments, replicated=replicated)
 
 
 def _changed(script: Script, rule: str, fault: str) -> Script:
@@ -240,5 +245,9 @@ async def stands(socket: Path | None) -> AsyncIterator[Stands]:
     if socket is None:
         yield Stands(None)
         return
-    async with open_connection(socket, patience_s=5) as connection:
+    # Opened and closed in tasks of their own, between which no task group can live; a server alone needs none.
+    connection = RedisConnection(locate(socket), anyio.create_task_group(), patience_s=5)
+    try:
         yield Stands(connection)
+    finally:
+        await connection.aclose()

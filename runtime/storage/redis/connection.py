@@ -1,139 +1,204 @@
-"""The one way to the server: a bounded pool, time limits, one error, and patience while the server is away."""
+"""The one way to the servers: bounded pools, time limits, one error, and patience while a server is away.
+
+call ──> topology: who serves this key? ──> the call ──> is there a replica? it has what was written ──> answer
+  ^                                            │
+  └── a pause, then ask again who serves it <──┘ away, or a replica by now, or the slot is elsewhere
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 from redis import exceptions
-from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
+from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
 
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.storage.notice import OnEvent, unheard
+from runtime.storage.redis.history import Histories
+from runtime.storage.redis.location import Location, locate
+from runtime.storage.redis.outage import Outage
 from runtime.storage.redis.script import Script
+from runtime.storage.redis.server import COMMAND_LIMIT_S, Server, command
+from runtime.storage.redis.streams import Entries, StreamWatch
+from runtime.storage.redis.topology import Topology, find_topology
 
-POOL_SIZE = 32
-COMMAND_LIMIT_S = 5.0
-
-_READERS = 4
 _FIRST_PAUSE_S = 0.01
 _LONGEST_PAUSE_S = 1.0
-
-_REFUSED = (exceptions.AuthenticationError, exceptions.AuthorizationError)
-_AWAY = (
-    exceptions.ConnectionError,
-    exceptions.TimeoutError,
-    exceptions.ReadOnlyError,
-    exceptions.TryAgainError,
-    exceptions.ClusterDownError,
-    TimeoutError,
-    OSError,
-)
+_REPLICA_LIMIT_MS = 2000
 
 Answer = TypeVar("Answer")
+Chosen = TypeVar("Chosen")
 Call = Callable[["Redis"], Awaitable[Answer]]
+Ask = Callable[["Pipeline", str], object]
+
+
+class _NotReplicated(exceptions.ConnectionError):
+    """What was written is on the primary alone, though a replica follows it."""
 
 
 class RedisConnection:
-    """Calls the server. Every call is repeated while the server is away, so every call must be idempotent.
+    """Calls the servers. Every call is repeated while its server is away, so every call must be idempotent; a
+    repetition writes something again, so that waiting for the replica covers what the first attempt wrote.
 
-    `patience_s` is how long a call waits for the server to come back; None waits for ever. `on_event` hears
-    storage.lost at the first failure and storage.back at the first success after it, once each.
+    `patience_s` is how long a call waits for a server to come back; None waits for ever. `on_event` hears
+    storage.lost at the first failure, and storage.back at the first success when no call waits any more.
     """
 
     def __init__(
         self,
-        client: Redis,
-        reader: Redis,
+        location: Location,
+        tasks: TaskGroup,
         *,
         on_event: OnEvent = unheard,
         patience_s: float | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._client = client
-        self._reader = reader
-        self._on_event = on_event
-        self._patience_s = patience_s
+        self.histories = Histories()
+        self._location = location
+        self._tasks = tasks
         self._clock = clock or SystemClock()
-        self._lost_at: float | None = None
+        self._outage = Outage(on_event, self._clock, patience_s)
+        self._topology: Topology | None = None
+        self._finding = anyio.Lock()
 
-    async def run(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int]) -> Any:
-        """Run a script; its text is sent only to a server that does not know it."""
+    async def run(
+        self, script: Script, keys: Sequence[str], arguments: Sequence[str | int], *, replicated: bool = True
+    ) -> Any:
+        """Run a script; its text is sent only to a server that does not know it. All keys have one hash tag.
 
-        async def call(client: Redis) -> Any:
-            try:
-                return await client.evalsha(script.digest, len(keys), *keys, *arguments)
-            except exceptions.NoScriptError:
-                return await client.eval(script.text, len(keys), *keys, *arguments)
-
-        return await self.retrying(call)
-
-    async def retrying(self, call: Call[Answer]) -> Answer:
-        """The answer of `call`, which is made again while the server is away. Raises StorageUnavailable.
-
-        A call under way is not cancelled: it ends by itself within `COMMAND_LIMIT_S`.
+        Where a replica follows, returns when one has what the script wrote; `replicated=False` does not wait for that.
         """
+        rest = (len(keys), *keys, *arguments)
 
-        async def shielded() -> Answer:
-            answer: list[Answer] = []
-            with anyio.CancelScope(shield=True):
-                answer.append(await call(self._client))
-            return answer[0]
+        async def call(server: Server) -> Any:
+            try:
+                return await _command(server, replicated, "EVALSHA", script.digest, *rest)
+            except exceptions.NoScriptError:
+                return await _command(server, replicated, "EVAL", script.text, *rest)
 
-        return await self._patiently(shielded)
+        return await self._shielded(call, keys[0])
+
+    async def write(self, name: str, key: str, *arguments: str | int) -> Any:
+        """One command that writes at a key. Waits for a replica like `run`."""
+        return await self._shielded(lambda server: _command(server, True, name, key, *arguments), key)
+
+    async def retrying(self, call: Call[Answer], key: str = "") -> Answer:
+        """The answer of `call` by the server of `key`, made again while that is away. Raises StorageUnavailable.
+
+        All keys of the call have the hash tag of `key`. A call under way is not cancelled: it ends by itself within
+        `COMMAND_LIMIT_S`. What it writes a replica may not have yet.
+        """
+        return await self._shielded(lambda server: call(server.client), key)
+
+    async def each(self, keys: Sequence[str], ask: Ask) -> list[Any]:
+        """The answers to one question about each of several keys, which different servers may have.
+
+        `ask` puts one command about a key into a batch; the command must not write.
+        """
+        places: dict[Server, list[str]] = {}
+        for key in keys:
+            places.setdefault(await self._patiently(_serving(key), _itself), []).append(key)
+        answers: dict[str, Any] = {}
+        for some in places.values():
+            found = await self.retrying(partial(_batch, some, ask), some[0])
+            answers.update(zip(some, found, strict=True))
+        for key in [key for key, answer in answers.items() if isinstance(answer, Exception)]:
+            answers[key] = await self.retrying(partial(_single, key, ask), key)
+        return [answers[key] for key in keys]
+
+    async def everywhere(self, call: Call[Answer]) -> Sequence[Answer]:
+        """The answers of all primaries, one after the other."""
+        return [await self.at_primary(number, call) for number in range(await self.primaries())]
+
+    async def primaries(self) -> int:
+        """How many servers have keys."""
+
+        async def count(topology: Topology) -> int:
+            return len(await topology.primaries())
+
+        return await self._patiently(count, _itself)
+
+    async def at_primary(self, number: int, call: Call[Answer]) -> Answer:
+        """The answer of one of the primaries, made again while it is away, then by whoever has its number by then."""
+
+        async def choose(topology: Topology) -> Server:
+            servers = await topology.primaries()
+            return servers[min(number, len(servers) - 1)]
+
+        return await self._patiently(choose, lambda server: _unbroken(call(server.client)))
+
+    async def kind(self) -> str:
+        """What the URL leads to: "alone", "sentinel" or "cluster"."""
+
+        async def kind(topology: Topology) -> str:
+            return topology.kind
+
+        return await self._patiently(kind, _itself)
+
+    @property
+    def failures(self) -> int:
+        """How many calls have failed so far; more than before means that servers may have changed."""
+        return self._outage.failures
 
     async def read_streams(
         self, after: Mapping[str, str], *, wait_s: float, count: int
-    ) -> Sequence[tuple[str, Sequence[tuple[str, Mapping[str, str]]]]]:
-        """Entries of several streams, as soon as one has any; nothing after `wait_s`. Can be cancelled at any time."""
+    ) -> Sequence[tuple[str, Entries]]:
+        """Entries of streams of one hash tag or, but in a Cluster, of any; as soon as one has some, nothing after
+        `wait_s`. Can be cancelled at any time, which costs a connection."""
 
-        async def call() -> Any:
+        async def call(server: Server) -> Any:
             answer: Any = None
             streams: dict[Any, Any] = dict(after)
             with anyio.fail_after(wait_s + COMMAND_LIMIT_S):
-                answer = await self._reader.xread(streams, count=count, block=max(1, round(wait_s * 1000)))
+                answer = await server.reader.xread(streams, count=count, block=max(1, round(wait_s * 1000)))
             return answer or ()
 
-        return await self._patiently(call)
+        return await self._patiently(_serving(next(iter(after))), call)
 
-    async def _patiently(self, attempt: Callable[[], Awaitable[Answer]]) -> Answer:
-        deadline = None if self._patience_s is None else self._clock.monotonic() + self._patience_s
+    def watch(self) -> StreamWatch:
+        """For one caller who waits for news in many streams, wherever they are."""
+        return StreamWatch(self.read_streams, self.kind, self._tasks)
+
+    async def aclose(self) -> None:
+        """Drop all connections."""
+        if self._topology is not None:
+            await self._topology.aclose()
+
+    async def _shielded(self, call: Callable[[Server], Awaitable[Answer]], key: str) -> Answer:
+        return await self._patiently(_serving(key), lambda server: _unbroken(call(server)))
+
+    async def _patiently(
+        self, choose: Callable[[Topology], Awaitable[Chosen]], attempt: Callable[[Chosen], Awaitable[Answer]]
+    ) -> Answer:
         pause_s = _FIRST_PAUSE_S
-        while True:
-            try:
-                answer = await attempt()
-            except _REFUSED as error:
-                raise StorageUnavailable(f"The Redis server refuses us: {error}. Check the URL's password.") from error
-            except _AWAY as error:
-                self._note_loss(error)
-                if deadline is not None and self._clock.monotonic() + pause_s > deadline:
-                    raise StorageUnavailable(
-                        f"The Redis server did not come back within {self._patience_s} s: {error}."
-                    ) from error
-            except exceptions.RedisError as error:
-                raise StorageUnavailable(f"The Redis server failed: {error}.") from error
-            else:
-                self._note_return()
-                return answer
-            await self._clock.sleep_until(self._clock.monotonic() + pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        with self._outage.patience() as patience:
+            while True:
+                chosen: Chosen | None = None
+                try:
+                    chosen = await choose(self._topology or await self._find())
+                    answer = await attempt(chosen)
+                except (exceptions.RedisError, TimeoutError, OSError) as error:
+                    patience.failed(error, pause_s)
+                    if self._topology is not None:
+                        self._topology.doubt(chosen if isinstance(chosen, Server) else None, error)
+                else:
+                    patience.succeeded()
+                    return answer
+                await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    def _note_loss(self, error: Exception) -> None:
-        if self._lost_at is None:
-            self._lost_at = self._clock.monotonic()
-            self._on_event("storage.lost", reason=str(error) or type(error).__name__)
-
-    def _note_return(self) -> None:
-        if self._lost_at is not None:
-            seconds = self._clock.monotonic() - self._lost_at
-            self._lost_at = None
-            self._on_event("storage.back", seconds=seconds)
+    async def _find(self) -> Topology:
+        async with self._finding:
+            if self._topology is None:
+                self._topology = await find_topology(self._location, self._clock)
+            return self._topology
 
 
 @asynccontextmanager
@@ -144,33 +209,66 @@ async def open_connection(
     patience_s: float | None = None,
     clock: Clock | None = None,
 ) -> AsyncIterator[RedisConnection]:
-    """A connection to a unix socket (a path) or a URL (redis, rediss, unix). Raises ConfigError for a bad URL.
+    """A connection to what a unix socket (a path) or a URL (redis, rediss, unix) leads to: a server alone, a Cluster,
+    or the primary that Sentinels watch. Raises ConfigError for a bad URL.
 
-    Connects with the first call, not before.
+    Connects with the first call, not before; that also raises ConfigError when it is left open what is meant.
     """
-    client = Redis.from_pool(_pool(location, POOL_SIZE, COMMAND_LIMIT_S))
-    reader = Redis.from_pool(_pool(location, _READERS, None))
-    try:
-        yield RedisConnection(client, reader, on_event=on_event, patience_s=patience_s, clock=clock)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await client.aclose()
-            await reader.aclose()
+    place, failure = locate(location), None
+    async with anyio.create_task_group() as tasks:
+        connection = RedisConnection(place, tasks, on_event=on_event, patience_s=patience_s, clock=clock)
+        try:
+            yield connection
+        except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
+            failure = error
+        finally:
+            tasks.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await connection.aclose()
+    if failure is not None:
+        raise failure
 
 
-def _pool(location: Path | str, size: int, read_limit_s: float | None) -> BlockingConnectionPool:
-    options: dict[str, Any] = {
-        "max_connections": size,
-        "timeout": None,
-        "socket_timeout": read_limit_s,
-        "socket_connect_timeout": COMMAND_LIMIT_S,
-        "retry": Retry(NoBackoff(), 0),
-        "protocol": 2,
-        "decode_responses": True,
-    }
-    if isinstance(location, Path):
-        return BlockingConnectionPool(connection_class=UnixDomainSocketConnection, path=str(location), **options)
-    try:
-        return BlockingConnectionPool.from_url(location, **options)
-    except ValueError as error:
-        raise ConfigError(f"PARLEY_REDIS_URL is not the URL of a Redis server: {error}") from error
+def _serving(key: str) -> Callable[[Topology], Awaitable[Server]]:
+    return lambda topology: topology.server(key)
+
+
+async def _itself(chosen: Chosen) -> Chosen:
+    return chosen
+
+
+async def _unbroken(call: Awaitable[Answer]) -> Answer:
+    """A call that is not cancelled."""
+    answer: list[Answer] = []
+    with anyio.CancelScope(shield=True):
+        answer.append(await call)
+    return answer[0]
+
+
+async def _command(server: Server, replicated: bool, *parts: str | int) -> Any:
+    """Make one command; where replicas follow, return when one has what was written. Raises _NotReplicated."""
+    if not (replicated and await server.followed()):
+        return await command(server.client, *parts)
+    async with server.client.pipeline(transaction=False) as batch:
+        batch.execute_command(*parts)
+        batch.execute_command("WAIT", 1, _REPLICA_LIMIT_MS)
+        answer, replicas = await batch.execute(raise_on_error=False)
+    for found in (answer, replicas):
+        if isinstance(found, Exception):
+            raise found
+    if not replicas and await server.followed(look=True):
+        raise _NotReplicated(f"No replica of {server} has confirmed a write within {_REPLICA_LIMIT_MS} ms.")
+    return answer
+
+
+async def _batch(keys: Sequence[str], ask: Ask, client: Redis) -> list[Any]:
+    async with client.pipeline(transaction=False) as batch:
+        for key in keys:
+            ask(batch, key)
+        return list(await batch.execute(raise_on_error=False))
+
+
+async def _single(key: str, ask: Ask, client: Redis) -> Any:
+    async with client.pipeline(transaction=False) as batch:
+        ask(batch, key)
+        return (await batch.execute())[0]

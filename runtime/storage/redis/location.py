@@ -1,0 +1,98 @@
+"""What a URL of ours says: where to begin asking, and how to be let in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
+from redis.asyncio.connection import parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from runtime.core.errors import ConfigError
+
+Endpoint = tuple[str, int]
+"""Host and port of a server. A unix socket is its path and 0."""
+
+_PORT = 6379
+_CREDENTIALS = ("username", "password")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """`seeds` are the servers to begin with; `master` is the name by which Sentinels know the primary, if given.
+
+    `options` is what every connection takes: credentials, the number of the database, TLS.
+    """
+
+    seeds: tuple[Endpoint, ...]
+    options: Mapping[str, Any] = field(repr=False)
+    master: str | None = None
+
+    def client(
+        self, endpoint: Endpoint, *, size: int, connect_s: float, read_s: float | None, credentials: bool = True
+    ) -> Redis:
+        """A client of one server with at most `size` connections; who wants one more waits for it."""
+        host, port = endpoint
+        place = {"host": host, "port": port} if port else {"path": host}
+        options = {name: value for name, value in self.options.items() if credentials or name not in _CREDENTIALS}
+        pool = BlockingConnectionPool(
+            max_connections=size,
+            timeout=None,
+            socket_timeout=read_s,
+            socket_connect_timeout=connect_s,
+            retry=Retry(NoBackoff(), 0),
+            protocol=2,
+            decode_responses=True,
+            **place,
+            **options,
+        )
+        return Redis.from_pool(pool)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether it has credentials."""
+        return any(self.options.get(name) for name in _CREDENTIALS)
+
+    @property
+    def database(self) -> int:
+        """The number of the database."""
+        return int(self.options.get("db") or 0)
+
+
+def locate(location: Path | str) -> Location:
+    """Read a path of a unix socket, or a URL (redis, rediss, unix), which may name several hosts: `redis://a:1,b:2`.
+
+    Raises ConfigError; its text does not repeat the password.
+    """
+    if isinstance(location, Path):
+        return Location(((str(location), 0),), {"connection_class": UnixDomainSocketConnection})
+    try:
+        parts = urlsplit(location)
+        before, _, hosts = parts.netloc.rpartition("@")
+        found = [
+            dict(parse_url(urlunsplit(parts._replace(netloc=f"{before}@{host}" if before else host))))
+            for host in hosts.split(",")
+        ]
+    except ValueError as error:
+        raise ConfigError(f"PARLEY_REDIS_URL is not the URL of a Redis server: {error}") from error
+    seeds = tuple(_endpoint(options) for options in found)
+    master = found[0].get("master")
+    options = {name: value for name, value in found[0].items() if name not in ("host", "port", "path", "master")}
+    return Location(seeds, options, None if master is None else str(master))
+
+
+def shown(location: Path | str) -> str:
+    """The URL without what is secret in it."""
+    scheme, _, rest = str(location).partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}" if rest else str(location)
+
+
+def _endpoint(options: Mapping[str, Any]) -> Endpoint:
+    if "path" in options:
+        return options["path"], 0
+    return options.get("host", "localhost"), options.get("port", _PORT)

@@ -1,0 +1,74 @@
+"""One server: its connections, and whether a replica follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import anyio
+from redis.asyncio import Redis
+
+from runtime.core.clock import Clock
+from runtime.sessions.store import SHARDS
+from runtime.storage.redis.location import Endpoint, Location
+
+COMMAND_LIMIT_S = 5.0
+
+_POOL_SIZE = 32
+_READERS = SHARDS + 4
+_LOOK_S = 10.0
+"""How long it is believed whether replicas follow."""
+
+
+class Server:
+    """`client` is for calls, each of which ends within `COMMAND_LIMIT_S`; `reader` for reads that wait longer.
+
+    Both have bounded pools of connections. Connects with the first call, not before.
+    """
+
+    def __init__(self, location: Location, endpoint: Endpoint, clock: Clock) -> None:
+        self.endpoint = endpoint
+        self.client: Redis = location.client(
+            endpoint, size=_POOL_SIZE, connect_s=COMMAND_LIMIT_S, read_s=COMMAND_LIMIT_S
+        )
+        self.reader: Redis = location.client(endpoint, size=_READERS, connect_s=COMMAND_LIMIT_S, read_s=None)
+        self._clock = clock
+        self._followed = False
+        self._looked_at: float | None = None
+
+    async def followed(self, *, look: bool = False) -> bool:
+        """Whether a replica follows this server and has caught up once; `look`: not what was found a while ago."""
+        now = self._clock.monotonic()
+        if look or self._looked_at is None or now - self._looked_at > _LOOK_S:
+            self._followed = _has_replica(await self.client.info("replication"))
+            self._looked_at = now
+        return self._followed
+
+    async def hang_up(self) -> None:
+        """Drop the connections that nobody uses, so that the next call finds out anew who is at this address."""
+        await self.client.connection_pool.disconnect(inuse_connections=False)
+
+    async def aclose(self) -> None:
+        """Drop all connections; calls under way fail."""
+        with anyio.CancelScope(shield=True):
+            for client in (self.client, self.reader):
+                await client.connection_pool.disconnect(inuse_connections=True)
+                await client.aclose()
+
+    def __str__(self) -> str:
+        host, port = self.endpoint
+        return f"{host}:{port}" if port else host
+
+
+async def command(client: Redis, *parts: str | int) -> Any:
+    """The answer to one command."""
+    send: Callable[..., Awaitable[Any]] = client.execute_command
+    return await send(*parts)
+
+
+def _has_replica(replication: Mapping[str, Any]) -> bool:
+    return any(
+        isinstance(value, Mapping) and value.get("state") == "online"
+        for name, value in replication.items()
+        if name.startswith("slave")
+    )

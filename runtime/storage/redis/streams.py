@@ -1,0 +1,90 @@
+"""Waiting for news in streams that different servers have: one read for each slot, which outlives the call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from runtime.core.errors import StorageError
+
+Entries = Sequence[tuple[str, Mapping[str, str]]]
+"""Entries of a stream: id and fields."""
+
+_WAIT_S = 30.0
+
+
+class ReadStreams(Protocol):
+    """Reads streams behind the given entries, as soon as one has some; nothing after `wait_s`."""
+
+    async def __call__(
+        self, after: Mapping[str, str], /, *, wait_s: float, count: int
+    ) -> Sequence[tuple[str, Entries]]: ...
+
+
+@dataclass(eq=False, slots=True)
+class _Reading:
+    """A read under way, or what it came to."""
+
+    after: str
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    found: Entries = ()
+    error: StorageError | None = None
+
+    @property
+    def over(self) -> bool:
+        return bool(self.found) or self.error is not None
+
+
+class StreamWatch:
+    """Reads of many streams at once, for one caller. Between its calls they go on, so a call that is cancelled or ends
+    with the news of one stream costs the others nothing. Where no Cluster is, one read is enough for all of them.
+
+    `read` makes one read, `kind` says what there is.
+    """
+
+    def __init__(self, read: ReadStreams, kind: Callable[[], Awaitable[str]], tasks: TaskGroup) -> None:
+        self._read = read
+        self._kind = kind
+        self._tasks = tasks
+        self._readings: dict[str, _Reading] = {}
+        self._news = anyio.Event()
+
+    async def read(self, after: Mapping[str, str], /, *, wait_s: float, count: int) -> Sequence[tuple[str, Entries]]:
+        """Entries of some of the streams, as soon as one has any; nothing after `wait_s`. Can be cancelled."""
+        if await self._kind() != "cluster":
+            return await self._read(after, wait_s=wait_s, count=count)
+        for key in [key for key, reading in self._readings.items() if after.get(key) != reading.after]:
+            self._readings.pop(key).scope.cancel()
+        for key, entry_id in after.items():
+            if key not in self._readings:
+                self._readings[key] = reading = _Reading(entry_id)
+                self._tasks.start_soon(self._follow, key, reading, count)
+        with anyio.move_on_after(wait_s):
+            while not any(reading.over for reading in self._readings.values()):
+                await self._news.wait()
+        return self._harvest()
+
+    def _harvest(self) -> Sequence[tuple[str, Entries]]:
+        harvest: list[tuple[str, Entries]] = []
+        for key in [key for key, reading in self._readings.items() if reading.over]:
+            reading = self._readings.pop(key)
+            if reading.error is not None:
+                raise reading.error
+            harvest.append((key, reading.found))
+        return harvest
+
+    async def _follow(self, key: str, reading: _Reading, count: int) -> None:
+        with reading.scope:
+            try:
+                while not reading.found:
+                    answer = await self._read({key: reading.after}, wait_s=_WAIT_S, count=count)
+                    reading.found = answer[0][1] if answer else ()
+            except StorageError as error:
+                reading.error = error
+        if reading.over:
+            news, self._news = self._news, anyio.Event()
+            news.set()

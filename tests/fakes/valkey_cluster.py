@@ -1,0 +1,319 @@
+"""Real servers that depend on each other: a Cluster, and a primary that three Sentinels watch.
+
+Every server listens on a free port of the loopback, writes an append-only file (everysec), and ends with the test run,
+however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import redis
+from redis.backoff import NoBackoff
+from redis.crc import key_slot
+from redis.retry import Retry
+
+from runtime.storage.server_binary import find_server_binary
+
+READY_LIMIT_S = 40.0
+MASTER = "parley"
+"""What the Sentinels call the primary."""
+
+_SLOTS = 16384
+_PAUSE_S = 0.01
+_GUARD = '"$@" </dev/null & read -r _; kill -KILL $!'
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody listens at."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def wait_until(true: Callable[[], bool], what: str) -> None:
+    """Return when `true` says so; an answer that fails counts as no."""
+    deadline = time.monotonic() + READY_LIMIT_S
+    while True:
+        try:
+            if true():
+                return
+        except redis.RedisError:
+            pass
+        assert time.monotonic() < deadline, what
+        time.sleep(_PAUSE_S)
+
+
+class PortServer:
+    """A server on the loopback. `settings` are those of its configuration file."""
+
+    def __init__(self, directory: Path, settings: Mapping[str, str], *, sentinel: bool = False) -> None:
+        self.directory = directory
+        self.port = free_port()
+        self.settings = dict(settings)
+        self._sentinel = sentinel
+        self._process: subprocess.Popen[bytes] | None = None
+        self._client: redis.Redis | None = None
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def start(self) -> None:
+        """Let it run, on the data that it left; returns when it listens."""
+        path = self.directory / "server.conf"
+        if not path.exists():
+            own = {"port": str(self.port), "bind": "127.0.0.1", "dir": str(self.directory), "logfile": "server.log"}
+            path.write_text("".join(f"{name} {value}\n" for name, value in (own | self.settings).items()))
+        command = [str(find_server_binary()), str(path), *(["--sentinel"] if self._sentinel else [])]
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD, "guard", *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        wait_until(self._answers, f"the server of {self.directory} did not start")
+
+    def kill(self) -> None:
+        """End it at once, without a chance to write anything more."""
+        self._signal(signal.SIGKILL)
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self._process.wait()
+            self._process = None
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def freeze(self) -> None:
+        """Let it neither answer nor notice anything, with all its connections open."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let a frozen one go on."""
+        self._signal(signal.SIGCONT)
+
+    def ask(self, *command: str | int) -> Any:
+        """The server's answer, not parsed."""
+        if self._client is None:
+            self._client = redis.Redis(
+                port=self.port, retry=Retry(NoBackoff(), 0), socket_timeout=5, protocol=2, decode_responses=True
+            )
+            self._client.response_callbacks.clear()
+        send: Callable[..., Any] = self._client.execute_command
+        return send(*command)
+
+    def info(self, section: str) -> Mapping[str, str]:
+        """A section of what the server tells of itself."""
+        return dict(line.split(":", 1) for line in self.ask("INFO", section).split("\r\n") if ":" in line)
+
+    @property
+    def is_primary(self) -> bool:
+        """Whether it takes writes."""
+        return self.info("replication")["role"] == "master"
+
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and not killed since."""
+        return self._process is not None
+
+    def _answers(self) -> bool:
+        return bool(self.ask("PING") == "PONG")
+
+    def _signal(self, number: int) -> None:
+        if self._process is not None:
+            os.killpg(self._process.pid, number)
+
+
+def _durable() -> dict[str, str]:
+    return {"appendonly": "yes", "appendfsync": "everysec", "save": '""', "repl-diskless-sync-delay": "0"}
+
+
+class ValkeyCluster:
+    """Three primaries, with so many replicas each. A primary that is away for `node_timeout_ms` is replaced."""
+
+    def __init__(self, directory: Path, *, replicas: int = 0, node_timeout_ms: int = 15_000) -> None:
+        settings = _durable() | {"cluster-enabled": "yes", "cluster-node-timeout": str(node_timeout_ms)}
+        count = 3 * (1 + replicas)
+        self.servers = [
+            PortServer(directory / str(number), settings | {"cluster-port": str(free_port())})
+            for number in range(count)
+        ]
+
+    @property
+    def url(self) -> str:
+        """Of any one server that runs."""
+        return f"redis://127.0.0.1:{next(server for server in self.servers if server.runs).port}"
+
+    def start(self) -> None:
+        """Return when every slot is served and every replica follows its primary."""
+        for server in self.servers:
+            server.start()
+        first, primaries = self.servers[0], self.servers[:3]
+        share = _SLOTS // 3 + 1
+        for number, server in enumerate(primaries):
+            server.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+            last = min((number + 1) * share, _SLOTS) - 1
+            server.ask("CLUSTER", "ADDSLOTSRANGE", number * share, last)
+        for server in self.servers[1:]:
+            first.ask("CLUSTER", "MEET", "127.0.0.1", server.port, server.settings["cluster-port"])
+        ids = [server.ask("CLUSTER", "MYID") for server in primaries]
+        for number, server in enumerate(self.servers[3:]):
+            wait_until(partial(_knows, server, ids), "the servers did not meet")
+            server.ask("CLUSTER", "REPLICATE", ids[number % 3])
+        self.wait_until_whole()
+
+    def kill(self) -> None:
+        """End every server at once."""
+        for server in self.servers:
+            server.kill()
+
+    def restart(self) -> None:
+        """Start every server that does not run."""
+        for server in self.servers:
+            if not server.runs:
+                server.start()
+        self.wait_until_whole()
+
+    def wait_until_whole(self) -> None:
+        """Return when all running servers agree that all slots are served, and all replicas follow."""
+        running = [server for server in self.servers if server.runs]
+
+        def whole() -> bool:
+            states = [server.ask("CLUSTER", "INFO") for server in running]
+            slots = {tuple(sorted(map(_served, server.ask("CLUSTER", "SLOTS")))) for server in running}
+            return all("cluster_state:ok" in state for state in states) and len(slots) == 1 and _synced(running)
+
+        wait_until(whole, "the cluster did not become whole")
+
+    def flush(self) -> None:
+        """Forget all data."""
+        for server in self.servers:
+            if server.is_primary:
+                server.ask("FLUSHALL")
+
+    def primary_of(self, key: str) -> PortServer:
+        """Who serves the key's slot, as the others say."""
+        slot = key_slot(key.encode())
+        asked = next(server for server in self.servers if server.runs)
+        for first, last, (_host, port, *_), *_replicas in asked.ask("CLUSTER", "SLOTS"):
+            if first <= slot <= last:
+                return next(server for server in self.servers if server.port == port)
+        raise AssertionError(f"nobody serves slot {slot}")
+
+    def replica_of(self, primary: PortServer) -> PortServer:
+        """A running replica of this primary."""
+        return next(
+            server
+            for server in self.servers
+            if server.runs
+            and server is not primary
+            and server.info("replication").get("master_port") == str(primary.port)
+        )
+
+    def wait_for_another_primary(self, key: str, than: PortServer) -> PortServer:
+        """Return who serves the key's slot as soon as it is not `than`, and takes writes."""
+
+        def taken_over() -> bool:
+            found = self.primary_of(key)
+            return found is not than and found.runs and found.is_primary
+
+        wait_until(taken_over, "no replica took over")
+        return self.primary_of(key)
+
+
+class ValkeySentinel:
+    """A primary and a replica that three Sentinels watch. A primary that is away for `down_after_ms` is replaced."""
+
+    def __init__(self, directory: Path, *, down_after_ms: int = 15_000) -> None:
+        self._down_after_ms = down_after_ms
+        self._directory = directory
+        first = PortServer(directory / "0", _durable())
+        second = PortServer(directory / "1", _durable() | {"replicaof": f"127.0.0.1 {first.port}"})
+        self.servers = [first, second]
+        self.sentinels: list[PortServer] = []
+
+    @property
+    def url(self) -> str:
+        """Of any one Sentinel."""
+        return f"redis://127.0.0.1:{next(one for one in self.sentinels if one.runs).port}"
+
+    def start(self) -> None:
+        """Return when the Sentinels know each other and the replica follows."""
+        for server in self.servers:
+            server.start()
+        wait_until(lambda: _synced(self.servers), "the replica does not follow")
+        for number in range(3):
+            self.watch(PortServer(self._directory / f"sentinel{number}", {}, sentinel=True))
+
+        def acquainted() -> bool:
+            known = [_pairs(one.ask("SENTINEL", "MASTER", MASTER)) for one in self.sentinels]
+            return all(one["num-other-sentinels"] == "2" and one["num-slaves"] == "1" for one in known)
+
+        wait_until(acquainted, "the Sentinels did not meet")
+
+    def watch(self, sentinel: PortServer) -> None:
+        """Start one more Sentinel."""
+        sentinel.start()
+        sentinel.ask("SENTINEL", "MONITOR", MASTER, "127.0.0.1", self.primary.port, 2)
+        sentinel.ask("SENTINEL", "SET", MASTER, "down-after-milliseconds", self._down_after_ms)
+        sentinel.ask("SENTINEL", "SET", MASTER, "failover-timeout", 2 * self._down_after_ms)
+        self.sentinels.append(sentinel)
+
+    def kill(self) -> None:
+        """End every server at once."""
+        for server in (*self.sentinels, *self.servers):
+            server.kill()
+
+    def restart(self) -> None:
+        """Start every server that does not run."""
+        for server in (*self.servers, *self.sentinels):
+            if not server.runs:
+                server.start()
+        wait_until(lambda: _synced(self.servers), "the replica does not follow")
+
+    def flush(self) -> None:
+        """Forget all data."""
+        self.primary.ask("FLUSHALL")
+
+    @property
+    def primary(self) -> PortServer:
+        """Who takes writes now."""
+        return next(server for server in self.servers if server.runs and server.is_primary)
+
+    def wait_for_another_primary(self, than: PortServer) -> PortServer:
+        """Return who takes writes as soon as it is not `than` by what all Sentinels say."""
+
+        def taken_over() -> bool:
+            named = {one.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER)[1] for one in self.sentinels}
+            return len(named) == 1 and str(than.port) not in named and self.primary is not than
+
+        wait_until(taken_over, "no replica took over")
+        return self.primary
+
+
+def _knows(server: PortServer, ids: Sequence[str]) -> bool:
+    known = server.ask("CLUSTER", "NODES")
+    return all(one in known for one in ids)
+
+
+def _served(slots: Sequence[Any]) -> tuple[Any, ...]:
+    first, last, (_host, port, *_), *_replicas = slots
+    return first, last, port
+
+
+def _pairs(flat: Sequence[str]) -> Mapping[str, str]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _synced(servers: Sequence[PortServer]) -> bool:
+    """Whether every replica has what its primary has."""
+    told = [server.info("replication") for server in servers]
+    return all(one["role"] == "master" or one.get("master_link_status") == "up" for one in told)
