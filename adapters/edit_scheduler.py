@@ -31,7 +31,8 @@ class EditScheduler:
     """All calls of one bot that show text. Runs in `tasks`; ends with them.
 
     A call draws from its conversation's bucket and from the bot's (`total`), or from those its frame names.
-    The bot's bucket and every shared one belong to this node as a whole until `grant` says otherwise.
+    The bot's bucket and every shared one belong to this node as a whole until `grant` says otherwise. `may_call` is
+    asked before every call: while it says no, none is made; `resume` says that it may say yes again.
     """
 
     def __init__(
@@ -42,8 +43,10 @@ class EditScheduler:
         *,
         policy: FramePolicy | None = None,
         memory: FloodMemory | None = None,
+        may_call: Callable[[], bool] = lambda: True,
     ) -> None:
         self.clock = clock
+        self._may_call = may_call
         self._tasks = tasks
         self._policy = policy or AreaPolicy()
         self._lanes = Lanes(total, clock, memory)
@@ -69,7 +72,7 @@ class EditScheduler:
         """
         lanes = (self._lanes.lane(key, budget), self._lanes.total) if draws is None else self._lanes.of(draws)
         may = all(lane.mirror.can_take() and (lane is self._lanes.total or _has_spare(lane)) for lane in lanes)
-        if self._lanes.closed or not may:
+        if self._lanes.closed or not may or not self._may_call():
             return False
         self._lanes.take(lanes)
         outcome: BaseException | None = None
@@ -109,6 +112,10 @@ class EditScheduler:
         concerned = self._lanes.grant(share)
         self._serve(text for lane in concerned for text in lane.texts)
 
+    def resume(self) -> None:
+        """Calls may be made again."""
+        self._serve(self._lanes.texts())
+
     def changed(self, text: LiveText) -> None:
         """See `Attention`."""
         self._serve((text,))
@@ -124,7 +131,7 @@ class EditScheduler:
 
     def _serve(self, texts: Iterable[LiveText]) -> None:
         """Give tokens to who is due, of these and of those whose time has come, by score."""
-        if self._lanes.closed:
+        if self._lanes.closed or not self._may_call():
             return
         now = self.clock.monotonic()
         looked_at = dict.fromkeys((*texts, *self._agenda.due(now)))
@@ -185,10 +192,10 @@ class EditScheduler:
         error: Exception | None = None
         shows = True
         try:
-            shows = await frame.call() is not False
+            shows = self._may_call() and await frame.call() is not False
         except Exception as caught:  # noqa: BLE001 - a failed frame ends its text, never its neighbours
             error = caught
-        text.in_flight = False
+        text.answered()
         if frame.draws is not None:
             self._unseat(text)
         if shows:

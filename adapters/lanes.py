@@ -9,7 +9,7 @@ import anyio
 from adapters.bucket import BucketMirror
 from adapters.capabilities import Budget
 from adapters.flood_memory import FloodMemory
-from adapters.live_text import Lane
+from adapters.live_text import Lane, LiveText
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, OutcomeUncertain, RateLimited
 
@@ -51,6 +51,10 @@ class Lanes:
             lane.shared = True
             lane.mirror.grant(self._share)
         return lane
+
+    def texts(self) -> list[LiveText]:
+        """All texts that draw from any."""
+        return list(dict.fromkeys(text for lane in (self.total, *self._lanes.values()) for text in lane.texts))
 
     def grant(self, share: float) -> list[Lane]:
         """Our part of what several nodes draw from is now `share`; the lanes it concerns."""

@@ -88,6 +88,8 @@ class LiveText:
         self.due_at = math.inf
         self.doubts = 0
         self.held = held
+        self.resting = False
+        self._answered = anyio.Event()
         self._attention = attention
         self._over = anyio.Event()
         self._delivered = False
@@ -96,7 +98,7 @@ class LiveText:
     @property
     def waiting(self) -> bool:
         """Whether a call could be made for it now, as far as it is concerned."""
-        return self.dirty and not (self.in_flight or self.held or self._over.is_set())
+        return self.dirty and not (self.in_flight or self.held or self.resting or self._over.is_set())
 
     @property
     def over(self) -> bool:
@@ -135,6 +137,18 @@ class LiveText:
         """It need not wait for another text any more."""
         self.held = False
         self._attention.changed(self)
+
+    async def rest(self) -> None:
+        """Make no call any more, whatever is released; return when one that is on its way was answered."""
+        self.resting = True
+        while self.in_flight:
+            self._answered = anyio.Event()
+            await self._answered.wait()
+
+    def answered(self) -> None:
+        """Its call came back."""
+        self.in_flight = False
+        self._answered.set()
 
     def close(self, *, delivered: bool, error: BaseException | None = None) -> None:
         """Nothing more of it is shown."""

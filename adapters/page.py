@@ -77,6 +77,10 @@ class Page:
             self._calls.check(cuts, self._said(final=True))
         return delivered
 
+    async def rest(self) -> None:
+        """Make no call any more; return when one that is on its way was answered and written down."""
+        await self._live.rest()
+
     def abandon(self) -> None:
         """Stop showing anything more of this page; what is visible stays."""
         self._live.close(delivered=False)

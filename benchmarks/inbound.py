@@ -14,6 +14,7 @@ import anyio
 
 from benchmarks.table import Row
 from gateway.node import Node
+from gateway.roster import Roster
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
@@ -32,6 +33,7 @@ from runtime.storage.embedded import EmbeddedValkey
 from runtime.storage.redis.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.session_store import RedisSessionStore
 
 ROUNDS = 200
@@ -86,6 +88,9 @@ class _Nobody:
     async def finish(self, _text: str, /) -> bool:
         return True
 
+    async def rest(self) -> None:
+        """Nothing is on its way for longer than a moment."""
+
     def abandon(self) -> None:
         """Not shown."""
 
@@ -118,8 +123,9 @@ async def _measure() -> tuple[list[float], list[float]]:
         async with anyio.create_task_group() as tasks:
             around = Surroundings({program.name: program}, store, _Nobody(), sandbox, model, clock, bus)
             registry = Registry(around, inbox, tasks)
-            node = Node(RedisLeaseStore(connection), inbox, LeaseHolder("bench"), clock)
-            await node.run(tasks, registry.dispatch, registry.gained, registry.lost)
+            roster = Roster(RedisNodeStore(connection), LeaseHolder("bench"), clock)
+            node = Node(RedisLeaseStore(connection), inbox, roster, bus)
+            await node.run(tasks, registry)
             for number in range(ROUNDS + 20):
                 model.asked = anyio.Event()
                 event = InboxEvent(str(number), Address("bench", "1"), "bench:1", "Ada", "next", clock.now())

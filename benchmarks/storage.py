@@ -16,6 +16,8 @@ from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnect
 
 from benchmarks.table import Row, show
 from gateway.node import Node
+from gateway.roster import Roster
+from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
@@ -25,8 +27,10 @@ from runtime.storage.embedded import EmbeddedValkey
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.session_store import COMMIT, RedisSessionStore, commit_call
 from runtime.tape.tape import Fact, agent_tape
+from tests.fakes.shard_server import IdleServer
 
 WRITERS = 32
 COMMITS = 250
@@ -112,21 +116,22 @@ async def measure_commits(connection: RedisConnection, socket: Path) -> Row:
 
 
 async def measure_hand_over(connection: RedisConnection) -> list[Row]:
-    """From the call of `Inbox.add` to the node's `on_entry`, one at a time, with all shards held."""
+    """From the call of `Inbox.add` to `ShardServer.dispatch`, one at a time, with all shards held."""
     inbox = RedisInbox(connection)
-    node = Node(RedisLeaseStore(connection), inbox, NODE, SystemClock())
+    clock = SystemClock()
+    roster = Roster(RedisNodeStore(connection), NODE, clock)
+    node = Node(RedisLeaseStore(connection), inbox, roster, Bus(clock))
     came = anyio.Event()
     arrivals: list[float] = []
 
-    def on_entry(_entry: InboxEntry, _lease: Lease) -> None:
-        arrivals.append(time.perf_counter())
-        came.set()
-
-    async def nothing(_lease: Lease) -> None: ...
+    class Arrivals(IdleServer):
+        def dispatch(self, _entry: InboxEntry, _lease: Lease, /) -> None:
+            arrivals.append(time.perf_counter())
+            came.set()
 
     took_ms, added_ms = [], []
     async with anyio.create_task_group() as tasks:
-        await node.run(tasks, on_entry, nothing, lambda _shard: None)
+        await node.run(tasks, Arrivals())
         for number in range(HOPS):
             came = anyio.Event()
             event = InboxEvent(str(number), Address("bench", "1"), "bench:1", "Ada", "Hello", AT)

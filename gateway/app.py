@@ -21,6 +21,7 @@ from adapters.typing_sign import Typing
 from adapters.web.adapter import WebAdapter
 from gateway.access import Access, Owners
 from gateway.access_commands import AccessCommands
+from gateway.bot_leases import BotLeases
 from gateway.catalog import CATALOG, Ground, Listed, listed
 from gateway.commands import menu, translated_menus
 from gateway.files import Files
@@ -32,6 +33,7 @@ from gateway.outbound import Outbound
 from gateway.parts import chosen_model, open_choice, open_storage, people_in, plain
 from gateway.people import People
 from gateway.programs import compile_routes, routes_of
+from gateway.roster import Roster
 from gateway.routing import Routes
 from gateway.schedulers import Schedulers
 from gateway.service import Platform, Ready, Service
@@ -61,6 +63,7 @@ from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
@@ -122,12 +125,17 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
         admits=partial(_admits, platforms),
     )
     chosen = list(listed(made_from, web))
-    holder = LeaseHolder(node_id(ground.data_dir))
+    holder = LeaseHolder(node_id(ground.data_dir), settings.nodes.lease_s)
+    roster = Roster(RedisNodeStore(connection), holder, clock)
+    leases = RedisLeaseStore(connection)
+    node = Node(leases, inbox, roster, bus, park_s=settings.nodes.drain_s)
     shares = Shares(RedisShareStore(connection), holder, clock)
     await shares.open()
     tasks.start_soon(shares.run)
     files = Files({one.adapter.name: one.adapter for one in chosen}, kept)
-    schedulers, luggage = Schedulers(records, shares, clock, tasks), Luggage(files.load, ground.texts)
+    schedulers = Schedulers(records, shares, clock, tasks, may_call=lambda: node.sure)
+    node.on_sure = schedulers.resume
+    luggage = Luggage(files.load, ground.texts)
     outbound = await _outbound(chosen, schedulers, luggage, ground, tasks, stack)
     people = people_in(connection, clock)
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
@@ -145,16 +153,21 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
         texts=ground.texts,
         busy={**dict.fromkeys(ground.programs, settings.busy), **ground.routes.busy},
         allowance=limits.allowance,
+        idle_s=settings.nodes.idle_s,
     )
     registry = Registry(around, inbox, tasks)
-    node = Node(RedisLeaseStore(connection), inbox, holder, clock)
     platforms |= await _platforms(chosen, people, clock, _entrance(ground, inbox, outbound, people, limits))
-    service = Service(node, registry, platforms, bus)
+    service = Service(node, BotLeases(leases, roster), registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
     port = await tasks.start(_serve_web, web, service, ground, receivers, kept)
     await service.start(tasks)
     url = f"http://{_host_for_people(settings.web.host)}:{port}"
-    on_ready(Ready(url, _lines(ground, platforms), schedulers.drain))
+
+    async def drain(within_s: float | None) -> None:
+        await service.drain(settings.nodes.drain_s if within_s is None else within_s)
+        await schedulers.drain()
+
+    on_ready(Ready(url, _lines(ground, platforms), drain))
     if isinstance(ground.llm, NoModelClient):
         return
     tasks.start_soon(_warm_up, ground.llm)

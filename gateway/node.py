@@ -1,145 +1,237 @@
-"""This process among its like: which shards it serves, and which bots' connections it holds.
+"""This process among its like: which shards it serves.
 
-every ttl/3 s:  try for what is free ──> on_shard_gained(lease)      one reader for all shards held:
-                renew what is held   ──> on_shard_lost(shard)        inbox ──> on_entry(entry, lease)
+every ttl/3 s:              renew what is held    ──> server.lost(shard)      one reader for all shards held:
+a node comes, goes, dies,   fewer than our quota: ──> server.gained(lease)    inbox ──> server.dispatch(entry, lease)
+gives something back:       take what is free
+                            more than our quota:  ──> server.park(shard), then it is given back
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
 
 import anyio
 from anyio.abc import TaskGroup
 
-from runtime.core.clock import Clock
+from gateway.roster import SURE, Roster
+from runtime.bus import Bus
 from runtime.sessions.inbox import Inbox, InboxEntry
-from runtime.sessions.store import SHARDS, Lease, LeaseHolder, LeaseStore
-
-OnEntry = Callable[[InboxEntry, Lease], Awaitable[None] | None]
-OnShardGained = Callable[[Lease], Awaitable[None]]
-OnShardLost = Callable[[int], Awaitable[None] | None]
+from runtime.sessions.store import SHARDS, Lease, LeaseStore
 
 _READ_S = 30.0
 _RELEASE_LIMIT_S = 1.0
+
+
+class ShardServer(Protocol):
+    """What serves the shards that a node holds. What it raises, and StorageUnavailable, ends the node's task group."""
+
+    async def gained(self, lease: Lease, /) -> None:
+        """A shard is ours. Ends before the first entry under this lease."""
+        ...
+
+    def dispatch(self, entry: InboxEntry, lease: Lease, /) -> Awaitable[None] | None:
+        """Something came in; what is returned is awaited before the next entry."""
+        ...
+
+    def loads(self) -> Mapping[int, int]:
+        """How much goes on in each shard, none where it says nothing: those with the least are given away first."""
+        ...
+
+    async def park(self, shard: int, within_s: float, /) -> None:
+        """Let what goes on come to an end, at most so long; on return nothing of the shard runs, and all is kept.
+
+        Entries that come meanwhile need not be taken.
+        """
+        ...
+
+    def lost(self, shard: int, /) -> None:
+        """A shard is not ours any more: let go of it at once."""
+        ...
 
 
 class Node:
     """Holds leases and hands over what comes in under them.
 
     What it hands over, it hands over in the inbox's order and once under each lease; the entry stays in the inbox
-    until a commit takes it out. A lease that is lost without our knowing does no harm: its token is void.
+    until a commit takes it out. A lease that is lost without our knowing does no harm: its token is void. `park_s` is
+    how long what goes on in a shard may keep it from a node that is to have it.
     """
 
-    def __init__(self, leases: LeaseStore, inbox: Inbox, holder: LeaseHolder, clock: Clock) -> None:
+    def __init__(self, leases: LeaseStore, inbox: Inbox, roster: Roster, bus: Bus, *, park_s: float = 20.0) -> None:
         self._leases = leases
         self._inbox = inbox
-        self._holder = holder
-        self._clock = clock
+        self._roster = roster
+        self._holder = roster.holder
+        self._clock = roster.clock
+        self._bus = bus
+        self._park_s = park_s
         self._held: dict[int, Lease] = {}
+        self._leaving: set[int] = set()
+        self._draining = False
         self._cursors: dict[int, str] = {}
         self._changed = anyio.Event()
         self._reading = anyio.CancelScope()
+        self._server: ShardServer
+        self._sure_until = 0.0
+        self._renewed = anyio.Event()
+        self._told = (0, 0)
+        self.on_sure: Callable[[], None] = lambda: None
+        """Called when our leases are surely ours again after a time when they were not."""
 
     @property
     def shards(self) -> frozenset[int]:
         """The shards held now."""
         return frozenset(self._held)
 
-    async def run(
-        self, task_group: TaskGroup, on_entry: OnEntry, on_shard_gained: OnShardGained, on_shard_lost: OnShardLost
-    ) -> None:
-        """Take every shard that is free, then serve them in `task_group` until that is cancelled.
+    @property
+    def sure(self) -> bool:
+        """Whether what we hold is surely still ours, by our own clock. Asked before people are shown anything."""
+        return self._clock.monotonic() < self._sure_until
 
-        Returns after the first try for every shard. `on_shard_gained` ends before the first entry under its lease;
-        `on_entry` is awaited before the next entry. What they raise, and StorageUnavailable, ends the task group.
+    async def run(self, task_group: TaskGroup, server: ShardServer) -> None:
+        """Take our part of the shards, as far as it is free, then serve it in `task_group` until that is cancelled.
+
+        Returns when we are in the roster, after the first try for what is free.
         """
-        await self._gain_free(on_shard_gained)
-        task_group.start_soon(self._keep_held, on_shard_lost)
-        task_group.start_soon(self._keep_trying, on_shard_gained)
-        task_group.start_soon(self._hand_over, on_entry)
+        self._server = server
+        await self._roster.open()
+        task_group.start_soon(self._roster.run)
+        self._sure_until = self._surely_until()
+        self.on_sure()
+        seen = self._roster.stirs
+        await self._balance(task_group)
+        task_group.start_soon(self._keep_held)
+        task_group.start_soon(self._notice_isolation)
+        task_group.start_soon(self._keep_balanced, task_group, seen)
+        task_group.start_soon(self._hand_over)
 
-    @asynccontextmanager
-    async def bot_lease(self, platform: str) -> AsyncIterator[None]:
-        """Wait until this node may hold the bot's connection; the body is cancelled when it no longer may.
-
-        After a loss the block ends without an error, so a caller that wants it again enters it again.
-        """
-        name = f"bot:{platform}"
-        while (token := await self._leases.acquire(name, self._holder)) is None:
-            await self._pause()
-        failure: Exception | None = None
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._keep_bot, name, token, tasks.cancel_scope)
-                try:
-                    yield
-                except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
-                    failure = error
-                tasks.cancel_scope.cancel()
-        finally:
-            with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
-                await self._leases.release(name, self._holder, token)
-        if failure is not None:
-            raise failure
-
-    async def _keep_bot(self, name: str, token: int, body: anyio.CancelScope) -> None:
-        await self._pause()
-        while await self._leases.renew(name, self._holder, token):
-            await self._pause()
-        body.cancel()
-
-    async def _keep_held(self, on_shard_lost: OnShardLost) -> None:
-        try:
-            while True:
-                await self._pause()
-                async with anyio.create_task_group() as tasks:
-                    for lease in list(self._held.values()):
-                        tasks.start_soon(self._renew, lease, on_shard_lost)
-        finally:
-            with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
-                await self._release_held()
-
-    async def _keep_trying(self, on_shard_gained: OnShardGained) -> None:
-        while True:
-            await self._pause()
-            await self._gain_free(on_shard_gained)
-
-    async def _gain_free(self, on_shard_gained: OnShardGained) -> None:
+    async def drain(self, within_s: float) -> None:
+        """Leave the roster and give everything back, each shard when nothing goes on in it, at the latest then."""
+        self._draining = True
+        await self._roster.leave()
         async with anyio.create_task_group() as tasks:
-            for shard in range(SHARDS):
-                if shard not in self._held:
-                    tasks.start_soon(self._try_for, shard, on_shard_gained)
+            for lease in list(self._held.values()):
+                self._leaving.add(lease.shard)
+                tasks.start_soon(self._give_back, lease, within_s)
 
-    async def _try_for(self, shard: int, on_shard_gained: OnShardGained) -> None:
+    async def _keep_balanced(self, tasks: TaskGroup, seen: int) -> None:
+        while True:
+            await self._roster.stirred(seen, self._holder.ttl_s / 3)
+            seen = self._roster.stirs
+            await self._balance(tasks)
+
+    async def _balance(self, tasks: TaskGroup) -> None:
+        if self._draining:
+            return
+        staying = [lease for lease in self._held.values() if lease.shard not in self._leaving]
+        surplus = len(staying) - self._roster.quota
+        if surplus < 0:
+            await self._gain(-surplus)
+        elif surplus > 0:
+            loads = self._server.loads()
+            for lease in sorted(staying, key=lambda lease: loads.get(lease.shard, 0))[:surplus]:
+                self._leaving.add(lease.shard)
+                tasks.start_soon(self._give_back, lease, self._park_s)
+        self._tell_balance()
+
+    async def _gain(self, wanted: int) -> None:
+        """Take up to so many free shards, each node beginning elsewhere."""
+        first = self._roster.place * SHARDS // self._roster.nodes
+        order = [shard % SHARDS for shard in range(first, first + SHARDS) if shard % SHARDS not in self._held]
+        while wanted > 0 and order:
+            tried, order = order[:wanted], order[wanted:]
+            async with anyio.create_task_group() as tasks:
+                for shard in tried:
+                    tasks.start_soon(self._try_for, shard)
+            wanted -= len(self._held.keys() & tried)
+
+    async def _try_for(self, shard: int) -> None:
         token = await self._leases.acquire(f"shard:{shard}", self._holder)
         if token is None:
             return
         lease = Lease(shard, token)
         self._held[shard] = lease
-        await on_shard_gained(lease)
+        await self._server.gained(lease)
         if self._held.get(shard) == lease:
             self._cursors[shard] = "0"
             self._tell_reader()
 
-    async def _renew(self, lease: Lease, on_shard_lost: OnShardLost) -> None:
-        if await self._leases.renew(f"shard:{lease.shard}", self._holder, lease.token):
-            return
-        del self._held[lease.shard]
-        self._cursors.pop(lease.shard, None)
+    async def _give_back(self, lease: Lease, within_s: float) -> None:
+        """End what goes on in a shard, then let another node have it."""
+        await self._server.park(lease.shard, within_s)
+        if self._held.get(lease.shard) == lease:
+            self._let_go(lease.shard)
+            await self._release(lease)
+            self._roster.tell()
+            self._bus.publish("node.handed_over", shard=lease.shard)
+        self._leaving.discard(lease.shard)
+
+    async def _keep_held(self) -> None:
+        asked_at = self._clock.monotonic()
+        try:
+            while True:
+                await self._clock.sleep_until(asked_at + self._holder.ttl_s / 3)
+                asked_at, until = self._clock.monotonic(), self._surely_until()
+                async with anyio.create_task_group() as tasks:
+                    for lease in list(self._held.values()):
+                        tasks.start_soon(self._renew, lease)
+                self._note_renewal(until)
+        finally:
+            with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
+                await self._release_held()
+
+    async def _renew(self, lease: Lease) -> None:
+        kept = await self._leases.renew(f"shard:{lease.shard}", self._holder, lease.token)
+        if not kept and self._held.get(lease.shard) == lease:
+            self._let_go(lease.shard)
+            self._bus.publish("node.shard_lost", shard=lease.shard)
+
+    def _let_go(self, shard: int) -> None:
+        del self._held[shard]
+        self._cursors.pop(shard, None)
         self._tell_reader()
-        pending = on_shard_lost(lease.shard)
-        if pending is not None:
-            await pending
+        self._server.lost(shard)
+
+    async def _release(self, lease: Lease) -> None:
+        with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
+            await self._leases.release(f"shard:{lease.shard}", self._holder, lease.token)
 
     async def _release_held(self) -> None:
-        async with anyio.create_task_group() as tasks:
-            for lease in self._held.values():
-                tasks.start_soon(self._leases.release, f"shard:{lease.shard}", self._holder, lease.token)
+        held = list(self._held.values())
         self._held.clear()
         self._cursors.clear()
+        async with anyio.create_task_group() as tasks:
+            for lease in held:
+                tasks.start_soon(self._release, lease)
+        await self._roster.leave()
 
-    async def _hand_over(self, on_entry: OnEntry) -> None:
+    def _surely_until(self) -> float:
+        return self._clock.monotonic() + SURE * self._holder.ttl_s
+
+    def _note_renewal(self, until: float) -> None:
+        unsure_s = self._clock.monotonic() - self._sure_until
+        self._sure_until = until
+        renewed, self._renewed = self._renewed, anyio.Event()
+        renewed.set()
+        if unsure_s >= 0:
+            self._bus.publish("node.returned", seconds=unsure_s)
+            self.on_sure()
+
+    async def _notice_isolation(self) -> None:
+        while True:
+            await self._clock.sleep_until(self._sure_until)
+            if not self.sure:
+                self._bus.publish("node.isolated")
+                await self._renewed.wait()
+
+    def _tell_balance(self) -> None:
+        now = (len(self._held), self._roster.nodes)
+        if now != self._told:
+            self._told = now
+            self._bus.publish("node.balanced", shards=now[0], nodes=now[1])
+
+    async def _hand_over(self) -> None:
         while True:
             if not self._cursors:
                 await self._changed.wait()
@@ -151,7 +243,7 @@ class Node:
                 if self._held.get(entry.shard) != leases[entry.shard]:
                     continue
                 self._cursors[entry.shard] = entry.entry_id
-                pending = on_entry(entry, leases[entry.shard])
+                pending = self._server.dispatch(entry, leases[entry.shard])
                 if pending is not None:
                     await pending
 
@@ -160,6 +252,3 @@ class Node:
         self._reading.cancel()
         self._changed.set()
         self._changed = anyio.Event()
-
-    async def _pause(self) -> None:
-        await self._clock.sleep_until(self._clock.monotonic() + self._holder.ttl_s / 3)

@@ -118,5 +118,8 @@ class _Unreachable:
     async def finish(self, text: str, /) -> bool:
         raise NotDelivered(f"{self._platform} is not set up here; the page stays in the outbox")
 
+    async def rest(self) -> None:
+        """Nothing is on its way."""
+
     def abandon(self) -> None:
         """Nothing was shown."""

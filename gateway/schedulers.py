@@ -19,9 +19,21 @@ DRAIN_LIMIT_S = 3.0
 
 
 class Schedulers:
-    """Makes them. They run in `tasks`, with our share and with what outlives a process (table `rates:<platform>`)."""
+    """Makes them. They run in `tasks`, with our share and with what outlives a process (table `rates:<platform>`).
 
-    def __init__(self, records: Callable[[str], Records], shares: Shares, clock: Clock, tasks: TaskGroup) -> None:
+    They call platforms only while `may_call` says so.
+    """
+
+    def __init__(
+        self,
+        records: Callable[[str], Records],
+        shares: Shares,
+        clock: Clock,
+        tasks: TaskGroup,
+        *,
+        may_call: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._may_call = may_call
         self._records = records
         self._shares = shares
         self._clock = clock
@@ -34,12 +46,17 @@ class Schedulers:
         await memory.open()
         self._tasks.start_soon(memory.run)
         total = adapter.capabilities.total_budget
-        scheduler = EditScheduler(total, self._clock, self._tasks, memory=memory)
+        scheduler = EditScheduler(total, self._clock, self._tasks, memory=memory, may_call=self._may_call)
         self._shares.tell(scheduler.grant)
         if isinstance(adapter, HearsShare):
             self._shares.tell(adapter.granted)
         self._open.append(scheduler)
         return scheduler
+
+    def resume(self) -> None:
+        """Platforms may be called again."""
+        for scheduler in self._open:
+            scheduler.resume()
 
     async def drain(self) -> None:
         """No platform is called any more; return when all calls on their way have been answered, or after a while."""

@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from adapters.adapter import Adapter
 from gateway.access import Access
+from gateway.bot_leases import BotLeases
 from gateway.inbound import InboundRouter
 from gateway.node import Node
 from runtime.bus import Bus
@@ -22,12 +23,13 @@ from runtime.sessions.registry import Registry
 class Ready:
     """The gateway serves. `lines` say what else people should know: model, platforms, pairing codes.
 
-    `drain` is to be awaited before a stop: nothing more is shown, and what was just shown is written down.
+    `drain` is to be awaited before a stop, with how long what goes on may take to end (None: as the settings say): see
+    `Service.drain`.
     """
 
     web_url: str
     lines: Sequence[str]
-    drain: Callable[[], Awaitable[None]]
+    drain: Callable[[float | None], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,15 @@ class Platform:
 class Service:
     """Everything that runs while the gateway does."""
 
-    def __init__(self, node: Node, registry: Registry, platforms: Mapping[str, Platform], bus: Bus) -> None:
+    def __init__(
+        self, node: Node, bots: BotLeases, registry: Registry, platforms: Mapping[str, Platform], bus: Bus
+    ) -> None:
         self._node = node
+        self._bots = bots
         self._registry = registry
         self._platforms = platforms
         self._bus = bus
+        self._ears: list[tuple[anyio.CancelScope, anyio.Event]] = []
         self._waiting_for = {name: f"{name} is not connected yet" for name in ("storage", *platforms)}
 
     def not_ready(self) -> Sequence[str]:
@@ -60,26 +66,52 @@ class Service:
         for name, platform in self._platforms.items():
             tasks.start_soon(self._listen, name, platform)
 
+    async def drain(self, within_s: float) -> None:
+        """Stop serving: what goes on may come to an end, at most so long, and is parked after that.
+
+        Nobody is connected to by this node any more, then each shard is given back as soon as nothing goes on in it.
+        What comes by request is taken to the end: whoever serves its shard then answers it.
+        """
+        self._waiting_for["draining"] = "the gateway is stopping"
+        self._bus.publish("node.draining", seconds=within_s)
+        for scope, _ in self._ears:
+            scope.cancel()
+        await self._node.drain(within_s)
+        for _, deaf in self._ears:
+            await deaf.wait()
+        self._bus.publish("node.drained")
+
     async def _hold_shards(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         async with anyio.create_task_group() as tasks:
-            await self._node.run(tasks, self._registry.dispatch, self._registry.gained, self._registry.lost)
+            await self._node.run(tasks, self._registry)
             self._waiting_for.pop("storage", None)
             task_status.started()
 
     async def _listen(self, name: str, platform: Platform) -> None:
         forget = self._bus.subscribe("adapter.connected", self._note_connected)
         try:
-            while True:
-                if platform.exclusive:
-                    async with self._node.bot_lease(name):
-                        await platform.router.run()
-                else:
+            if platform.exclusive:
+                await self._listen_alone(name, platform)
+            else:
+                while True:
                     await platform.router.run()
         except AuthFailed as error:
             self._waiting_for[name] = f"{name} is off: {error}"
             self._bus.publish("adapter.failed", platform=name, error=str(error))
         finally:
             forget()
+
+    async def _listen_alone(self, name: str, platform: Platform) -> None:
+        """Listen while this node may, of all nodes; ends with a drain."""
+        scope, deaf = anyio.CancelScope(), anyio.Event()
+        self._ears.append((scope, deaf))
+        try:
+            with scope:
+                while True:
+                    async with self._bots.hold(name):
+                        await platform.router.run()
+        finally:
+            deaf.set()
 
     def _note_connected(self, event: Event) -> None:
         self._waiting_for.pop(str(event.data["platform"]), None)

@@ -68,6 +68,15 @@ class LimitSettings(Section):
     conversation_tokens_per_day: int = Field(default=0, ge=0)
 
 
+class NodeSettings(Section):
+    """How nodes share the work, in seconds: how long a node that is silent keeps what it holds, how long a stop waits
+    for what goes on, and how long a conversation in which nothing happens stays in memory."""
+
+    lease_s: float = Field(default=10, ge=1, le=300)
+    drain_s: float = Field(default=20, ge=0)
+    idle_s: float = Field(default=900, gt=0)
+
+
 class SandboxSettings(Section):
     """Where model-written code runs; `seconds` and `memory_mib` bound one statement."""
 
@@ -106,6 +115,7 @@ class Settings(BaseSettings):
     slack: SlackSettings = SlackSettings()
     discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
+    nodes: NodeSettings = NodeSettings()
     sandbox: SandboxSettings = SandboxSettings()
     logs: LogSettings = LogSettings()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from gateway.settings import Settings
 
 _INTERRUPTED = 130
+_STOPPING_AT_ONCE = "Stopping. Ctrl-C once more ends it at once."
+_STOPPING = "Stopping when what goes on has come to an end. A second signal ends it at once."
 
 
 def run(
@@ -49,27 +52,34 @@ def _serve_until_stopped(settings: Settings, programs: Sequence[Path]) -> None:
 
 
 async def _serve(settings: Settings, programs: Sequence[Path]) -> None:
-    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second one ends the process at once."""
+    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second one ends the process at once.
+
+    SIGTERM lets what goes on come to an end, as long as the settings say. SIGINT, Ctrl-C, stops it where it is: the
+    next run goes on with it.
+    """
     import asyncio
 
     import anyio
 
     stopping = anyio.Event()
     drains: list[Callable[[], Awaitable[None]]] = []
+    readies: list[Ready] = []
 
-    def stop() -> None:
+    def stop(number: signal.Signals) -> None:
         if stopping.is_set():
             os._exit(_INTERRUPTED)
+        at_once = number is signal.SIGINT
+        drains.extend(partial(one.drain, 0.0 if at_once else None) for one in readies)
         stopping.set()
-        say("Stopping. Ctrl-C once more ends it at once.")
+        say(_STOPPING_AT_ONCE if at_once else _STOPPING)
 
     def ready(now: Ready) -> None:
-        drains.append(now.drain)
+        readies.append(now)
         _announce(now)
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
+        loop.add_signal_handler(number, stop, number)
     from gateway.app import serve
 
     async with anyio.create_task_group() as tasks:
@@ -78,10 +88,11 @@ async def _serve(settings: Settings, programs: Sequence[Path]) -> None:
 
 
 async def _stopped(stopping: Event, drains: Sequence[Callable[[], Awaitable[None]]], scope: CancelScope) -> None:
-    """End it when that is wanted, after what was just shown to people is written down."""
+    """End it when that is wanted, after everything that people have seen is written down."""
     await stopping.wait()
     for drain in drains:
         await drain()
+    say("Stopped.")
     scope.cancel()
 
 

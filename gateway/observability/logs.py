@@ -39,6 +39,9 @@ _WARNINGS = frozenset(
         "adapter.rate_limited",
         "access.refused",
         "storage.lost",
+        "session.fenced",
+        "node.shard_lost",
+        "node.isolated",
     }
 )
 _DEBUG = frozenset(
@@ -50,6 +53,7 @@ _DEBUG = frozenset(
         "page.sent",
         "page.checked",
         "trigger.fired",
+        "node.handed_over",
     }
 )
 

@@ -68,6 +68,10 @@ class LivePage(Protocol):
         """
         ...
 
+    async def rest(self) -> None:
+        """Show nothing more from now on; return when a call that is on its way was answered and written down."""
+        ...
+
     def abandon(self) -> None:
         """Stop showing anything more of this page; what is visible stays."""
         ...

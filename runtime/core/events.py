@@ -1,12 +1,13 @@
 """What happened, in the past tense: the events of the bus.
 
 An event is a name of `<area>.<past tense>` and flat data under the standard logging keys (docs/logging.md).
-Names: session.started session.restored session.failed · message.received message.delivered
+Names: session.started session.restored session.failed session.fenced · message.received message.delivered
 message.undelivered · channel.created channel.watcher_failed · stream.started stream.completed
 stream.observer_failed · playbook.started playbook.returned playbook.failed · turn.completed ·
 step.executed step.rejected · trigger.fired · page.opened page.sent page.finished page.refused page.failed
 page.closed page.orphaned page.checked page.diverged · llm.requested llm.answered llm.failed · adapter.connected
-adapter.failed adapter.rate_limited · storage.lost storage.back · access.refused access.paired ·
+adapter.failed adapter.rate_limited · storage.lost storage.back · node.balanced node.handed_over
+node.shard_lost node.isolated node.returned node.draining node.drained · access.refused access.paired ·
 meeting.started meeting.ended.
 """
 

@@ -55,6 +55,7 @@ class Pages:
         self._texts: dict[str, str] = {}
         self._unfinished = 0
         self._room = anyio.Event()
+        self._resting = False
 
     def repair(self) -> None:
         """Show what is final or closed and was not seen to be shown. Called once, after the tapes were read."""
@@ -171,6 +172,13 @@ class Pages:
         for live in self._live.values():
             live.abandon()
 
+    async def rest(self) -> None:
+        """Show nothing more; return when what is on its way was answered and written down."""
+        self._resting = True
+        async with anyio.create_task_group() as tasks:
+            for live in list(self._live.values()):
+                tasks.start_soon(live.rest)
+
     async def _finish(self, page: PageState, live: LivePage) -> None:
         delivered: bool | None = None
         try:
@@ -194,6 +202,8 @@ class Pages:
 
     def _page(self, page: PageState) -> LivePage:
         live = self._live.get(page.id)
+        if live is None and self._resting:
+            live = self._live[page.id] = _Unseen()
         if live is None:
             spec = replace(
                 self._spec(page.id, page.agent, page.parts, page.reply_to),
@@ -209,6 +219,26 @@ class Pages:
         speaker = Speaker(agent, known.klass if known else "Parley")
         people = {name: person for person, name in state.people.items()}
         return PageSpec(f"{self._journal.session}.{page}", self.address, speaker, dict(parts), reply_to, people)
+
+
+class _Unseen:
+    """A page that begins when nothing is shown any more: whoever goes on with the session shows it."""
+
+    def update(self, text: str, /) -> None:
+        """Nobody sees it."""
+
+    def ends(self) -> None:
+        """Nobody sees it."""
+
+    async def finish(self, text: str, /) -> bool:
+        await anyio.sleep_forever()
+        raise AssertionError("unreachable")
+
+    async def rest(self) -> None:
+        """Nothing is on its way."""
+
+    def abandon(self) -> None:
+        """Nothing was shown."""
 
 
 class _PageStream:

@@ -34,9 +34,15 @@ class Backlog:
         self._entries: deque[InboxEntry] = deque()
         self._stops: deque[Stop] = deque()
         self._changed = anyio.Event()
+        self._held = False
 
     def __len__(self) -> int:
-        return len(self._entries) + len(self._stops)
+        """How many can be received."""
+        return len(self._stops) + (0 if self._held else len(self._entries))
+
+    def hold(self) -> None:
+        """Hand nothing out any more but stops: what waits stays in the inbox, for whoever comes after us."""
+        self._held = True
 
     def put(self, entry: InboxEntry) -> None:
         """The newest entry."""
@@ -59,7 +65,7 @@ class Backlog:
 
     def take(self) -> InboxEntry | None:
         """The oldest entry that is no stop; None when there is none."""
-        return self._entries.popleft() if self._entries else None
+        return self._entries.popleft() if self._entries and not self._held else None
 
     def take_stop(self) -> Stop | None:
         """The oldest stop; None when there is none."""
@@ -67,7 +73,7 @@ class Backlog:
 
     async def receive(self) -> InboxEntry:
         """The oldest entry that is no stop; waits for it."""
-        while not self._entries:
+        while self._held or not self._entries:
             await self._changed.wait()
         return self._entries.popleft()
 

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import anyio
+
 from runtime.channels.outbox import PageSpec
 from runtime.core.address import GATEWAY
-from runtime.core.errors import AdapterError, JournalError, LeaseLost
+from runtime.core.errors import AdapterError, JournalError, LeaseLost, StorageError
 from runtime.core.ids import SessionId
 from runtime.sessions.backlog import Backlog
 from runtime.sessions.inbox import Inbox, InboxEntry
@@ -37,6 +39,7 @@ class Conversation:
         self._broken: str | None = None
         self._attempts = 0
         self._cause = ""
+        self._session: Session | None = None
 
     def put(self, entry: InboxEntry) -> None:
         """The next event."""
@@ -46,6 +49,25 @@ class Conversation:
     def waiting(self) -> int:
         """Events that no session has taken."""
         return len(self._backlog)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing goes on, and nothing waits."""
+        return not self.waiting and (self._session is None or self._session.quiet)
+
+    async def come_to_rest(self, within_s: float, written_within_s: float) -> None:
+        """Take nothing new but stops; return when nothing goes on, at the latest after `within_s`.
+
+        What goes on then shows nothing more, and is written down, at the latest after `written_within_s` more.
+        """
+        self._backlog.hold()
+        session = self._session
+        if session is None:
+            return
+        with anyio.move_on_after(within_s):
+            await session.until_quiet()
+        with anyio.move_on_after(written_within_s), suppress(StorageError):  # the session ends by it
+            await session.rest()
 
     async def run(self, wake: SessionRecord | None) -> bool:
         """Live as long as there is something to do; False when the shard is another node's now.
@@ -116,15 +138,23 @@ class Conversation:
         """Run a session; None when this conversation is no longer ours."""
         before = self.waiting
         outcome: Outcome | None = Outcome.FAILED
+        self._session = session
         try:
             outcome = await session.run(self._backlog, first, self._broken)
-        except* LeaseLost:
+        except* LeaseLost as refused:
             outcome = None
+            self._note_fenced(session, refused)
         except* Exception as group:  # noqa: BLE001 - a bug in one session must not end the others
             self._failed(session, group, calm=self.waiting == before)
         if outcome not in (None, Outcome.FAILED):
             self._attempts, self._broken = 0, None
         return outcome
+
+    def _note_fenced(self, session: Session, refused: BaseExceptionGroup[LeaseLost]) -> None:
+        """Another node has the shard: what this session wanted to write was refused."""
+        self._around.bus.publish(
+            "session.fenced", session_id=session.record.id, conversation=self._key, reason=str(_leaves(refused)[0])
+        )
 
     async def _kept(self, session: Session) -> SessionRecord | None:
         """What a session that failed goes on from; None when it was deleted meanwhile, or is to begin anew."""

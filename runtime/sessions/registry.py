@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -17,6 +19,9 @@ from runtime.sessions.inbox import NOTICE, Inbox, InboxEntry
 from runtime.sessions.store import Lease, SessionRecord
 from runtime.sessions.surroundings import Surroundings
 
+WRITTEN_WITHIN_S = 3.0
+"""How long a conversation that is parked waits for answers of its platform and for the store."""
+
 
 @dataclass(slots=True, eq=False)
 class _Living:
@@ -25,6 +30,7 @@ class _Living:
     conversation: Conversation
     lease: Lease
     scope: anyio.CancelScope
+    gone: anyio.Event
 
 
 class Registry:
@@ -35,6 +41,7 @@ class Registry:
         self._inbox = inbox
         self._tasks = tasks
         self._conversations: dict[str, _Living] = {}
+        self._parked: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._conversations)
@@ -42,6 +49,8 @@ class Registry:
     async def gained(self, lease: Lease) -> None:
         """A shard is ours: go on with what was going on in it."""
         self.lost(lease.shard)
+        if self._around.alarm is not None:
+            await self._around.alarm.watch(lease.shard)
         for session in await self._around.store.unfinished(lease.shard):
             record = await self._around.store.session(lease.shard, session)
             if record is not None and record.address.key not in self._conversations:
@@ -52,19 +61,44 @@ class Registry:
 
         Under a later lease all is read anew; what was left here would be taken a second time.
         """
-        for key, living in list(self._conversations.items()):
-            if living.lease.shard == shard:
-                del self._conversations[key]
-                living.scope.cancel()
+        self._parked.discard(shard)
+        if self._around.alarm is not None:
+            self._around.alarm.forget(shard)
+        for living in self._living_in(shard):
+            living.scope.cancel()
+        for key in [key for key, living in self._conversations.items() if living.lease.shard == shard]:
+            del self._conversations[key]
+
+    def loads(self) -> Mapping[int, int]:
+        """In how many conversations of each shard something goes on."""
+        return Counter(one.lease.shard for one in self._conversations.values() if not one.conversation.quiet)
+
+    async def park(self, shard: int, within_s: float) -> None:
+        """Let what goes on in a shard come to an end, at most so long; what goes on then stops where it is.
+
+        On return no conversation of the shard is in memory, and everything is written down that people have seen.
+        Until the shard is lost or gained, events come to nobody but those conversations.
+        """
+        self._parked.add(shard)
+        async with anyio.create_task_group() as tasks:
+            for living in self._living_in(shard):
+                tasks.start_soon(_park, living, within_s)
+
+    def _living_in(self, shard: int) -> list[_Living]:
+        return [living for living in self._conversations.values() if living.lease.shard == shard]
 
     def dispatch(self, entry: InboxEntry, lease: Lease) -> None:
         """Bring an event to its conversation."""
+        key, parked = entry.event.address.key, lease.shard in self._parked
         if entry.event.kind == NOTICE:
-            self._tasks.start_soon(self._say, entry, lease)
+            if not parked:
+                self._tasks.start_soon(self._say, entry, lease)
             return
-        key = entry.event.address.key
-        living = self._conversations.get(key) or self._activate(lease, key, None)
-        living.conversation.put(entry)
+        living = self._conversations.get(key)
+        if living is None and not parked:
+            living = self._activate(lease, key, None)
+        if living is not None:
+            living.conversation.put(entry)
 
     async def _say(self, entry: InboxEntry, lease: Lease) -> None:
         """Say a notice. A crash before it is put aside says it again."""
@@ -76,14 +110,23 @@ class Registry:
 
     def _activate(self, lease: Lease, key: str, wake: SessionRecord | None) -> _Living:
         conversation = Conversation(lease.shard, key, lambda: lease, self._around, self._inbox)
-        living = self._conversations[key] = _Living(conversation, lease, anyio.CancelScope())
+        living = self._conversations[key] = _Living(conversation, lease, anyio.CancelScope(), anyio.Event())
         self._tasks.start_soon(self._live, key, living, wake)
         return living
 
     async def _live(self, key: str, living: _Living, wake: SessionRecord | None) -> None:
-        with living.scope:
-            ours = await living.conversation.run(wake)
-            while ours and living.conversation.waiting:
-                ours = await living.conversation.run(None)
+        try:
+            with living.scope:
+                ours = await living.conversation.run(wake)
+                while ours and living.conversation.waiting:
+                    ours = await living.conversation.run(None)
+        finally:
+            living.gone.set()
         if self._conversations.get(key) is living:
             del self._conversations[key]
+
+
+async def _park(living: _Living, within_s: float) -> None:
+    await living.conversation.come_to_rest(within_s, WRITTEN_WITHIN_S)
+    living.scope.cancel()
+    await living.gone.wait()

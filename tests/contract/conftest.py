@@ -13,10 +13,12 @@ from runtime.core.files import FileStore
 from runtime.sessions.catalog import SessionCatalog
 from runtime.sessions.dead_letters import DeadLetters
 from runtime.sessions.inbox import Inbox
+from runtime.sessions.nodes import NodeStore
 from runtime.sessions.store import LeaseStore, SessionStore
 from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.storage.memory_catalog import MemoryDeadLetters, MemorySessionCatalog
 from runtime.storage.memory_files import MemoryFileStore
+from runtime.storage.memory_nodes import MemoryNodeStore
 from runtime.storage.memory_rooms import MemoryRoomStore
 from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import open_connection
@@ -24,6 +26,7 @@ from runtime.storage.redis.dead_letters import RedisDeadLetters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
 from tests.contract.stands.kinds import STANDS, stand_of
@@ -48,6 +51,7 @@ class Stores:
     files: FileStore
     letters: DeadLetters
     catalog: SessionCatalog
+    nodes: NodeStore
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -58,7 +62,7 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
         rooms, files = MemoryRoomStore(bound=BOUND), MemoryFileStore(bound_bytes=FILE_BOUND_BYTES)
         sessions = MemorySessionStore(leases, inbox)
         catalog = MemorySessionCatalog(sessions, leases)
-        yield Stores(sessions, inbox, leases, rooms, files, MemoryDeadLetters(inbox), catalog)
+        yield Stores(sessions, inbox, leases, rooms, files, MemoryDeadLetters(inbox), catalog, MemoryNodeStore())
         return
     async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=5) as connection:
         yield Stores(
@@ -69,6 +73,7 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
             RedisFileStore(connection, bound_bytes=FILE_BOUND_BYTES),
             RedisDeadLetters(connection, bound=BOUND),
             RedisSessionCatalog(connection),
+            RedisNodeStore(connection),
         )
 
 

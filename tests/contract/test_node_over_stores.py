@@ -6,27 +6,26 @@ import anyio
 import pytest
 
 from gateway.node import Node
-from runtime.core.clock import SystemClock
+from gateway.roster import Roster
+from runtime.bus import Bus
+from runtime.core.clock import Clock, SystemClock
 from runtime.sessions.inbox import InboxEntry
-from runtime.sessions.store import SHARDS, Commit, Lease
+from runtime.sessions.store import SHARDS, Commit, Lease, LeaseHolder
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import NODE, OTHER_NODE, SESSION, SHARD, beginning, event
+from tests.fakes.shard_server import IdleServer
 
 pytestmark = pytest.mark.anyio
 
 
-async def ignore_gain(_lease: Lease) -> None:
-    """Nothing to restore."""
-
-
-def ignore_loss(_shard: int) -> None:
-    """Nothing to stop."""
+def node_over(stores: Stores, clock: Clock, holder: LeaseHolder = NODE) -> Node:
+    return Node(stores.leases, stores.inbox, Roster(stores.nodes, holder, clock), Bus(clock))
 
 
 async def test_what_comes_in_is_handed_over_and_can_be_committed_under_its_lease(stores: Stores) -> None:
     handed: list[str] = []
     send, receive = anyio.create_memory_object_stream[InboxEntry](10)
-    node = Node(stores.leases, stores.inbox, NODE, SystemClock())
+    node = node_over(stores, SystemClock())
 
     async def take(entry: InboxEntry, lease: Lease) -> None:
         if not handed:
@@ -37,7 +36,7 @@ async def test_what_comes_in_is_handed_over_and_can_be_committed_under_its_lease
 
     with send, receive:
         async with anyio.create_task_group() as tasks:
-            await node.run(tasks, take, ignore_gain, ignore_loss)
+            await node.run(tasks, IdleServer(take))
             assert node.shards == frozenset(range(SHARDS))
             for name in ("1", "2", "3"):
                 await stores.inbox.add(event(name))
@@ -49,8 +48,8 @@ async def test_what_comes_in_is_handed_over_and_can_be_committed_under_its_lease
 
 async def test_a_node_that_ends_frees_its_shards_at_once(stores: Stores) -> None:
     async with anyio.create_task_group() as tasks:
-        node = Node(stores.leases, stores.inbox, NODE, SystemClock())
-        await node.run(tasks, lambda _entry, _lease: None, ignore_gain, ignore_loss)
+        node = node_over(stores, SystemClock())
+        await node.run(tasks, IdleServer())
         assert await stores.leases.acquire(f"shard:{SHARD}", OTHER_NODE) is None
         tasks.cancel_scope.cancel()
     assert await stores.leases.acquire(f"shard:{SHARD}", OTHER_NODE) is not None
@@ -67,7 +66,29 @@ async def test_what_was_not_committed_is_handed_over_again_by_the_successor(stor
             came.set()
 
         async with anyio.create_task_group() as tasks:
-            await Node(stores.leases, stores.inbox, NODE, SystemClock()).run(tasks, take, ignore_gain, ignore_loss)
+            await node_over(stores, SystemClock()).run(tasks, IdleServer(take))
             await came.wait()
             tasks.cancel_scope.cancel()
     assert tokens == [("1", 1), ("1", 2)]
+
+
+async def test_a_newcomer_has_its_half_without_waiting_for_a_heartbeat(stores: Stores) -> None:
+    clock = SystemClock()
+    slow, slow_too = LeaseHolder("ada", ttl_s=600), LeaseHolder("bob", ttl_s=600)
+    ada, bob = node_over(stores, clock, slow), node_over(stores, clock, slow_too)
+    balanced = anyio.Event()
+
+    class Half(IdleServer):
+        gains = 0
+
+        async def gained(self, lease: Lease, /) -> None:
+            self.gains += 1
+            if self.gains == SHARDS // 2:
+                balanced.set()
+
+    async with anyio.create_task_group() as tasks:
+        await ada.run(tasks, IdleServer())
+        await bob.run(tasks, Half())
+        await balanced.wait()
+        assert (len(ada.shards), len(bob.shards)) == (SHARDS // 2, SHARDS // 2)
+        tasks.cancel_scope.cancel()

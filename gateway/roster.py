@@ -1,0 +1,137 @@
+"""Who lives among the nodes, how many shards are ours by that, and when to look again."""
+
+from __future__ import annotations
+
+import math
+
+import anyio
+
+from runtime.core.clock import Clock
+from runtime.sessions.nodes import NodeStore
+from runtime.sessions.store import SHARDS, LeaseHolder
+
+_LISTEN_S = 30.0
+_AFTER_DEATH_S = 0.05
+"""A node that died renewed its leases a moment after it was heard of last."""
+
+_LEAVE_LIMIT_S = 1.0
+
+SURE = 0.8
+"""The part of its time for which a lease is surely ours by our own clock. What is left is for calls of platforms that
+are on their way when it ends: another node may have taken over when the time is up."""
+
+
+class Roster:
+    """Keeps us in the roster, and stirs those who wait for a lease.
+
+    It stirs when a node comes, leaves, dies or gives something back: within the time of a round trip, but for a death,
+    which is noticed when the node's time has run out.
+    """
+
+    def __init__(self, store: NodeStore, holder: LeaseHolder, clock: Clock) -> None:
+        self._store = store
+        self.holder = holder
+        self.clock = clock
+        self._others: dict[str, float] = {}
+        self._news = "0-0"
+        self._left = False
+        self._stirred = anyio.Event()
+        self._to_tell = anyio.Event()
+        self.stirs = 0
+        """How often something has changed."""
+
+    @property
+    def nodes(self) -> int:
+        """How many live, we among them."""
+        return len(self._others) + 1
+
+    @property
+    def place(self) -> int:
+        """Our place among them, from 0."""
+        return sum(node < self.holder.node for node in self._others)
+
+    @property
+    def quota(self) -> int:
+        """How many shards are ours. The quotas of all nodes sum to all shards."""
+        if self._left:
+            return 0
+        whole, left_over = divmod(SHARDS, self.nodes)
+        return whole + (self.place < left_over)
+
+    async def open(self) -> None:
+        """Enter the roster. Raises StorageUnavailable."""
+        self._news = await self._announce()
+
+    async def run(self) -> None:
+        """Stay in it until cancelled or until we leave. Raises StorageUnavailable."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._listen)
+            tasks.start_soon(self._tell_others)
+            while not self._left:
+                await self.clock.sleep_until(self._next_look())
+                if not self._left:
+                    await self._announce()
+
+    async def leave(self) -> None:
+        """Take no lease any more; the others are told. What we hold stays ours until it is given back."""
+        if self._left:
+            return
+        self._left = True
+        with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
+            await self._store.leave(self.holder)
+
+    def tell(self) -> None:
+        """A lease was given back: tell the others soon, once for all that are given back now."""
+        self._to_tell.set()
+
+    async def tell_now(self) -> None:
+        """The same, at once and within a time limit: for an end."""
+        with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
+            await self._store.tell()
+
+    async def stirred(self, since: int, within_s: float) -> None:
+        """Return when there were more than `since` stirs, or after a time."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._alarm, self.clock.monotonic() + within_s, tasks.cancel_scope)
+            while self.stirs == since:
+                await self._stirred.wait()
+            tasks.cancel_scope.cancel()
+
+    async def _alarm(self, at: float, scope: anyio.CancelScope) -> None:
+        await self.clock.sleep_until(at)
+        scope.cancel()
+
+    def _next_look(self) -> float:
+        now = self.clock.monotonic()
+        deaths = (max(at, now) + _AFTER_DEATH_S for at in self._others.values())
+        return min(now + self.holder.ttl_s / 3, *deaths, math.inf)
+
+    async def _announce(self) -> str:
+        living = await self._store.announce(self.holder)
+        now = self.clock.monotonic()
+        before = self._others.keys()
+        self._others = {node: now + left for node, left in living.nodes.items() if node != self.holder.node}
+        if self._others.keys() != before:
+            self._stir()
+        return living.news
+
+    async def _listen(self) -> None:
+        while True:
+            news = await self._store.news(self._news, wait_s=_LISTEN_S)
+            if news == self._news:
+                continue
+            self._news = news
+            if not self._left:
+                await self._announce()
+            self._stir()
+
+    async def _tell_others(self) -> None:
+        while True:
+            await self._to_tell.wait()
+            self._to_tell = anyio.Event()
+            await self._store.tell()
+
+    def _stir(self) -> None:
+        self.stirs += 1
+        stirred, self._stirred = self._stirred, anyio.Event()
+        stirred.set()

@@ -1,0 +1,36 @@
+"""The roster of nodes on Redis; the server's clock decides who lives."""
+
+from __future__ import annotations
+
+from runtime.sessions.nodes import Living
+from runtime.sessions.store import LeaseHolder
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.keys import NODE_NEWS, NODES
+from runtime.storage.redis.script import load_script
+
+_ANNOUNCE = load_script("node_announce")
+_TELL = load_script("node_tell")
+_READ_AT_ONCE = 100
+
+
+class RedisNodeStore:
+    """Implements `runtime.sessions.nodes.NodeStore`."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+
+    async def announce(self, holder: LeaseHolder, /) -> Living:
+        milliseconds = max(1, round(holder.ttl_s * 1000))
+        news, *found = await self._connection.run(_ANNOUNCE, [NODES, NODE_NEWS], [holder.node, milliseconds])
+        pairs = zip(found[::2], found[1::2], strict=True)
+        return Living({node: int(left) / 1000 for node, left in pairs}, news)
+
+    async def leave(self, holder: LeaseHolder, /) -> None:
+        await self._connection.run(_TELL, [NODES, NODE_NEWS], [holder.node])
+
+    async def tell(self) -> None:
+        await self._connection.run(_TELL, [NODES, NODE_NEWS], [""])
+
+    async def news(self, after: str, /, *, wait_s: float) -> str:
+        answer = await self._connection.read_streams({NODE_NEWS: after}, wait_s=wait_s, count=_READ_AT_ONCE)
+        return next((entries[-1][0] for _, entries in answer if entries), after)
