@@ -8,6 +8,12 @@ from typing import Protocol
 
 import anyio
 
+LOOK_S = 30.0
+"""A time of the calendar is waited for in pieces of so long: the calendar may be set to another time meanwhile."""
+
+
+_EXACT_S = 0.001
+
 
 class Clock(Protocol):
     """Where time comes from."""
@@ -36,3 +42,9 @@ class SystemClock:
 
     async def sleep_until(self, monotonic_s: float, /) -> None:
         await anyio.sleep(max(0.0, monotonic_s - time.monotonic()))
+
+
+async def until(clock: Clock, at_s: float) -> None:
+    """Return when the calendar says `at_s`, in seconds since the epoch (UTC), or later."""
+    while (left_s := at_s - clock.now().timestamp()) > _EXACT_S:
+        await clock.sleep_until(clock.monotonic() + min(left_s, LOOK_S))

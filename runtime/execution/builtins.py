@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 
 from runtime.bus import Bus
-from runtime.core.clock import Clock
+from runtime.core.clock import LOOK_S, Clock, until
 from runtime.core.errors import QueueTimeout
 from runtime.core.message import Message, message_to_data
 from runtime.execution.frame import Call, Frame
@@ -153,9 +153,8 @@ class Builtins:
             due = self._clock.now().timestamp() + float(seconds)
             self._journal.note("wait", **site(frame, call), source=None, due=due)
         await self._journal.commit()
-        due_at = self._journal.state.waits[key].due or 0.0
         with self._pages.presence.waiting(frame.id):
-            await self._clock.sleep_until(self._clock.monotonic() + due_at - self._clock.now().timestamp())
+            await until(self._clock, self._journal.state.waits[key].due or 0.0)
         self._journal.note("took", **site(frame, call), mids=[], val=None)
 
     async def receive(self, frame: Frame, pos: str, *, at_most: int = MAX_WAITED_MESSAGES) -> list[Message] | None:
@@ -169,14 +168,17 @@ class Builtins:
         source, taken = wait.source or {}, list[Message]()
         while not taken:
             left_s = None if wait.due is None else max(0.0, wait.due - self._clock.now().timestamp())
+            piece_s = None if left_s is None else min(left_s, LOOK_S)
             try:
                 came = await self._conduits.queue(frame.state.agent).get_batch(
                     lambda message: takes(source, message),
                     min_messages=1,
                     max_messages=at_most,
-                    timeout_s=left_s,
+                    timeout_s=piece_s,
                 )
             except QueueTimeout:
+                if piece_s != left_s:
+                    continue
                 return None
             if not frame.alive:
                 await anyio.sleep_forever()  # stopped while it was handed over: whoever did that cancels us

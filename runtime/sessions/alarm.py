@@ -1,0 +1,101 @@
+"""Times of this node's shards: when one has come, an inbox event brings the session back that waits for it.
+
+a session leaves memory ──> set ──┐                              due: inbox.add ──> the timer is done
+a shard is gained ──> watch ──────┴─> sleeps until the first ────────┘
+"""
+
+from __future__ import annotations
+
+import anyio
+
+from runtime.core.clock import LOOK_S, Clock
+from runtime.core.errors import InboxFull
+from runtime.core.ids import SessionId
+from runtime.sessions.inbox import Inbox, InboxEvent
+from runtime.sessions.store import Lease, SessionStore
+from runtime.sessions.timers import TIMER, Timer, Timers
+
+AT_ONCE = 100
+"""Timers of one shard that ring before the other shards have their turn."""
+
+RETRY_S = 1.0
+"""How long a full inbox is left alone."""
+
+
+class Alarm:
+    """Rings the timers of the shards that this node holds. `run` must be running.
+
+    A node that dies between an event and the end of its timer makes the next one ring again: the inbox knows the event
+    by its id, which is the session and its last fact's number.
+    """
+
+    def __init__(self, timers: Timers, store: SessionStore, inbox: Inbox, clock: Clock) -> None:
+        self._timers = timers
+        self._store = store
+        self._inbox = inbox
+        self._clock = clock
+        self._first: dict[int, float] = {}
+        self._sleeping = anyio.CancelScope()
+
+    async def watch(self, shard: int) -> None:
+        """The shard is ours."""
+        first_s = await self._timers.first(shard)
+        if first_s is not None:
+            self._note(shard, first_s)
+
+    def forget(self, shard: int) -> None:
+        """The shard is not ours any more."""
+        self._first.pop(shard, None)
+
+    async def set(self, lease: Lease, timer: Timer, seq: int) -> bool:
+        """See `Timers.set`."""
+        done = await self._timers.set(lease, timer, seq)
+        if done:
+            self._note(lease.shard, timer.due_s)
+        return done
+
+    async def cancel(self, lease: Lease, session: SessionId, seq: int) -> bool:
+        """See `Timers.cancel`."""
+        return await self._timers.cancel(lease, session, seq)
+
+    async def run(self) -> None:
+        """Ring what is due, for ever."""
+        while True:
+            now_s = self._clock.now().timestamp()
+            for shard in [shard for shard, due_s in self._first.items() if due_s <= now_s]:
+                await self._ring(shard, now_s)
+            next_s = min(self._first.values(), default=now_s + LOOK_S)
+            wait_s = next_s - self._clock.now().timestamp()
+            # No longer, for the calendar may be set to another time meanwhile.
+            with anyio.CancelScope() as self._sleeping:
+                await self._clock.sleep_until(self._clock.monotonic() + min(wait_s, LOOK_S))
+
+    def _note(self, shard: int, due_s: float) -> None:
+        self._first[shard] = min(due_s, self._first.get(shard, due_s))
+        self._sleeping.cancel()
+
+    async def _ring(self, shard: int, now_s: float) -> None:
+        due = await self._timers.due(shard, now_s, AT_ONCE)
+        async with anyio.create_task_group() as tasks:
+            for timer in due:
+                tasks.start_soon(self._ring_one, shard, timer)
+        first_s = await self._timers.first(shard)
+        if shard not in self._first:
+            return
+        if first_s is None:
+            del self._first[shard]
+            return
+        stuck = any(timer.due_s == first_s for timer in due)
+        self._first[shard] = now_s + RETRY_S if stuck else first_s
+
+    async def _ring_one(self, shard: int, timer: Timer) -> None:
+        record = await self._store.session(shard, timer.session)
+        if record is not None and not record.ended:
+            id_ = f"{TIMER}.{timer.session}.{record.seq}"
+            try:
+                await self._inbox.add(
+                    InboxEvent(id_, record.address, "", "", "", self._clock.now(), kind=TIMER, program=record.program)
+                )
+            except InboxFull:
+                return
+        await self._timers.done(shard, timer)
