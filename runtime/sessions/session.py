@@ -91,6 +91,7 @@ class Session:
         self._broken = broken
         outcome = Outcome.RESTING
         async with anyio.create_task_group() as tasks:
+            await self._around.servers.ready(self._program)
             self._build(tasks)
             with self._showing():
                 tasks.start_soon(self._journal.run)
@@ -140,6 +141,7 @@ class Session:
             around.bus,
             may_ask=lambda person: around.allowance(self.record.address, person),
             steers=busy == "steer",
+            servers=around.servers,
         )
         supervisor.equip(Library(self._program, machine, supervisor), host)
         agents = {spec.name: spec for spec in self._program.agents}
