@@ -13,6 +13,7 @@ from runtime.execution.triggers import declared_types
 from runtime.execution.verifier import CallShape
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, TriggerKind
+from runtime.language.versions import version_of
 from runtime.playbooks.llm import LLMPlaybook
 from runtime.playbooks.meeting import Hall, MeetingPlaybook
 from runtime.playbooks.python import Module, PythonPlaybook
@@ -104,14 +105,15 @@ class Library:
         return found
 
     def _make(self, agent: AgentSpec, spec: PlaybookSpec) -> Executable:
+        version = version_of(agent, spec)
         if spec.kind == "llm":
-            return LLMPlaybook(spec, lambda frame, playbook: self._interpreter(agent, frame, playbook))
+            return LLMPlaybook(spec, version, lambda frame, playbook: self._interpreter(agent, frame, playbook))
         module = self._modules.get(agent.name)
         if module is None:
             others = [a for a in self._program.agents if a.kind is not AgentKind.HUMAN]
             module = self._modules[agent.name] = Module(agent, others)
         machine = self._machine
-        return PythonPlaybook(spec, module.function(spec.name), machine.journal, machine.host, module.version)
+        return PythonPlaybook(spec, module.function(spec.name), machine.journal, machine.host, version)
 
     def _interpreter(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Interpreter:
         return Interpreter(

@@ -62,19 +62,28 @@ class Supervisor:
         self._host = host
 
     def restore(self) -> None:
-        """Wake the agents that the tape knows."""
-        for id_ in self._journal.state.agents:
-            self._wake(AgentId(id_))
+        """Wake the agents that the tape knows and the program still has."""
+        for id_, agent in self._journal.state.agents.items():
+            if id_ not in self._agents and self._program.agent(agent.klass) is not None:
+                self._wake(AgentId(id_))
 
     def start(self, first: Message | None) -> None:
         """Make the agents that exist from the beginning: those that begin or stand by, and the first.
 
         Those that begin answer the message `first`.
         """
+        for spec in self._from_the_beginning():
+            self._make(spec.name, first if begins(spec) else None)
+
+    def grow(self) -> list[str]:
+        """See `Growing`."""
+        known = {agent.klass for agent in self._journal.state.agents.values()}
+        return [self._make(spec.name) for spec in self._from_the_beginning() if spec.name not in known]
+
+    def _from_the_beginning(self) -> list[AgentSpec]:
         specs = [spec for spec in self._program.agents if spec.kind is AgentKind.AI]
-        for spec in specs:
-            if spec is specs[0] or begins(spec) or spec.metadata.get("startup_mode") == "standby":
-                self._make(spec.name, first if begins(spec) else None)
+        standby = [spec for spec in specs[1:] if begins(spec) or spec.metadata.get("startup_mode") == "standby"]
+        return [*specs[:1], *standby]
 
     async def stop(self) -> tuple[bool, list[Message]]:
         """Stop whatever the agents are doing; whether one was doing something, and what people said that nobody read.

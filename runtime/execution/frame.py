@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from runtime.core.errors import Divergence, Unjournaled
-from runtime.tape.frame_rules import call_key
+from runtime.tape.frame_rules import TURN, call_key
 from runtime.tape.journal import Journal, digest_of
 from runtime.tape.state import AgentState, CallRecord, FrameState
 
@@ -126,6 +125,15 @@ class Frame:
         intent = state.intents.get(key)
         return Known(intent.name, intent.digest, "which was begun") if intent is not None else None
 
+    def under_way(self) -> list[str]:
+        """The positions of the frame's own calls that the tape has begun and not finished."""
+        state = self._journal.state
+        waits = [wait.pos for wait in state.waits.values() if wait.frame == self.id and wait.pos != TURN]
+        intents = [key.partition("|")[2] for key in state.intents if key.partition("|")[0] == self.id]
+        callers = [frame.caller for frame in state.frames.values() if frame.caller is not None]
+        children = [caller.pos for caller in callers if caller.frame == self.id and not caller.hidden]
+        return [*waits, *intents, *children]
+
     @property
     def still(self) -> bool:
         """Whether its code waits for a fact that has not come."""
@@ -158,90 +166,6 @@ def _became(record: CallRecord) -> str:
     return f"which gave {shortened(repr(record.value))}"
 
 
-def shown_call(call: Call) -> str:
-    """A call as its author wrote it, more or less."""
-    given = [repr(value) for value in call.args] + [f"{name}={value!r}" for name, value in call.kwargs.items()]
-    return f"{call.name}({shortened(', '.join(given))})"
-
-
 def shortened(text: str) -> str:
     """At most `MAX_SHOWN_CHARS` of `text`."""
     return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "…"
-
-
-async def drive(frame: Frame, body: Body, host: HostCalls, *, prefix: str = "") -> None:
-    """Run `body` to its end, handing it the results of its calls one at a time, in the order of the tape.
-
-    The same path live and in replay: a result reaches the code only from the journal, and only when the code is quiet;
-    nothing without a record starts before the records are used up. `prefix` selects the positions of this body.
-    Raises Divergence when code and journal do not agree, Unjournaled when the code waits for anything else.
-    """
-    issued: dict[str, Call] = {}
-    waiting: list[Call] = []
-    handed = 0
-    while True:
-        await body.quiet()
-        if not frame.alive:
-            await anyio.sleep_forever()  # the program has ended, or was stopped: whoever did that cancels us
-        for call in body.take_calls():
-            check_call(frame, call)
-            issued[call.pos] = call
-            if call.pos not in frame.state.records:
-                waiting.append(call)
-        if body.ended:
-            return
-        for call in body.take_cancelled():
-            issued.pop(call.pos, None)
-            waiting = [other for other in waiting if other.pos != call.pos]
-            await host.give_up(frame, call)
-        order = [pos for pos in frame.state.order if pos.startswith(prefix)]
-        if handed < len(order):
-            pos = order[handed]
-            handed += 1
-            await _hand(frame, body, issued, pos)
-            continue
-        frame.expect_change()
-        for call in waiting:
-            host.start(frame, call)
-        waiting.clear()
-        if not issued:
-            raise Unjournaled(
-                f"{frame.state.playbook} waits for something that is not a host call; use Sleep, WaitForMessage or a "
-                "playbook instead of waiting outside the journal"
-            )
-        await frame.change()
-
-
-def check_call(frame: Frame, call: Call) -> None:
-    """Raise Divergence when the tape has another call than `call` at its position, finished or not."""
-    known = frame.known(call.pos)
-    if known is None or (known.name, known.digest) == (call.name, call.digest):
-        return
-    differs = "with other arguments" if known.name == call.name else "instead"
-    raise _diverged(
-        frame,
-        call.place,
-        f"as call {call.pos} of its turn {frame.state.turn} the journal has {known.name} (arguments #{known.digest}), "
-        f"{known.became}; the code now calls {shown_call(call)} (arguments #{call.digest}) {differs}",
-    )
-
-
-def _diverged(frame: Frame, place: str | None, detail: str) -> Divergence:
-    state = frame.state
-    what = f"{state.playbook} did something else when it was executed again{f' ({place})' if place else ''}"
-    why = "it was changed, or depends on more than arguments, variables and calls (Now and Random give time and chance)"
-    return Divergence(what, f"frame {frame.id}: {detail}; {why}")
-
-
-async def _hand(frame: Frame, body: Body, issued: dict[str, Call], pos: str) -> None:
-    record = frame.state.records[pos]
-    if issued.pop(pos, None) is None:
-        if record.error is not None and record.error[0] == "Cancelled":
-            return
-        raise _diverged(
-            frame,
-            None,
-            f"as call {pos} of its turn {frame.state.turn} the journal has {record.name} (arguments "
-            f"#{record.digest}), {_became(record)}; the code never makes it",
-        )
-    await body.hand(Handed(pos, record.value, record.error, record.variables))

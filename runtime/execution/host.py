@@ -38,6 +38,13 @@ class Executable(Protocol):
         """
         ...
 
+    async def adopt(self, frame: Frame, /) -> None:
+        """See whether a frame that was begun with another version can go on with this one. Nothing happens by it.
+
+        Raises ProgramChanged with the reason when it cannot.
+        """
+        ...
+
     async def run(self, frame: Frame, /) -> Any:
         """Execute the frame to its value. Raises PlaybookError when it fails."""
         ...

@@ -11,11 +11,12 @@ import anyio
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
-from runtime.core.errors import LLMError, PlaybookError, ProgramChanged, SandboxError, VerificationError
+from runtime.core.errors import LLMError, PlaybookError, SandboxError, VerificationError
 from runtime.core.message import Message, MessageType
 from runtime.execution.builtins import Builtins
 from runtime.execution.doing import doing_step
-from runtime.execution.frame import Frame, drive
+from runtime.execution.drive import drive
+from runtime.execution.frame import Frame
 from runtime.execution.host import Host, RaisedByPlaybook
 from runtime.execution.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
 from runtime.execution.remote import NoRemoteServers, RemoteServers
@@ -367,14 +368,6 @@ class Interpreter:
             agent_id=self._frame.state.agent,
             playbook=self._playbook.name,
             **data,
-        )
-
-
-def check_version(frame: Frame, version: str) -> None:
-    """Refuse to go on with another version of a playbook. Raises ProgramChanged before any effect."""
-    if frame.state.version != version:
-        raise ProgramChanged(
-            f"{frame.state.playbook} was changed while it was running here; /new starts the new version afresh"
         )
 
 

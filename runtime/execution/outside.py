@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.core.errors import JournalError, OutcomeUnknown, PlaybookError, StorageError
-from runtime.execution.frame import Call, Frame, check_call
+from runtime.execution.drive import check_call
+from runtime.execution.frame import Call, Frame
 from runtime.execution.host import described, rebuilt, site
 from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal, as_data

@@ -39,6 +39,10 @@ class MeetingPlaybook:
         """See `Executable.bind`."""
         return self._inner.bind(args, kwargs)
 
+    async def adopt(self, frame: Frame, /) -> None:
+        """See `Executable.adopt`."""
+        await self._inner.adopt(frame)
+
     async def run(self, frame: Frame, /) -> Any:
         """See `Executable.run`."""
         meeting = await self._hall.enter(frame, self.spec)

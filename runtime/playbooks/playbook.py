@@ -6,9 +6,11 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from runtime.core.errors import PlaybookError
+from runtime.core.errors import PlaybookError, ProgramChanged
+from runtime.execution.frame import Frame
 from runtime.execution.host import Executable
 from runtime.language.program import Param, PlaybookSpec
+from runtime.language.versions import Version
 from runtime.tape.journal import as_data
 
 
@@ -53,3 +55,13 @@ def _default(name: str, param: Param) -> Any:
 def state_values(params: Sequence[Param], values: Mapping[str, Any]) -> dict[str, Any]:
     """The variables of the agent that a call sets: its parameters written with `$`."""
     return {param.name: values[param.name] for param in params if param.state}
+
+
+def check_signature(frame: Frame, version: Version) -> Version:
+    """The version that the frame was begun with. Raises ProgramChanged when it was called in another way."""
+    name, begun = frame.state.playbook, Version.read(frame.state.version)
+    if begun.kind != version.kind:
+        raise ProgramChanged(f"{name} is being executed here, and is of another kind now ({version.kind})")
+    if begun.signature != version.signature:
+        raise ProgramChanged(f"{name} is being executed here, and takes other arguments now")
+    return begun

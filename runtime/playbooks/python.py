@@ -14,16 +14,25 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
-from runtime.core.errors import OutcomeUnknown, ParleyError, PlaybookError, ProgramError, Unjournaled
-from runtime.execution.frame import Call, Frame, Handed, HostCalls, drive
+from runtime.core.errors import (
+    JournalError,
+    OutcomeUnknown,
+    ParleyError,
+    PlaybookError,
+    ProgramChanged,
+    ProgramError,
+    Unjournaled,
+)
+from runtime.execution.drive import drive, rehearse
+from runtime.execution.frame import Call, Frame, Handed, HostCalls
 from runtime.execution.host import rebuilt
-from runtime.execution.interpreter import check_version
 from runtime.execution.loop import RUNNING, FrameLoop
 from runtime.execution.signatures import SIGNATURES
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, PythonFence
-from runtime.playbooks.playbook import bound, state_values
+from runtime.language.versions import Version
+from runtime.playbooks.playbook import bound, check_signature, state_values
 from runtime.playbooks.remote import REMOTE_ERRORS
-from runtime.tape.journal import Journal, digest_of
+from runtime.tape.journal import Journal
 
 _NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
 
@@ -125,9 +134,26 @@ class PythonPlaybook:
         values = bound(self.name, self.spec.params, args, kwargs)
         return [], values, state_values(self.spec.params, values)
 
+    async def adopt(self, frame: Frame, /) -> None:
+        """Code that changed must do what the journal has: it is run through the recorded results."""
+        begun = check_signature(frame, Version.read(self.version))
+        if begun.code == Version.read(self.version).code or not inspect.iscoroutinefunction(self._function):
+            return
+        state = frame.state
+        failure: JournalError | None = None
+        async with anyio.create_task_group() as tasks:
+            body = PythonBody(lambda: self._function(*state.args, **state.kwargs), state.base, tasks)
+            try:
+                await rehearse(frame, body)
+            except JournalError as error:
+                failure = error
+            tasks.cancel_scope.cancel()
+        if failure is not None:
+            text = f"{self.name} was changed before the point at which it is being executed here"
+            raise ProgramChanged(text, f"{failure}: {failure.detail}") from failure
+
     async def run(self, frame: Frame, /) -> Any:
         """See `Executable.run`."""
-        check_version(frame, self.version)
         if not inspect.iscoroutinefunction(self._function):
             state = frame.state
             return await anyio.to_thread.run_sync(lambda: self._function(*state.args, **state.kwargs))
@@ -223,7 +249,6 @@ class Module:
         self._functions = dict(self._names)
         for spec in agent.playbooks:
             self._names[spec.name] = host_function(spec.name)
-        self.version = digest_of(agent.name, [fence.source for fence in agent.fences], {})
 
     def function(self, name: str) -> Callable[..., Any]:
         """The author's function of this name."""

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
+from runtime.agents.continuity import Continuity
 from runtime.agents.library import Library
 from runtime.agents.supervisor import Supervisor, begins
 from runtime.core.errors import TapeConflict
@@ -22,12 +23,18 @@ from runtime.execution.questions import Questions
 from runtime.execution.speech import Pages
 from runtime.execution.triggers import VariableRules
 from runtime.language.program import AgentKind
+from runtime.language.versions import listed, outline
 from runtime.sessions.backlog import Backlog, Stop
-from runtime.sessions.inbox import InboxEntry, InboxEvent
+from runtime.sessions.fork import Forks
+from runtime.sessions.inbox import FORK, FORK_WANTED, Inbox, InboxEntry, InboxEvent
 from runtime.sessions.intake import Intake, message_of
+from runtime.sessions.overview import status_of, those_here
 from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.store import Commit, Lease, SessionRecord
+from runtime.sessions.succession import Succession
 from runtime.sessions.surroundings import Surroundings
+from runtime.sessions.undo import Undo
+from runtime.sessions.timers import TIMER, Timer
 from runtime.tape.journal import Batch, Journal
 
 
@@ -40,6 +47,10 @@ class Outcome(Enum):
     """Somebody asked for a new session; the asking entry is still in the inbox."""
     RESTING = auto()
     """Nothing is going on; the next event brings it back."""
+    STIRRED = auto()
+    """Its time came while it was leaving; it is to be restored at once."""
+    SUCCEEDED = auto()
+    """Another session goes on in its place; the event that asked for it is still in the inbox."""
     FAILED = auto()
     """An error ended it; it can be restored from its tapes."""
 
@@ -47,22 +58,41 @@ class Outcome(Enum):
 class Session:
     """One session in memory. `lease` is asked at every commit, so a lost shard ends it."""
 
-    def __init__(self, record: SessionRecord, lease: Callable[[], Lease], around: Surroundings) -> None:
+    def __init__(
+        self,
+        record: SessionRecord,
+        lease: Callable[[], Lease],
+        around: Surroundings,
+        inbox: Inbox,
+        succession: Succession | None = None,
+    ) -> None:
+        """`succession` says how a session that the store does not have goes on from its parent."""
         self.record = record
         self._lease = lease
         self._around = around
+        self._inbox = inbox
+        self._succession = succession
         self._program = around.program(record.program)
         self._journal = Journal(record.id, around.clock, self._write)
-        self._snapshots = Snapshots(around.store, record.id, lease, self._journal)
+        origin = None if succession is None else record.parent
+        self._snapshots = Snapshots(around.store, record.id, lease, self._journal, origin)
         self._broken: str | None = None
-        self.stored = record.seq > 0
+        self.stored = succession is None and record.seq > 0
         """Whether the store has it."""
+        self.successor: Succession | None = None
+        """What goes on in its place, where it was succeeded."""
         self.unfinished: list[InboxEntry] = []
         """The events that were being taken when the session ended, for the next one to take."""
+        self._listening = False
+        self._written = anyio.Event()
+        self._undo: Undo
+        self._forks: Forks
+        self._questions: Questions
         self._supervisor: Supervisor
         self._pages: Pages
         self._builtins: Builtins
         self._intake: Intake
+        self._continuity: Continuity
 
     async def _write(self, batch: Batch) -> None:
         await self._around.store.commit(
@@ -75,11 +105,35 @@ class Session:
                 outbox_add=batch.outbox_add,
                 outbox_done=batch.outbox_done,
                 awake=batch.awake,
-                begin=replace(self.record, seq=0) if batch.expect == 0 else None,
+                begin=None if self.stored else replace(self.record, seq=batch.expect),
                 end=batch.ended,
+                replaces=None if self.stored or self._succession is None else self._succession.replaces,
             )
         )
         self.stored = True
+        self._note_written()
+
+    def _note_written(self) -> None:
+        written, self._written = self._written, anyio.Event()
+        written.set()
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing goes on: it waits for people, and they see all that it has to show."""
+        return self._listening and not (
+            self.unfinished or self._journal.pending or self._journal.restless() or self._pages.unfinished
+        )
+
+    async def until_quiet(self) -> None:
+        """Return when nothing goes on."""
+        while not self.quiet:
+            await self._written.wait()
+
+    async def rest(self) -> None:
+        """Show nothing more; return when what is on its way to a platform was answered, and all is written down."""
+        if self._listening:
+            await self._pages.rest()
+            await self._journal.commit()
 
     async def run(self, backlog: Backlog, first: InboxEntry | None, broken: str | None) -> Outcome:
         """Live until the program ends, a new session is asked for, or nothing happens for a while.
@@ -97,16 +151,30 @@ class Session:
                 tasks.start_soon(self._journal.run)
                 tasks.start_soon(self._snapshots.run)
                 self.unfinished = [] if first is None else [first]
-                await self._restore()
+                await self._restore(first)
                 tasks.start_soon(self._obey_stops, backlog)
-                if first is not None and not self._journal.state.started:
+                if first is not None and self._succession is not None:
+                    await self._taken(first)
+                    first = None
+                elif first is not None and not self._journal.state.started:
                     await self._begin(first)
                     first = None
                 elif self._broken is not None and first is None and not len(backlog):
                     self._pages.tell(self._say("trouble", error=self._broken))
                 outcome = await self._serve(backlog, first)
                 tasks.cancel_scope.cancel()
-        return outcome
+        return await self._left() if outcome is Outcome.RESTING else outcome
+
+    async def _left(self) -> Outcome:
+        """Nothing of the session runs any more: a timer is to bring it back if it waits for a time."""
+        state, alarm = self._journal.state, self._around.alarm
+        due_s = state.next_due()
+        if self._journal.pending or state.restless():
+            return Outcome.STIRRED
+        if due_s is not None and alarm is not None:
+            done = await alarm.set(self._lease(), Timer(self.record.id, due_s), state.seq)
+            return Outcome.RESTING if done else Outcome.STIRRED
+        return Outcome.RESTING
 
     @contextmanager
     def _showing(self) -> Iterator[None]:
@@ -120,10 +188,12 @@ class Session:
         pages = self._pages = Pages(journal, around.outbox, self.record.address, tasks, around.bus, around.texts)
         supervisor = self._supervisor = Supervisor(self._program, journal, pages, tasks, around.clock, around.bus)
         builtins = self._builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
-        questions = Questions(journal, pages, builtins)
+        questions = self._questions = Questions(journal, pages, builtins)
         busy = around.busy.get(self.record.program, "queue")
         intake = self._intake = Intake(journal, supervisor, pages, questions, busy)
         journal.watch = intake.noted
+        self._undo = Undo(self.record, journal, supervisor, pages, intake, around)
+        self._forks = Forks(self.record, journal, around, self._inbox)
         calls = {**builtins.table(), **questions.table(), **supervisor.calls()}
         if around.files is not None:
             calls |= FileCalls(journal, pages, self.record.address, around.files).table()
@@ -143,18 +213,29 @@ class Session:
             steers=busy == "steer",
             servers=around.servers,
         )
-        supervisor.equip(Library(self._program, machine, supervisor), host)
+        library = Library(self._program, machine, supervisor)
+        supervisor.equip(library, host)
+        self._continuity = Continuity(self._program, library, supervisor, journal)
         agents = {spec.name: spec for spec in self._program.agents}
         builtins.on_variable = VariableRules(agents, journal, host, supervisor).updated
 
-    async def _restore(self) -> None:
+    async def _restore(self, first: InboxEntry | None) -> None:
         await self._snapshots.restore()
         if self._journal.state.seq == 0:
             if self.stored:
                 raise TapeConflict(f"Session {self.record.id} was deleted.", expected=self.record.seq, actual=0)
             return
+        await self._cancel_timer()
+        if not self._journal.at_work():
+            self._journal.rested = self._journal.state.seq
+        if self._succession is not None:
+            self._journal.note("branch", **self._succession.fact)
         self._journal.note("wake")
         self._pages.repair()
+        if self._succession is not None and first is not None:
+            self._go_on(self._succession, first)
+        if self._broken is None and not self._journal.state.ended:
+            await self._continuity.go_on()
         if self._journal.state.ended:
             self._builtins.ended.set()
         elif self._broken is not None:
@@ -164,11 +245,26 @@ class Session:
             self._intake.restore()
         self._publish("session.restored")
 
+    async def _cancel_timer(self) -> None:
+        state, alarm = self._journal.state, self._around.alarm
+        if alarm is not None and state.next_due() is not None:
+            await alarm.cancel(self._lease(), self.record.id, state.seq)
+
+    def _go_on(self, succession: Succession, first: InboxEntry) -> None:
+        """Begin where another session stood: all of it is for the commit that makes it so."""
+        self._consume(first)
+        self._note_person(first.event)
+        self._pages.tell(succession.notice)
+        if self._broken is None:
+            self._questions.ask_again()
+
     async def _begin(self, entry: InboxEntry) -> None:
         program, event = self._program, entry.event
         self._consume(entry)
-        self._journal.note("begin", program=program.digest)
+        self._journal.note("begin", program=program.digest, playbooks=outline(program))
         self._note_person(event)
+        if event.kind == "message" or event.text:
+            self._intake.begun(event, 0)
         begun = any(begins(spec) for spec in program.agents if spec.kind is AgentKind.AI)
         self._supervisor.start(message_of(event, None) if begun else None)
         if self._broken is not None:
@@ -176,7 +272,7 @@ class Session:
         elif begun:
             self._intake.heard(event, self._supervisor.recipient(event.text, None))
         elif event.kind == "message":
-            await self._hear(event)
+            await self._hear(event, 0)
         else:
             await self._supervisor.tell("session.ready", program=program.name)
         await self._taken(entry)
@@ -200,6 +296,7 @@ class Session:
         return heard or Outcome.ENDED
 
     async def _listen(self, backlog: Backlog, first: InboxEntry | None) -> Outcome:
+        self._listening = True
         entry = first
         while True:
             if entry is not None:
@@ -207,33 +304,67 @@ class Session:
                     self.unfinished.append(entry)
                 if self._journal.state.ended:
                     return Outcome.ENDED
-                if entry.event.kind == "new":
+                if entry.event.kind in ("new", FORK):
                     await self._builtins.end(wanted=True)
                     return Outcome.RENEWED
-                await self._take(entry)
+                outcome = await (self._take_back if entry.event.kind == "undo" else self._take)(entry)
+                if outcome is not None:
+                    return outcome
                 entry = None
             with anyio.move_on_after(self._around.idle_s):
                 entry = await backlog.receive()
-            if entry is None and not self._journal.restless() and not self._pages.unfinished and not len(backlog):
+            if entry is None and self._may_rest() and not len(backlog):
                 return Outcome.RESTING
 
+    def _may_rest(self) -> bool:
+        """Whether the session may leave memory: nothing goes on before somebody does something, or a timer rings."""
+        due_s = self._journal.state.next_due()
+        if due_s is not None and (self._around.alarm is None or due_s <= self._around.clock.now().timestamp()):
+            return False
+        return not self._journal.restless() and not self._pages.unfinished
+
     async def _take(self, entry: InboxEntry) -> None:
-        event = entry.event
-        self._note_person(event)
+        event, since = entry.event, self._journal.state.seq
+        told = await self._forks.open(event) if event.kind == FORK_WANTED else None
         self._consume(entry)
-        if event.kind == "stop":
+        if event.kind == TIMER:
+            await self._taken(entry)  # what is due its frame knows by the tape
+            return
+        self._note_person(event)
+        if told is not None:
+            await self._supervisor.say(told)
+        elif event.kind == "stop":
             await self._stop(Stop(entry))
         elif event.kind == "status":
-            await self._supervisor.say(self._status())
+            model = self._around.llm.model
+            await self._supervisor.say(status_of(self._journal.state, self._program.name, model, self._around.texts))
         elif event.kind == "who":
-            await self._supervisor.say(self._who())
+            await self._supervisor.say(those_here(self._journal.state, self._around.texts))
         elif event.kind == "start":
             await self._supervisor.tell("session.already")
         elif self._broken is not None:
             await self._supervisor.tell("session.trouble", error=self._broken)
         else:
-            await self._hear(event)
+            await self._hear(event, since)
         await self._taken(entry)
+
+    async def _take_back(self, entry: InboxEntry) -> Outcome | None:
+        """Undo what somebody asks to be undone; None when there is nothing, and the session goes on."""
+        undoing = self._undo.undoing(entry.event)
+        if isinstance(undoing, str):
+            self._consume(entry)
+            self._pages.tell(undoing)
+            await self._taken(entry)
+            return None
+        await self._undo.withdraw(undoing)
+        if undoing.seq:
+            self.successor = self._undo.succession(undoing)
+            return Outcome.SUCCEEDED
+        self._consume(entry)
+        self._pages.tell(undoing.notice)
+        await self._builtins.end(wanted=True)
+        self.unfinished.remove(entry)
+        return Outcome.ENDED
 
     async def _obey_stops(self, backlog: Backlog) -> None:
         """A stop waits for nothing: neither for what was said before it, nor for the store."""
@@ -261,6 +392,7 @@ class Session:
     async def _taken(self, *entries: InboxEntry) -> None:
         await self._journal.commit()
         self.unfinished = [entry for entry in self.unfinished if entry not in entries]
+        self._note_written()
 
     def _say(self, key: str, **values: object) -> str:
         return self._around.texts(f"session.{key}", **values)
@@ -272,25 +404,15 @@ class Session:
             size = file.get("size_bytes")
             self._journal.note("file", name=file["name"], type=file["media_type"], url=file["url"], size=size)
 
-    async def _hear(self, event: InboxEvent) -> None:
-        await self._intake.take(event)
+    async def _hear(self, event: InboxEvent, since: int) -> None:
+        news = self._journal.state.news
+        if news:
+            changes = [self._say(f"program_{kind}", names=listed(names)) for kind, names in news.items()]
+            self._pages.tell(self._say("program_news", changes="; ".join(changes)))
+            self._journal.note("told")
+        await self._intake.take(event, since)
         if event.kind in ("message", "edit"):
             self._publish("message.received", message_id=f"in.{event.id}", participant_id=event.person_id)
-
-    def _status(self) -> str:
-        state = self._journal.state
-        lines = [self._say("status", program=self._program.name, model=self._around.llm.model)]
-        for agent in state.agents.values():
-            stack = [f.playbook for f in state.frames.values() if f.agent == agent.id]
-            doing = " → ".join(stack) or self._say("status_idle")
-            lines.append(self._say("status_agent", agent=agent.klass, number=agent.id, doing=doing))
-        return "\n".join(lines)
-
-    def _who(self) -> str:
-        state = self._journal.state
-        people = [self._say("who_person", name=name) for name in state.people.values()]
-        agents = [self._say("who_agent", agent=agent.klass, number=agent.id) for agent in state.agents.values()]
-        return "\n".join([*people, *agents])
 
     def _publish(self, name: str, **data: Any) -> None:
         self._around.bus.publish(name, session_id=self.record.id, conversation=self.record.address.key, **data)

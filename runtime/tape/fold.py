@@ -1,8 +1,12 @@
 """The fold: one pure function from facts to state, used live and in recovery.
 
 Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a call's position in it):
-session   wake · broken[why] · begin[program] · person[id, name] · file[name, type, url, size] · ended ·
-          heard[person, name, private, agent, message, text, pid?]
+session   wake · broken[why] · begin[program, playbooks] ·
+          adopted[program, playbooks, versions, begun, news] · told · person[id, name] ·
+          file[name, type, url, size] · ended · heard[person, name, private, agent, message, text, pid?]
+lineage   branch[session, seq, why] · exchange[seq, person, name, text, pid?] · during[pid] ·
+          thread[event, platform, conversation, thread?, seq] · forked[event] ·
+          merged[agent, message, session, first, last]
 agent     agent[id, class] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] · dropped[agent, mids] ·
           changed[agent, message, text, pid] · recalled[agent, message, pid] · aside[agent, message]
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc] · drop[f, pos, …]
@@ -12,7 +16,7 @@ statement stmt[f, src] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rul
 call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] ·
           intent[f, pos, name, dig, key]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
-          ask[f, pos, page, options, of?]
+          ask[f, pos, page, options, of?] · reask[f, pos, page]
 sign      marking[pid, mark] · marked[pid] · closed[page, agent, text, free, reply, parts] · settled[page]
 page      page[f, agent, to, file?, reply?, choices?] · opening[page, part, text] · sent[page, part, pid] ·
           fin[page, text, + res] · close[page, text] · shown[page]
@@ -28,6 +32,7 @@ from runtime.core.errors import Divergence
 from runtime.core.message import message_from_data
 from runtime.tape.frame_rules import RULES as FRAME_RULES
 from runtime.tape.frame_rules import prune, take_messages
+from runtime.tape.lineage_rules import RULES as LINEAGE_RULES
 from runtime.tape.meeting_rules import RULES as MEETING_RULES
 from runtime.tape.people_rules import RULES as PEOPLE_RULES
 from runtime.tape.state import AgentState, SessionState
@@ -57,7 +62,20 @@ def _broken(state: SessionState, _: int, data: Data) -> None:
 
 def _begin(state: SessionState, _: int, data: Data) -> None:
     state.started = True
-    state.program = data["program"]
+    state.program, state.playbooks = data["program"], dict(data.get("playbooks") or {})
+
+
+def _adopted(state: SessionState, _: int, data: Data) -> None:
+    state.program, state.playbooks = data["program"], dict(data["playbooks"])
+    state.news = {kind: list(names) for kind, names in data["news"].items()}
+    for frame, version in data["versions"].items():
+        state.frames[frame].version = version
+    for agent, begun in data["begun"].items():
+        state.agents[agent].begun = begun
+
+
+def _told(state: SessionState, _: int, __: Data) -> None:
+    state.news = {}
 
 
 def _ended(state: SessionState, _: int, __: Data) -> None:
@@ -94,9 +112,12 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     **PEOPLE_RULES,
     **FRAME_RULES,
     **MEETING_RULES,
+    **LINEAGE_RULES,
     "wake": _wake,
     "broken": _broken,
     "begin": _begin,
+    "adopted": _adopted,
+    "told": _told,
     "ended": _ended,
     "agent": _agent,
     "anew": _anew,

@@ -30,7 +30,10 @@ _PAID: Mapping[str, tuple[str, str]] = {
 }
 """Facts by which the outbox gains and loses: which key of theirs names what, and with which prefix."""
 
-_SESSION_KINDS = frozenset({"wake", "broken", "begin", "person", "file", "heard", "ended", "agent"})
+_SESSION_KINDS = frozenset(
+    {"wake", "broken", "begin", "adopted", "told", "person", "file", "heard", "ended", "agent"}
+    | {"branch", "exchange", "during", "thread", "forked"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,8 @@ class Journal:
         self._failed: StorageError | None = None
         self._listeners: dict[str, Callable[[], None]] = {}
         self._awake = False
+        self.rested = 0
+        """The last fact on the tape at which nothing was going on, as far as is known: others can go on from there."""
         self.watch: Callable[[str, Mapping[str, Any]], None] = lambda _kind, _data: None
         """Told of every fact when it was noted."""
         self.written: Callable[[], None] = lambda: None
@@ -154,9 +159,17 @@ class Journal:
         state = self.state
         return state.restless() or (not state.ended and state.broken is None and self.busy())
 
+    def at_work(self) -> bool:
+        """Whether something is being done now."""
+        return self.state.at_work() or self.busy()
+
+    def awake(self) -> bool:
+        """Whether a restart takes the session into memory: for work, or for a time that it waits for."""
+        return self.restless() or self.state.next_due() is not None
+
     def settle(self) -> None:
         """Have it written that nothing goes on any more, when that came about without a fact."""
-        if self._awake and not self.restless():
+        if self._awake and not self.awake():
             self._wanted.set()
 
     def listen(self, frame: str, changed: Callable[[], None]) -> None:
@@ -183,9 +196,10 @@ class Journal:
         while True:
             await self._wanted.wait()
             self._wanted = anyio.Event()
-            if not self._facts and not self._consume and self.restless() == self._awake:
+            if not self._facts and not self._consume and self.awake() == self._awake:
                 self._announce()
                 continue
+            at_rest = not self.at_work()
             batch = self._take()
             try:
                 await self._committer(batch)
@@ -194,13 +208,15 @@ class Journal:
                 self._announce()
                 raise
             self._committed = batch.expect + len(batch.facts)
+            if at_rest:
+                self.rested = self._committed
             self._announce()
             self.written()
 
     def _take(self) -> Batch:
         facts, self._facts = self._facts, []
         consume, self._consume = self._consume, []
-        self._awake = self.restless()
+        self._awake = self.awake()
         owed = _outbox(facts)
         return Batch(
             expect=self._committed,

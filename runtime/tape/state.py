@@ -11,6 +11,9 @@ from runtime.core.message import Attachment, Mark, Message, MessageType
 MAX_REMEMBERED = 500
 """Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
 
+MAX_EXCHANGES = 100
+"""Exchanges of one conversation that can be undone, the latest ones."""
+
 MAX_FILES = 50
 """Files of one conversation that its agents can read."""
 
@@ -209,6 +212,32 @@ class ClosedQuestion:
 
 
 @dataclass(slots=True)
+class ExchangeState:
+    """What somebody did while nothing went on, and all that came of it until nothing went on again.
+
+    `seq` is the last fact before it. `message` is the platform's id of what was said, `also` those of what was said
+    while it was being answered.
+    """
+
+    seq: int
+    person: str
+    name: str
+    text: str
+    message: str | None
+    also: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ThreadState:
+    """A conversation that was opened for a fork which has not been told of yet: where, and up to which fact it goes."""
+
+    platform: str
+    conversation: str
+    thread: str | None
+    seq: int
+
+
+@dataclass(slots=True)
 class MeetingState:
     """A meeting: its host, who is in it, and how far it has come."""
 
@@ -247,6 +276,10 @@ class SessionState:
     started: bool = False
     ended: bool = False
     program: str = ""
+    playbooks: dict[str, str] = field(default_factory=dict)
+    """What the program was when it was taken up, as `runtime.language.versions.outline` has it."""
+    news: dict[str, list[str]] = field(default_factory=dict)
+    """What changed in the program, until whoever writes was told: playbooks `changed`, `added` and `removed`."""
     broken: str | None = None
     """Why the program cannot go on; whoever writes is told."""
     agents: dict[str, AgentState] = field(default_factory=dict)
@@ -270,6 +303,10 @@ class SessionState:
     """Marks on people's messages by the platform's ids, until they are there; "queued" until another replaces it."""
     files: list[Attachment] = field(default_factory=list)
     """What people sent, the latest last; the oldest are forgotten beyond `MAX_FILES`."""
+    exchanges: list[ExchangeState] = field(default_factory=list)
+    """The latest last; the oldest are forgotten beyond `MAX_EXCHANGES`."""
+    threads: dict[str, ThreadState] = field(default_factory=dict)
+    """By the id of the event that asked for each."""
 
     def roots(self, agent: str) -> list[FrameState]:
         """The frames of `agent` that nobody called."""
@@ -293,16 +330,24 @@ class SessionState:
         )
 
     def restless(self) -> bool:
-        """Whether there is work to do without a further event: a frame that does not wait for people alone."""
-        if self.ended or self.broken is not None:
-            return False
-        waiting = {wait.frame for wait in self.waits.values() if wait.due is None}
+        """Whether there is work to do now: a frame that waits neither for people nor for a time."""
+        return not self.ended and self.broken is None and self.at_work()
+
+    def at_work(self) -> bool:
+        """Whether a frame does something else than waiting, or is about to: then there is no going on from here."""
+        waiting = {wait.frame for wait in self.waits.values()}
         callers = {frame.caller.frame for frame in self.frames.values() if frame.caller}
         if any(id_ not in waiting and id_ not in callers for id_ in self.frames) or self.intents:
             return True
-        if any(wait.due is not None or self._has_come(wait) for wait in self.waits.values()):
+        if any(self._has_come(wait) for wait in self.waits.values()):
             return True
         return any(agent.queue and not self.roots(agent.id) for agent in self.agents.values())
+
+    def next_due(self) -> float | None:
+        """The first time that is waited for, in seconds since the epoch; None when only people are."""
+        if self.ended or self.broken is not None:
+            return None
+        return min((wait.due for wait in self.waits.values() if wait.due is not None), default=None)
 
     def _has_come(self, wait: WaitState) -> bool:
         queue = self.agents[self.frames[wait.frame].agent].queue

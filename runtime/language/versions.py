@@ -1,0 +1,96 @@
+"""What of a program a playbook in execution stands on, as short texts that can be compared after the program changed.
+
+A playbook's version is "<kind> <signature> <code>", then for every step "<line>=<digest>". Digests are the first 8
+letters of SHA-256: they tell an edit, not an attack.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from runtime.language.program import AgentSpec, PlaybookSpec, Program, PythonFence
+
+_DIGEST_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a frame was begun with. `code` is "" without Python; `steps` are digests by line."""
+
+    kind: str
+    signature: str
+    code: str
+    steps: Mapping[str, str]
+
+    @classmethod
+    def read(cls, text: str) -> Version:
+        """The version that `text` says."""
+        kind, signature, code, *steps = text.split(" ")
+        return cls(kind, signature, code, dict(step.split("=") for step in steps))
+
+
+def version_of(agent: AgentSpec, playbook: PlaybookSpec) -> str:
+    """The version of a playbook: its signature, its steps, and for Python all code that it can reach."""
+    code = _code(agent, playbook) if playbook.kind == "python" else ""
+    steps = [f"{step.line}={_digest(step.op, step.text)}" for step in playbook.walk_steps()]
+    params = [[param.name, param.state] for param in playbook.params]
+    return " ".join([playbook.kind, _digest(params, playbook.meeting), code, *steps])
+
+
+def stands_on(location: str) -> Iterator[str]:
+    """The lines of the step at `location` ("Main:02.01:QUE") and of the steps that it is part of."""
+    parts = location.split(":")[1].split(".")
+    for count in range(1, len(parts) + 1):
+        yield ".".join(parts[:count])
+
+
+def outline(program: Program) -> dict[str, str]:
+    """A digest of everything that is written of each playbook, by `Agent.Playbook`."""
+    return {
+        f"{agent.name}.{playbook.name}": _digest(
+            version_of(agent, playbook),
+            playbook.description,
+            playbook.notes,
+            [[trigger.code, trigger.kind, trigger.text] for trigger in playbook.triggers],
+            [[param.name, param.type, param.default] for param in playbook.params],
+        )
+        for agent in program.agents
+        for playbook in agent.playbooks
+    }
+
+
+def differences(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, list[str]]:
+    """The playbooks that are `changed`, `added` and `removed`, each by its name; empty lists are left out."""
+    found = {
+        "changed": [name for name in new if name in old and old[name] != new[name]],
+        "added": [name for name in new if name not in old],
+        "removed": [name for name in old if name not in new],
+    }
+    return {kind: [name.rpartition(".")[2] for name in names] for kind, names in found.items() if names}
+
+
+def _code(agent: AgentSpec, playbook: PlaybookSpec) -> str:
+    """A digest of a Python playbook and what all playbooks of its agent share, without comments and layout."""
+    others = {other.name for other in agent.playbooks} - {playbook.name}
+    return _digest(*(ast.dump(node) for fence in agent.fences for node in _nodes(fence, others)))
+
+
+def _nodes(fence: PythonFence, others: Collection[str]) -> Iterator[ast.stmt]:
+    for node in ast.parse(fence.source).body:
+        if not (isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in others):
+            yield node
+
+
+def _digest(*parts: object) -> str:
+    text = json.dumps(parts, ensure_ascii=False)
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:_DIGEST_CHARS]
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """The first names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" (+{rest})" if rest > 0 else "")
