@@ -109,11 +109,7 @@ class RedisSessionCatalog:
         """Remove what a broken-off insertion left."""
         tapes = await self._removal.tapes(keys, session)
         left = [keys.tapes(session), keys.snapshot(session), *map(keys.tape, tapes), *map(keys.early, tapes)]
-
-        async def call(client: Redis) -> Any:
-            return await client.unlink(*left)
-
-        await self._connection.retrying(call)
+        await self._connection.write("UNLINK", *left)
 
     async def _known(self, shard: int, session: SessionId) -> KnownSession | None:
         keys = ShardKeys(shard)
@@ -128,7 +124,7 @@ class RedisSessionCatalog:
                 batch.time()
                 return await batch.execute()
 
-        values, awake, outbox, tapes, lease, time = await self._connection.retrying(call)
+        values, awake, outbox, tapes, lease, time = await self._connection.retrying(call, keys.lease)
         record = record_from(session, values)
         if record is None:
             return None
@@ -149,7 +145,7 @@ class RedisSessionCatalog:
                     batch.memory_usage(tape)
                 return await batch.execute()
 
-        answers = await self._connection.retrying(call) if tapes else []
+        answers = await self._connection.retrying(call, tapes[0]) if tapes else []
         newest: Sequence[Sequence[tuple[str, Mapping[str, str]]]] = answers[: len(tapes)]
         times = [datetime.fromisoformat(entries[0][1]["t"]) for entries in newest if entries]
         return max(times, default=_LONG_AGO), sum(size or 0 for size in answers[len(tapes) :])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redis.asyncio import Redis
-
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.script import load_script
 
@@ -21,15 +19,12 @@ class RedisCounters:
     async def add(self, name: str, amount: float, /, *, once: str, ttl_s: int) -> float:
         """Add to a sum, once."""
         keys = [_key(name), f"{_key(name)}:once:{once}"]
-        return float(await self._connection.run(_ADD, keys, [repr(amount), ttl_s]))
+        return float(await self._connection.run(_ADD, keys, [repr(amount), ttl_s], replicated=False))
 
     async def read(self, names: Sequence[str], /) -> Sequence[float]:
         """Several sums; each may live on another node of a cluster."""
-
-        async def call(client: Redis) -> list[float]:
-            return [float(await client.get(_key(name)) or 0) for name in names]
-
-        return await self._connection.retrying(call)
+        found = await self._connection.each([_key(name) for name in names], lambda batch, key: batch.get(key))
+        return [float(value or 0) for value in found]
 
 
 def _key(name: str) -> str:

@@ -69,10 +69,12 @@ class RedisDeadLetters:
         return found
 
     async def _read(self, shard: int, first: str, last: str, count: int) -> list[DeadLetter]:
-        async def call(client: Redis) -> Any:
-            return await client.xrange(ShardKeys(shard).dead, min=first, max=last, count=count)
+        key = ShardKeys(shard).dead
 
-        return [_letter(shard, number, fields) for number, fields in await self._connection.retrying(call)]
+        async def call(client: Redis) -> Any:
+            return await client.xrange(key, min=first, max=last, count=count)
+
+        return [_letter(shard, number, fields) for number, fields in await self._connection.retrying(call, key)]
 
 
 def _letter(shard: int, number: str, fields: Mapping[str, str]) -> DeadLetter:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable
-from typing import Any
-
-from redis.asyncio import Redis
 
 from runtime.core.ids import TapeId
 from runtime.storage.codec import fact_fields
@@ -41,11 +38,7 @@ async def _write(
     tapes = list(dict.fromkeys(fact.tape for fact in facts))
     if not tapes:
         return set()
-
-    async def call(client: Redis) -> Any:
-        return await client.sadd(tapes_key, *tapes)
-
-    await connection.retrying(call)
+    await connection.write("SADD", tapes_key, *tapes)
     numbers = {tape: number for number, tape in enumerate(tapes, start=1)}
     arguments: list[str | int] = []
     for fact in facts:

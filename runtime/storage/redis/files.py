@@ -47,7 +47,7 @@ class RedisFileStore:
         async def call(client: Redis) -> Any:
             return await client.hmget(_key(id_), ["type", "size"])
 
-        media_type, size = await self._connection.retrying(call)
+        media_type, size = await self._connection.retrying(call, _key(id_))
         return None if size is None else FileHead(media_type, int(size))
 
     async def content(self, id_: str, /) -> FileContent | None:
@@ -66,22 +66,15 @@ class RedisFileStore:
         async def call(client: Redis) -> Any:
             return await client.hget(_key(id_), str(number))
 
-        piece: str | None = await self._connection.retrying(call)
+        piece: str | None = await self._connection.retrying(call, _key(id_))
         return piece
 
-    async def _write(self, id_: str, fields: dict[Any, Any]) -> None:
-        async def call(client: Redis) -> Any:
-            return await client.hset(_key(id_), mapping=fields)
-
-        await self._connection.retrying(call)
+    async def _write(self, id_: str, fields: dict[str, str]) -> None:
+        await self._connection.write("HSET", _key(id_), *(part for field in fields.items() for part in field))
 
     async def remove(self, id_: str) -> None:
         """Forget a file; what is not there is no error."""
-
-        async def call(client: Redis) -> Any:
-            return await client.unlink(_key(id_))
-
-        await self._connection.retrying(call)
+        await self._connection.write("UNLINK", _key(id_))
         await self._connection.run(_FORGET, _COUNTS, [id_])
 
 

@@ -22,7 +22,7 @@ class RedisRecords:
         async def call(client: Redis) -> dict[str, str]:
             return {str(name): str(value) for name, value in (await client.hgetall(self._key)).items()}
 
-        return await self._connection.retrying(call)
+        return await self._connection.retrying(call, self._key)
 
     async def get(self, name: str, /) -> str | None:
         """What is kept under this name."""
@@ -31,20 +31,12 @@ class RedisRecords:
             value = await client.hget(self._key, name)
             return None if value is None else str(value)
 
-        return await self._connection.retrying(call)
+        return await self._connection.retrying(call, self._key)
 
     async def put(self, name: str, value: str, /) -> None:
         """Keep `value`, in place of what was there."""
-
-        async def call(client: Redis) -> int:
-            return int(await client.hset(self._key, name, value))
-
-        await self._connection.retrying(call)
+        await self._connection.write("HSET", self._key, name, value)
 
     async def remove(self, name: str, /) -> None:
         """Forget it."""
-
-        async def call(client: Redis) -> int:
-            return int(await client.hdel(self._key, name))
-
-        await self._connection.retrying(call)
+        await self._connection.write("HDEL", self._key, name)

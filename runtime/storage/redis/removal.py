@@ -74,13 +74,13 @@ class SessionRemoval:
         async def call(client: Redis) -> Any:
             return await client.smembers(keys.tapes(session))
 
-        return [TapeId(tape) for tape in sorted(await self._connection.retrying(call))]
+        return [TapeId(tape) for tape in sorted(await self._connection.retrying(call, keys.lease))]
 
     async def _parent(self, keys: ShardKeys, session: SessionId) -> SessionId | None:
         async def call(client: Redis) -> Any:
             return await client.hget(keys.session(session), "parent")
 
-        found = await self._connection.retrying(call)
+        found = await self._connection.retrying(call, keys.lease)
         return None if found is None else SessionId(found)
 
     async def _free_forks(self, keys: ShardKeys, session: SessionId, force: bool) -> None:
@@ -93,7 +93,7 @@ class SessionRemoval:
                 return await batch.execute()
 
         noted: Mapping[str, str]
-        noted, (seconds, micros) = await self._connection.retrying(call)
+        noted, (seconds, micros) = await self._connection.retrying(call, keys.lease)
         for fork, text in noted.items():
             shard, since_ms = json.loads(text)
             there = await self._free(ShardKeys(shard), SessionId(fork), session)
@@ -109,7 +109,7 @@ class SessionRemoval:
         async def call(client: Redis) -> Any:
             return await client.hmget(keys.session(fork), ["seq", "parent", "parent_seq"])
 
-        seq, its_parent, parent_seq = await self._connection.retrying(call)
+        seq, its_parent, parent_seq = await self._connection.retrying(call, keys.lease)
         if seq is not None and its_parent == parent:
             facts = self._tapes.read_session(fork, until=int(parent_seq))
             tapes = await write_facts(self._connection, facts, keys.tapes(fork), keys.early)
@@ -121,9 +121,4 @@ class SessionRemoval:
         keys = await self._places.keys(parent)
         if keys is None:
             return
-        name = keys.forks(parent)
-
-        async def call(client: Redis) -> Any:
-            return await client.hdel(name, fork)
-
-        await self._connection.retrying(call)
+        await self._connection.write("HDEL", keys.forks(parent), fork)

@@ -64,10 +64,12 @@ class RedisRoomStore:
         return None if kept is None else _message(kept)
 
     async def get(self, room: str, message_id: str, /) -> RoomMessage | None:
-        async def call(client: Redis) -> Any:
-            return await client.hget(_keys(room).room(room), message_id)
+        key = _keys(room).room(room)
 
-        kept: str | None = await self._connection.retrying(call)
+        async def call(client: Redis) -> Any:
+            return await client.hget(key, message_id)
+
+        kept: str | None = await self._connection.retrying(call, key)
         return None if kept is None else _message(kept)
 
     async def history(
@@ -76,25 +78,23 @@ class RedisRoomStore:
         keys = _keys(room)
         before = "+inf" if before_seq is None else f"({before_seq}"
         found = await self._connection.run(
-            _READ, [keys.room(room), keys.room_seqs(room)], [f"({after_seq}", before, limit, "newest"]
+            _READ, [keys.room(room), keys.room_seqs(room)], [f"({after_seq}", before, limit, "newest"], replicated=False
         )
         return [_message(kept) for kept in reversed(found)]
 
     async def changes(self, room: str, /, *, after_version: int, limit: int) -> Sequence[RoomMessage]:
         keys = _keys(room)
         found = await self._connection.run(
-            _READ, [keys.room(room), keys.room_versions(room)], [f"({after_version}", "+inf", limit, "oldest"]
+            _READ,
+            [keys.room(room), keys.room_versions(room)],
+            [f"({after_version}", "+inf", limit, "oldest"],
+            replicated=False,
         )
         return [_message(kept) for kept in found]
 
     async def rooms(self) -> Sequence[RoomInfo]:
-        async def call(client: Redis) -> Any:
-            async with client.pipeline(transaction=False) as batch:
-                for shard in range(SHARDS):
-                    batch.zrange(ShardKeys(shard).rooms, 0, -1, withscores=True)
-                return await batch.execute()
-
-        shards = await self._connection.retrying(call)
+        keys = [ShardKeys(shard).rooms for shard in range(SHARDS)]
+        shards = await self._connection.each(keys, lambda batch, key: batch.zrange(key, 0, -1, withscores=True))
         infos = [RoomInfo(room, _EPOCH + int(score) * _MICROSECOND) for shard in shards for room, score in shard]
         return sorted(infos, key=lambda info: (info.last_activity, info.id), reverse=True)
 

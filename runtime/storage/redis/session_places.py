@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
-
-from redis.asyncio import Redis
 
 from runtime.core.ids import SessionId
 from runtime.sessions.store import SHARDS, SessionRecord
@@ -50,14 +47,8 @@ class SessionPlaces:
     async def keys(self, session: SessionId) -> ShardKeys | None:
         """The keys of the session's shard; all shards are asked for one that was not met yet. None: there is none."""
         if session not in self._shards:
-
-            async def call(client: Redis) -> Any:
-                async with client.pipeline(transaction=False) as batch:
-                    for shard in range(SHARDS):
-                        batch.exists(ShardKeys(shard).session(session))
-                    return await batch.execute()
-
-            found = await self._connection.retrying(call)
+            names = [ShardKeys(shard).session(session) for shard in range(SHARDS)]
+            found = await self._connection.each(names, lambda batch, name: batch.exists(name))
             if 1 not in found:
                 return None
             self.remember(session, found.index(1))

@@ -65,17 +65,21 @@ class RedisSessionStore:
             raise TapeConflict(text, expected=commit.expect, actual=0)
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
-        async def call(client: Redis) -> Any:
-            return await client.hget(ShardKeys(shard).current, conversation)
+        key = ShardKeys(shard).current
 
-        found = await self._connection.retrying(call)
+        async def call(client: Redis) -> Any:
+            return await client.hget(key, conversation)
+
+        found = await self._connection.retrying(call, key)
         return None if found is None else await self.session(shard, SessionId(found))
 
     async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
-        async def call(client: Redis) -> Any:
-            return await client.hmget(ShardKeys(shard).session(session), RECORD_FIELDS)
+        key = ShardKeys(shard).session(session)
 
-        record = record_from(session, await self._connection.retrying(call))
+        async def call(client: Redis) -> Any:
+            return await client.hmget(key, RECORD_FIELDS)
+
+        record = record_from(session, await self._connection.retrying(call, key))
         if record is not None:
             self._places.remember(session, shard)
         return record
@@ -89,7 +93,7 @@ class RedisSessionStore:
                 batch.smembers(keys.outbox)
                 return await batch.execute()
 
-        awake, outbox = await self._connection.retrying(call)
+        awake, outbox = await self._connection.retrying(call, keys.awake)
         pages: dict[SessionId, set[str]] = {SessionId(session): set() for session in awake}
         for member in outbox:
             session, page = json.loads(member)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from redis.asyncio import Redis
-
 from runtime.sessions.store import LeaseHolder
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.keys import SHARES
@@ -20,10 +18,9 @@ class RedisShareStore:
 
     async def claim(self, holder: LeaseHolder, in_use: float, /) -> float:
         milliseconds = max(1, round(holder.ttl_s * 1000))
-        return float(await self._connection.run(_CLAIM, [SHARES], [holder.node, milliseconds, repr(in_use)]))
+        return float(
+            await self._connection.run(_CLAIM, [SHARES], [holder.node, milliseconds, repr(in_use)], replicated=False)
+        )
 
     async def leave(self, holder: LeaseHolder, /) -> None:
-        async def call(client: Redis) -> int:
-            return int(await client.hdel(SHARES, holder.node))
-
-        await self._connection.retrying(call)
+        await self._connection.write("HDEL", SHARES, holder.node)

@@ -87,7 +87,7 @@ class RedisTapes:
             async def call(client: Redis, name: str = name) -> Any:
                 return await client.hmget(name, ["seq", "version", "text"])
 
-            seq, its_version, text = await self._connection.retrying(call)
+            seq, its_version, text = await self._connection.retrying(call, name)
             if its_version == version and (last is None or int(seq) <= last):
                 return Snapshot(int(seq), version, text)
             if found.parent is None:
@@ -124,7 +124,7 @@ class RedisTapes:
                 batch.smembers(keys.tapes(session))
                 return await batch.execute()
 
-        (seq, parent, parent_seq, early), tapes = await self._connection.retrying(call)
+        (seq, parent, parent_seq, early), tapes = await self._connection.retrying(call, keys.session(session))
         if seq is None:
             self._places.forget(session)
             return None
@@ -150,7 +150,7 @@ class RedisTapes:
         async def call(client: Redis) -> Any:
             return await client.xrange(key, min=f"{after + 1}-0", max=f"{last}-0", count=_PAGE_OF_FACTS)
 
-        page: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.retrying(call)
+        page: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.retrying(call, key)
         return page
 
 

@@ -55,7 +55,7 @@ class RedisTraces:
         return forgotten
 
     async def rewrite(self) -> bool:
-        async def call(client: Redis) -> Any:
+        async def call(client: Redis) -> bool:
             try:
                 await client.bgrewriteaof()
             except ResponseError as error:
@@ -67,10 +67,11 @@ class RedisTraces:
         until = self._clock.monotonic() + _REWRITE_LIMIT_S
         try:
             # One under way may have read what was deleted since; its end is told to nobody, so it is asked for.
-            while not await self._connection.retrying(call):
-                if self._clock.monotonic() > until:
-                    return False
-                await self._clock.sleep_until(self._clock.monotonic() + _REWRITE_PAUSE_S)
+            for number in range(await self._connection.primaries()):
+                while not await self._connection.at_primary(number, call):
+                    if self._clock.monotonic() > until:
+                        return False
+                    await self._clock.sleep_until(self._clock.monotonic() + _REWRITE_PAUSE_S)
         except StorageUnavailable:
             return False
         return True
@@ -93,10 +94,7 @@ class RedisTraces:
         return 0
 
     async def _remove(self, key: str) -> int:
-        async def call(client: Redis) -> Any:
-            return await client.unlink(key)
-
-        return int(await self._connection.retrying(call))
+        return int(await self._connection.write("UNLINK", key))
 
     async def _forget_in_room(self, room: str, person: str, ids: Collection[str]) -> int:
         keys = ShardKeys(shard_of(room))
@@ -115,14 +113,10 @@ class RedisTraces:
             async def read(client: Redis, first: str = after) -> Any:
                 return await client.xrange(key, min=first, count=_ENTRIES_AT_ONCE)
 
-            entries = await self._connection.retrying(read)
+            entries = await self._connection.retrying(read, key)
             theirs = [entry_id for entry_id, fields in entries if _concerns(fields, whose)]
             if theirs:
-
-                async def delete(client: Redis, ids: list[str] = theirs) -> Any:
-                    return await client.xdel(key, *ids)
-
-                forgotten += int(await self._connection.retrying(delete))
+                forgotten += int(await self._connection.write("XDEL", key, *theirs))
             if len(entries) < _ENTRIES_AT_ONCE:
                 return forgotten
             after = f"({entries[-1][0]}"
@@ -133,15 +127,11 @@ class RedisTraces:
                 return {}
             return {name: value async for name, value in client.hscan_iter(key, count=_ENTRIES_AT_ONCE)}
 
-        records = await self._connection.retrying(read)
+        records = await self._connection.retrying(read, key)
         theirs = [name for name, value in records.items() if names.in_record(table, name, value)]
         if not theirs:
             return 0
-
-        async def delete(client: Redis) -> Any:
-            return await client.hdel(key, *theirs)
-
-        return int(await self._connection.retrying(delete))
+        return int(await self._connection.write("HDEL", key, *theirs))
 
 
 class _Names:
