@@ -145,6 +145,7 @@ class Node:
                 for shard in tried:
                     tasks.start_soon(self._try_for, shard)
             wanted -= len(self._held.keys() & tried)
+        await self._roster.announce()
 
     async def _try_for(self, shard: int) -> None:
         token = await self._leases.acquire(f"shard:{shard}", self._holder)
@@ -177,6 +178,7 @@ class Node:
                     for lease in list(self._held.values()):
                         tasks.start_soon(self._renew, lease)
                 self._note_renewal(until)
+                await self._roster.announce()
         finally:
             with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
                 await self._release_held()

@@ -7,7 +7,7 @@ import math
 import anyio
 
 from runtime.core.clock import Clock
-from runtime.sessions.nodes import NodeStore
+from runtime.sessions.nodes import Living, NodeStore
 from runtime.sessions.store import SHARDS, LeaseHolder
 
 _LISTEN_S = 30.0
@@ -60,17 +60,21 @@ class Roster:
 
     async def open(self) -> None:
         """Enter the roster. Raises StorageUnavailable."""
-        self._news = await self._announce()
+        self._news = self._note(await self._store.announce(self.holder))
+
+    async def announce(self) -> None:
+        """We live for another `ttl_s`. To be called after leases were taken or renewed, so that none outlives us."""
+        if not self._left:
+            self._note(await self._store.announce(self.holder))
 
     async def run(self) -> None:
-        """Stay in it until cancelled or until we leave. Raises StorageUnavailable."""
+        """Look who lives whenever that may have changed, until cancelled. Raises StorageUnavailable."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen)
             tasks.start_soon(self._tell_others)
-            while not self._left:
+            while True:
                 await self.clock.sleep_until(self._next_look())
-                if not self._left:
-                    await self._announce()
+                self._note(await self._store.living())
 
     async def leave(self) -> None:
         """Take no lease any more; the others are told. What we hold stays ours until it is given back."""
@@ -102,12 +106,12 @@ class Roster:
         scope.cancel()
 
     def _next_look(self) -> float:
+        """When the next node will have died, unless it is heard of before; soon enough to know of that."""
         now = self.clock.monotonic()
         deaths = (max(at, now) + _AFTER_DEATH_S for at in self._others.values())
         return min(now + self.holder.ttl_s / 3, *deaths, math.inf)
 
-    async def _announce(self) -> str:
-        living = await self._store.announce(self.holder)
+    def _note(self, living: Living) -> str:
         now = self.clock.monotonic()
         before = self._others.keys()
         self._others = {node: now + left for node, left in living.nodes.items() if node != self.holder.node}
@@ -121,8 +125,7 @@ class Roster:
             if news == self._news:
                 continue
             self._news = news
-            if not self._left:
-                await self._announce()
+            self._note(await self._store.living())
             self._stir()
 
     async def _tell_others(self) -> None:

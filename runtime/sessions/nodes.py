@@ -24,6 +24,10 @@ class NodeStore(Protocol):
         """We live for another `ttl_s`. That somebody is new is news."""
         ...
 
+    async def living(self) -> Living:
+        """Who lives now."""
+        ...
+
     async def leave(self, holder: LeaseHolder, /) -> None:
         """We take no lease any more. That is news."""
         ...

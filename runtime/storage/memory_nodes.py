@@ -19,12 +19,15 @@ class MemoryNodeStore:
         self._changed = anyio.Event()
 
     async def announce(self, holder: LeaseHolder, /) -> Living:
-        now = self._clock.monotonic()
-        self._until = {node: until for node, until in self._until.items() if until > now}
-        known = holder.node in self._until
-        self._until[holder.node] = now + holder.ttl_s
+        known = holder.node in (await self.living()).nodes
+        self._until[holder.node] = self._clock.monotonic() + holder.ttl_s
         if not known:
             await self.tell()
+        return await self.living()
+
+    async def living(self) -> Living:
+        now = self._clock.monotonic()
+        self._until = {node: until for node, until in self._until.items() if until > now}
         return Living({node: until - now for node, until in self._until.items()}, str(self._count))
 
     async def leave(self, holder: LeaseHolder, /) -> None:

@@ -21,7 +21,13 @@ class RedisNodeStore:
 
     async def announce(self, holder: LeaseHolder, /) -> Living:
         milliseconds = max(1, round(holder.ttl_s * 1000))
-        news, *found = await self._connection.run(_ANNOUNCE, [NODES, NODE_NEWS], [holder.node, milliseconds])
+        return await self._living(holder.node, milliseconds)
+
+    async def living(self) -> Living:
+        return await self._living("", 0)
+
+    async def _living(self, node: str, milliseconds: int) -> Living:
+        news, *found = await self._connection.run(_ANNOUNCE, [NODES, NODE_NEWS], [node, milliseconds])
         pairs = zip(found[::2], found[1::2], strict=True)
         return Living({node: int(left) / 1000 for node, left in pairs}, news)
 

@@ -1,9 +1,9 @@
--- KEYS 1 nodes  2 their news   ARGV 1 node  2 duration in ms
+-- KEYS 1 nodes  2 their news   ARGV 1 node, or "" for a look only  2 duration in ms
 -- Returns the id of the latest news, then every living node and how many ms it is still taken to live.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local fields = redis.call('HGETALL', KEYS[1])
-local living, known = {}, false
+local living, known = {}, ARGV[1] == ''
 for i = 1, #fields, 2 do
   local left = tonumber(fields[i + 1]) - now
   if left <= 0 then
@@ -15,7 +15,11 @@ for i = 1, #fields, 2 do
     table.insert(living, string.format('%.0f', left))
   end
 end
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + ARGV[2]))
+if ARGV[1] ~= '' then
+  redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + ARGV[2]))
+  table.insert(living, ARGV[1])
+  table.insert(living, ARGV[2])
+end
 if not known then redis.call('XADD', KEYS[2], 'MAXLEN', '~', '100', '*', 'node', ARGV[1]) end
 local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', '1')
-return {last[1] and last[1][1] or '0-0', ARGV[1], ARGV[2], unpack(living)}
+return {last[1] and last[1][1] or '0-0', unpack(living)}
