@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 
 class Counted(Protocol):
-    """Something whose pending callbacks are counted."""
+    """Code of a frame: its pending callbacks are counted."""
 
     pending: int
+
+    def refuse(self, what: str, /) -> NoReturn:
+        """The code is about to wait for something that no journal has. Raises Unjournaled."""
+        ...
 
 
 RUNNING: ContextVar[Counted | None] = ContextVar("parley_running_frame", default=None)
@@ -37,6 +41,33 @@ class FrameLoop(asyncio.SelectorEventLoop):
             callback(*inner)
 
         return super().call_soon(counted, *args, context=context or copy_context())
+
+    def call_at(self, when: float, callback: Callable[..., object], *args: Any, **more: Any) -> asyncio.TimerHandle:  # type: ignore[override]
+        self._only_host_calls("a time of its own (asyncio.sleep, a time limit)")
+        return super().call_at(when, callback, *args, **more)
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
+        self._only_host_calls("a thread or a name on the network")
+        return super().run_in_executor(executor, func, *args)
+
+    async def create_connection(self, *args: Any, **more: Any) -> Any:
+        self._only_host_calls("a connection")
+        return await super().create_connection(*args, **more)
+
+    async def sock_connect(self, sock: Any, address: Any) -> None:
+        self._only_host_calls("a connection")
+        await super().sock_connect(sock, address)
+
+    async def subprocess_exec(self, *args: Any, **more: Any) -> Any:
+        self._only_host_calls("a process")
+        return await super().subprocess_exec(*args, **more)
+
+    @staticmethod
+    def _only_host_calls(what: str) -> None:
+        """A playbook that waits for anything else cannot be run again with its recorded results."""
+        frame = RUNNING.get()
+        if frame is not None:
+            frame.refuse(what)
 
     def create_task(self, coro: Any, **more: Any) -> asyncio.Task[Any]:
         """Host calls are futures; `asyncio.create_task(Playbook())` and task groups take them as coroutines."""

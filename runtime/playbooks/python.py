@@ -7,7 +7,8 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import anyio
 import anyio.to_thread
@@ -33,6 +34,7 @@ from runtime.language.versions import Version
 from runtime.playbooks.playbook import bound, check_signature, state_values
 from runtime.playbooks.remote import REMOTE_ERRORS
 from runtime.tape.journal import Journal
+from runtime.tape.state import FrameState
 
 _NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
 
@@ -55,25 +57,28 @@ class PythonBody:
     `pending` counts callbacks of this code that are waiting to run, `variables` are the agent's as of the last result.
     """
 
-    def __init__(self, code: Callable[[], Awaitable[Any]], variables: Mapping[str, Any], tasks: TaskGroup) -> None:
+    def __init__(self, function: Callable[..., Awaitable[Any]], frame: FrameState, tasks: TaskGroup) -> None:
         self.pending = 0
         self.ended = False
         self.value: Any = None
         self.error: Exception | None = None
-        self.variables = dict(variables)
+        self.refusal: Unjournaled | None = None
+        self.variables = dict(frame.base)
+        self._function: Any = function
+        self._playbook = frame.playbook
         self._futures: dict[str, asyncio.Future[Any]] = {}
         self._calls: list[Call] = []
         self._cancelled: list[Call] = []
         self._issued = 0
         token = RUNNING.set(self)
         try:
-            tasks.start_soon(self._run, code)
+            tasks.start_soon(self._run, list(frame.args), dict(frame.kwargs))
         finally:
             RUNNING.reset(token)
 
-    async def _run(self, code: Callable[[], Awaitable[Any]]) -> None:
+    async def _run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         try:
-            self.value = await code()
+            self.value = await self._function(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - the author's exception is the playbook's outcome
             self.error = error
         finally:
@@ -90,6 +95,17 @@ class PythonBody:
         self._calls.append(call)
         future.add_done_callback(lambda done: self._cancelled.append(call) if done.cancelled() else None)
         return future
+
+    def refuse(self, what: str, /) -> NoReturn:
+        """See `Counted`. Names the line of the author's code."""
+        own = self._function.__globals__
+        lines = (line for line in _callers() if line.f_globals is own)
+        place = next((f" at {line.f_code.co_filename}:{line.f_lineno}" for line in lines), "")
+        self.refusal = Unjournaled(
+            f"{self._playbook} waits for {what}{place}, which a restart cannot give again; use Sleep, WaitForMessage "
+            "with a time limit, or another playbook"
+        )
+        raise self.refusal
 
     async def quiet(self) -> None:
         while self.pending:
@@ -112,6 +128,13 @@ class PythonBody:
             future.set_exception(rebuilt(result.error))
         else:
             future.set_result(result.value)
+
+
+def _callers() -> Iterator[FrameType]:
+    line: FrameType | None = sys._getframe(1)
+    while line is not None:
+        yield line
+        line = line.f_back
 
 
 class PythonPlaybook:
@@ -139,10 +162,9 @@ class PythonPlaybook:
         begun = check_signature(frame, Version.read(self.version))
         if begun.code == Version.read(self.version).code or not inspect.iscoroutinefunction(self._function):
             return
-        state = frame.state
         failure: JournalError | None = None
         async with anyio.create_task_group() as tasks:
-            body = PythonBody(lambda: self._function(*state.args, **state.kwargs), state.base, tasks)
+            body = PythonBody(self._function, frame.state, tasks)
             try:
                 await rehearse(frame, body)
             except JournalError as error:
@@ -167,17 +189,17 @@ class PythonPlaybook:
             self._journal.note("turn", f=frame.id, args=[], kwargs=values)
 
     async def _once(self, frame: Frame) -> Any:
-        state = frame.state
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
-            body = PythonBody(lambda: self._function(*state.args, **state.kwargs), state.base, tasks)
+            body = PythonBody(self._function, frame.state, tasks)
             try:
                 await drive(frame, body, self._host)
             except ParleyError as error:
                 failure = error
                 tasks.cancel_scope.cancel()
-        if failure is not None or body.error is not None:
-            raise failure or body.error  # type: ignore[misc]
+        failure = failure or (body.error and (body.refusal or body.error))
+        if failure is not None:
+            raise failure
         return body.value
 
 
@@ -205,8 +227,8 @@ def host_function(name: str) -> Callable[..., asyncio.Future[Any]]:
     """A function of this name that makes a host call of whichever playbook is running."""
 
     def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
-        code = sys._getframe(1)
-        return _running().issue(name, args, kwargs, f"{code.f_code.co_filename}:{code.f_lineno}")
+        line = sys._getframe(1)
+        return _running().issue(name, args, kwargs, f"{line.f_code.co_filename}:{line.f_lineno}")
 
     call.__name__ = call.__qualname__ = name
     return call

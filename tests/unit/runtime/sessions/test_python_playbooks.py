@@ -109,16 +109,48 @@ def _state(talk: Talk) -> SessionState:
     return state
 
 
-async def test_waiting_outside_of_the_journal_is_an_error_that_says_what_to_do(sandbox: MontySandbox) -> None:
-    code = "import asyncio\nasync def Main():\n    await asyncio.sleep(3600)\n"
+@pytest.mark.parametrize(
+    ("waiting", "what"),
+    [
+        ("await asyncio.sleep(3600)", "a time of its own (asyncio.sleep, a time limit) at test.pb:4"),
+        ("await asyncio.gather(Sleep(1), asyncio.sleep(0.1))", "a time of its own"),
+        ("await asyncio.wait_for(WaitForMessage('user'), 5)", "a time of its own"),
+        ("await asyncio.to_thread(print)", "a thread or a name on the network at test.pb:4"),
+        ("await asyncio.open_connection('127.0.0.1', 9)", "a connection at test.pb:4"),
+        ("await asyncio.create_subprocess_exec('true')", "a process at test.pb:4"),
+    ],
+)
+async def test_waiting_outside_of_the_journal_is_an_error_that_says_where_and_what_to_do(
+    waiting: str, what: str, sandbox: MontySandbox
+) -> None:
+    code = f"import asyncio\nasync def Main():\n    await Now()\n    {waiting}\n"
     async with talking(main(code), Model(), sandbox) as talk:
         (text,) = await talk.say("go")
-        assert text.startswith(
-            "⚠️ This conversation cannot go on: Main waits for something that is not a host call; use"
-        )
-        assert text.endswith("/new begins another.")
+        assert text.startswith(f"⚠️ This conversation cannot go on: Main waits for {what}")
+        assert text.endswith("use Sleep, WaitForMessage with a time limit, or another playbook. /new begins another.")
         assert isinstance(talk.named("session.failed")[0].data["cause"], Unjournaled)
         assert await talk.say("hello?") == [text]
+
+
+async def test_a_future_that_nobody_resolves_is_an_error_too(sandbox: MontySandbox) -> None:
+    code = "import asyncio\nasync def Main():\n    await asyncio.get_running_loop().create_future()\n"
+    async with talking(main(code), Model(), sandbox) as talk:
+        (text,) = await talk.say("go")
+    assert "Main waits for something that is not a host call; use Sleep" in text
+
+
+async def test_a_wait_that_is_refused_in_a_task_is_named_all_the_same(sandbox: MontySandbox) -> None:
+    code = """
+import asyncio
+async def Main():
+    async with asyncio.TaskGroup() as group:
+        group.create_task(pause())
+async def pause():
+    await asyncio.sleep(1)
+"""
+    async with talking(main(code), Model(), sandbox) as talk:
+        (text,) = await talk.say("go")
+    assert "Main waits for a time of its own (asyncio.sleep, a time limit) at test.pb:7" in text
 
 
 async def test_code_that_differs_when_it_runs_again_is_an_error_that_names_both_calls(sandbox: MontySandbox) -> None:
