@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from tests.fakes.valkey import RealValkey
+from tests.fakes.valkey_cluster import ValkeyCluster, ValkeySentinel
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
@@ -28,6 +29,28 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealValkey]:
     server.start()
     yield server
     server.kill()
+
+
+@pytest.fixture(scope="session")
+def valkey_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ValkeyCluster]:
+    """One Cluster for the whole run, which no test may harm."""
+    cluster = ValkeyCluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.kill()
+
+
+@pytest.fixture(scope="session")
+def valkey_sentinel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ValkeySentinel]:
+    """One primary with a replica and Sentinels for the whole run, which no test may harm."""
+    watched = ValkeySentinel(tmp_path_factory.mktemp("sentinel"))
+    try:
+        watched.start()
+        yield watched
+    finally:
+        watched.kill()
 
 
 @pytest.fixture

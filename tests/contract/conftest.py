@@ -29,6 +29,7 @@ from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
+from tests.contract.setups import SETUPS, location_of
 from tests.contract.stands.kinds import STANDS, stand_of
 from tests.contract.stands.stand import Stand
 
@@ -54,7 +55,7 @@ class Stores:
     nodes: NodeStore
 
 
-@pytest.fixture(params=["memory", "redis"])
+@pytest.fixture(params=["memory", *SETUPS])
 async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Stores]:
     if request.param == "memory":
         leases = MemoryLeaseStore(SystemClock())
@@ -64,7 +65,7 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
         catalog = MemorySessionCatalog(sessions, leases)
         yield Stores(sessions, inbox, leases, rooms, files, MemoryDeadLetters(inbox), catalog, MemoryNodeStore())
         return
-    async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=5) as connection:
+    async with open_connection(location_of(request.param, request), patience_s=20) as connection:
         yield Stores(
             RedisSessionStore(connection),
             RedisInbox(connection, bound=BOUND),

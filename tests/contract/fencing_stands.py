@@ -153,10 +153,10 @@ class MemoryStand:
 
 
 _FENCE = "redis.call('HGET', KEYS[1], 'token') ~= ARGV[1]"
-_NEW_TOKEN = "redis.call('HINCRBY', KEYS[1], 'token', 1)"
+_NEW_TOKEN = "string.format('%.0f', math.max((tonumber(held[3]) or 0) + 1, time[1] * 1000000 + time[2]))"
 _FAULTS: Mapping[Fault, tuple[str, str]] = {
     Fault.NO_FENCING: (_FENCE, "false"),
-    Fault.SAME_TOKEN: (_NEW_TOKEN, "redis.call('HSET', KEYS[1], 'token', 1) and 1"),
+    Fault.SAME_TOKEN: (_NEW_TOKEN, "'1'"),
 }
 """What is changed in the scripts' text."""
 

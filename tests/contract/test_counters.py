@@ -10,17 +10,18 @@ from gateway.limits import Counters
 from runtime.storage.memory_counters import MemoryCounters
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.counters import RedisCounters
+from tests.contract.setups import SETUPS, location_of
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(params=["memory", "redis"])
+@pytest.fixture(params=["memory", *SETUPS])
 async def counters(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Counters]:
     if request.param == "memory":
         yield MemoryCounters()
         return
-    async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=5) as connection:
+    async with open_connection(location_of(request.param, request), patience_s=20) as connection:
         yield RedisCounters(connection)
 
 

@@ -87,7 +87,7 @@ async def test_a_message_from_before_there_were_reactions_can_be_read_and_change
             await client.hset(keys.room("old"), "a", old)  # type: ignore[attr-defined]
             await client.hset(keys.room_counters("old"), mapping={"seq": 1, "version": 1})  # type: ignore[attr-defined]
 
-        await connection.retrying(write)
+        await connection.retrying(write, keys.room("old"))
         rooms = RedisRoomStore(connection)
         kept = await rooms.get("old", "a")
         assert kept is not None

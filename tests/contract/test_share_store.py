@@ -12,6 +12,7 @@ from runtime.sessions.store import LeaseHolder
 from runtime.storage.memory_shares import MemoryShareStore
 from runtime.storage.redis.connection import open_connection
 from runtime.storage.redis.shares import RedisShareStore
+from tests.contract.setups import SETUPS, location_of
 
 pytestmark = pytest.mark.anyio
 
@@ -19,12 +20,12 @@ ADA, BOB, CAI = (LeaseHolder(name, ttl_s=60.0) for name in ("ada", "bob", "cai")
 GONE = LeaseHolder("gone", ttl_s=0.001)
 
 
-@pytest.fixture(params=["memory", "redis"])
+@pytest.fixture(params=["memory", *SETUPS])
 async def shares(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[ShareStore]:
     if request.param == "memory":
         yield MemoryShareStore()
         return
-    async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=5) as connection:
+    async with open_connection(location_of(request.param, request), patience_s=20) as connection:
         yield RedisShareStore(connection)
 
 

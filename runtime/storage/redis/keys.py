@@ -1,6 +1,7 @@
 """Every key there is. The part in braces decides the Cluster slot, so one script touches one slot.
 
-{parley:17}:lease                  hash    node, token (only grows), expires (server ms): who may write in shard 17
+{parley:17}:lease                  hash    node, token (only grows), expires (server ms): who may write in shard 17;
+                                           commits: how many there were
 {parley:17}:inbox                  stream  events that no session has taken: field e, JSON
 {parley:17}:seen:<n>:<conv>:<id>   string  the event was taken in; gone after 7 days; n is the length of <conv>
 {parley:17}:dead                   stream  events that could not be processed: e, id, reason
@@ -10,9 +11,17 @@
 {parley:17}:outbox                 set     ["session","page"], JSON: pages no platform has in final form
 {parley:17}:timers                 zset    session that is out of memory -> when it is due, UTC seconds since the epoch
 {parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call;
-                                           parent, parent_seq: what it goes on from; replaced_by; early: see there
+                                           parent, parent_seq: what it goes on from; replaced_by; early: see there;
+                                           anchors: all of its anchors are known
+{parley:17}:sessions               zset    session -> when something was committed last, server ms
+{parley:17}:sessions-known         string  sessions from before there was this list are in it
+{parley:17}:news                   stream  the latest commits: field s, session; for who waits for facts
 {parley:17}:tapes:<session>        set     the session's tape ids
-{parley:17}:tape:<tape>            stream  facts: entry id <seq>-0, fields k (kind), t (time), d (data, JSON)
+{parley:17}:tape:<tape>            stream  facts: entry id <seq>-0, fields k (kind), t (time), d (data, JSON) and
+                                           v (what of the data is kept by its hash: {name: hash}, JSON)
+{parley:17}:anchors:<session>      zset    <kind>:<seq>, all of score 0: the session's own anchors
+{parley:17}:value:<hash>           hash    text: a large value, JSON; sessions: how many have it
+{parley:17}:values:<session>       set     hashes of the large values that the session has
 {parley:17}:early:<tape>           stream  the facts that came from a parent which was deleted
 {parley:17}:snapshot:<session>     hash    seq, version, text: what the facts so far add up to
 {parley:17}:forks:<session>        hash    session that goes on from this one -> [shard, server ms], JSON
@@ -98,6 +107,27 @@ class ShardKeys:
     def tape(self, tape: TapeId) -> str:
         return self._key(f"tape:{tape}")
 
+    @property
+    def sessions(self) -> str:
+        return self._key("sessions")
+
+    @property
+    def sessions_known(self) -> str:
+        return self._key("sessions-known")
+
+    @property
+    def news(self) -> str:
+        return self._key("news")
+
+    def anchors(self, session: SessionId) -> str:
+        return self._key(f"anchors:{session}")
+
+    def value(self, digest: str) -> str:
+        return self._key(f"value:{digest}")
+
+    def values(self, session: SessionId) -> str:
+        return self._key(f"values:{session}")
+
     def early(self, tape: TapeId) -> str:
         return self._key(f"early:{tape}")
 
@@ -126,5 +156,11 @@ class ShardKeys:
 
 def lease_key(name: str) -> str:
     """The key of a lease by its name: `shard:<n>` or `bot:<platform>`."""
+    shard = shard_of_lease(name)
+    return f"{{parley:{name}}}:lease" if shard is None else ShardKeys(shard).lease
+
+
+def shard_of_lease(name: str) -> int | None:
+    """The shard that a lease of this name is for; None when it is for something else."""
     kind, _, rest = name.partition(":")
-    return ShardKeys(int(rest)).lease if kind == "shard" else f"{{parley:{name}}}:lease"
+    return int(rest) if kind == "shard" else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runtime.sessions.store import LeaseHolder
 from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.keys import lease_key
+from runtime.storage.redis.keys import ShardKeys, lease_key, shard_of_lease
 from runtime.storage.redis.script import load_script
 
 _ACQUIRE = load_script("lease_acquire")
@@ -18,16 +18,34 @@ class RedisLeaseStore:
         self._connection = connection
 
     async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
-        token: int = await self._connection.run(_ACQUIRE, [lease_key(name)], [holder.node, _milliseconds(holder)])
+        arguments: list[str | int] = [holder.node, _milliseconds(holder)]
+        token: int = await self._connection.run(_ACQUIRE, [lease_key(name)], arguments)
+        shard = shard_of_lease(name)
+        if token and shard is not None:
+            self._connection.histories.begin(shard, token)
         return token or None
 
     async def renew(self, name: str, holder: LeaseHolder, token: int, /) -> bool:
-        """Also when the lease has run out, as long as nobody has taken it."""
-        kept: int = await self._connection.run(_RENEW, [lease_key(name)], [holder.node, token, _milliseconds(holder)])
+        """Also when the lease has run out, as long as nobody has taken it.
+
+        False as well when the server knows less of the shard than we do: a replica has taken its place, or its disk
+        was read again, and the last commits are lost. Who acquires the lease then finds what there is.
+        """
+        kept: int = await self._renew(name, holder.node, token, _milliseconds(holder))
         return kept == 1
 
     async def release(self, name: str, holder: LeaseHolder, token: int, /) -> None:
-        await self._connection.run(_RENEW, [lease_key(name)], [holder.node, token, 0])
+        await self._renew(name, holder.node, token, 0)
+
+    async def _renew(self, name: str, node: str, token: int, milliseconds: int) -> int:
+        keys, commits, entry = [lease_key(name)], 0, (0, 0)
+        shard = shard_of_lease(name)
+        if shard is not None:
+            keys.append(ShardKeys(shard).inbox)
+            commits = self._connection.histories.commits(shard, token)
+            entry = self._connection.histories.entry(shard, token)
+        arguments: list[str | int] = [node, token, milliseconds, commits, *entry]
+        return int(await self._connection.run(_RENEW, keys, arguments, replicated=False))
 
 
 def _milliseconds(holder: LeaseHolder) -> int:
