@@ -20,23 +20,35 @@ HELLO = "I am the teller."
 END_OF_STORY = "told it once."
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def settings(address: str, **more: str) -> dict[str, str]:
+    return {
+        "PARLEY_TELEGRAM__TOKEN": TOKEN,
+        "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
+        "PARLEY_TELEGRAM__ACCESS": "open",
+        **more,
+    }
+
+
+async def mid_story(talk: TelegramTalk) -> None:
+    """Return when the teller is in the middle of its story."""
+    await talk.say("hi")
+    await until(talk, HELLO)
+    await talk.say("story")
+    await until_begun(talk, "Once")
+
+
+@pytest.mark.parametrize(
+    ("number", "drain_s"), [(signal.SIGINT, "20"), (signal.SIGTERM, "0.1")], ids=["ctrl-c", "time is up"]
+)
 async def test_an_answer_that_a_planned_stop_interrupts_is_finished_once_by_the_next_run(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, number: signal.Signals, drain_s: str
 ) -> None:
     platform = TelegramPlatform(limits=FloodLimits())
     async with serving(platform) as address:
-        environment = {
-            "PARLEY_TELEGRAM__TOKEN": TOKEN,
-            "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
-            "PARLEY_TELEGRAM__ACCESS": "open",
-        }
+        environment = settings(address, PARLEY_NODES__DRAIN_S=drain_s)
         async with gateway(tmp_path, TELLER, environment) as running:
             talk = TelegramTalk(platform, chat=501)
-            await talk.say("hi")
-            await until(talk, HELLO)
-            await talk.say("story")
-            await until_begun(talk, "Once")
+            await mid_story(talk)
             assert await running.stop(number) == 0
             assert not talk.texts()[-1].endswith(END_OF_STORY)
             await talk.say("and then?")
@@ -44,4 +56,17 @@ async def test_an_answer_that_a_planned_stop_interrupts_is_finished_once_by_the_
             await talk.until_that(lambda: talk.texts()[-1] == "You said: and then?")
     assert len(talk.texts()) == 3
     assert talk.texts()[1].endswith(END_OF_STORY)
+    assert talk.posts() == 3
+
+
+async def test_an_answer_that_is_being_given_at_a_sigterm_comes_to_its_end_first(tmp_path: Path) -> None:
+    platform = TelegramPlatform(limits=FloodLimits())
+    async with serving(platform) as address, gateway(tmp_path, TELLER, settings(address)) as running:
+        talk = TelegramTalk(platform, chat=501)
+        await mid_story(talk)
+        assert await running.stop(signal.SIGTERM) == 0
+        assert talk.texts()[-1].endswith(END_OF_STORY)
+        await talk.say("and then?")
+        await running.start()
+        await until(talk, *talk.texts(), "You said: and then?")
     assert talk.posts() == 3
