@@ -31,15 +31,16 @@ _NO_SECRET = "A program names a secret, the settings know it: auth: WEATHER_TOKE
 class RemoteSpec:
     """How a server of remote playbooks is reached.
 
-    "stdio" starts `command` in `directory`, with the variables named in `env`; "streamable-http" calls `url`, with the
-    secret named `secret` in `header`; "memory" runs the server of the Python file `url` in this process. `timeout_s`
-    bounds one call, None leaves it to the settings.
+    "stdio" starts `command`, or the Python file `url`, with `args` in `directory`, with the variables named in `env`;
+    "streamable-http" calls `url`, with the secret named `secret` in `header`; "memory" runs the server of the Python
+    file `url` in this process. `timeout_s` bounds one call, None leaves it to the settings.
     """
 
     transport: Transport
     directory: Path
     url: str = ""
-    command: tuple[str, ...] = ()
+    command: str = ""
+    args: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     secret: str | None = None
     header: str = "Authorization"
@@ -49,7 +50,7 @@ class RemoteSpec:
     def shown(self) -> str:
         """Where it is, for people: "stdio python server.py", "https://example.org/mcp"."""
         if self.transport == "stdio":
-            return f"stdio {' '.join(self.command) or self.url}"
+            return " ".join(("stdio", self.command or self.url, *self.args))
         return self.url
 
     @property
@@ -63,14 +64,14 @@ def remote_of(agent: AgentSpec) -> RemoteSpec | None:
     if agent.kind is not AgentKind.MCP:
         return None
     said: Mapping[str, Any] = agent.metadata["remote"]
-    command = (str(said["command"]),) if said.get("command") else ()
     auth = said.get("auth")
     header = str(auth["header"]) if isinstance(auth, dict) else "Authorization"
     return RemoteSpec(
         transport=_transport(said) or "streamable-http",
         directory=Path(agent.span.file).absolute().parent,
         url=str(said.get("url", "")),
-        command=(*command, *map(str, said.get("args") or ())),
+        command=str(said.get("command") or ""),
+        args=tuple(map(str, said.get("args") or ())),
         env=tuple(map(str, said.get("env") or ())),
         secret=str(auth["secret"]) if isinstance(auth, dict) else auth,
         header=header,

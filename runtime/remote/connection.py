@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import runpy
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -177,7 +178,8 @@ async def _target(spec: RemoteSpec, wiring: Wiring, stack: AsyncExitStack) -> An
         client = await stack.enter_async_context(http_client(spec.header, secret, wiring.connect_s))
         return streamable_http_client(spec.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES)
     environment = {**wiring.environment, **{name: wiring.variables[name] for name in spec.env}}
-    return stdio_streams(spec.command, spec.directory, environment, wiring.said)
+    start = [spec.command] if spec.command else [sys.executable, str(spec.directory / spec.url)]
+    return stdio_streams([*start, *spec.args], spec.directory, environment, wiring.said)
 
 
 def _load_server(spec: RemoteSpec) -> Any:

@@ -66,7 +66,8 @@ def _parts(block: ContentBlock) -> Iterator[str]:
 
 
 def _left_out(kind: str, encoded: str) -> str:
-    return f"[{one_line(kind, 60)}, {len(encoded) * 3 // 4:,} bytes, left out]"
+    size = len(encoded) * 3 // 4 - encoded[-2:].count("=")
+    return f"[{one_line(kind, 60)}, {size:,} bytes, left out]"
 
 
 def _cut(text: str, max_chars: int) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,8 @@ LONGEST_PAUSE_S = 60.0
 """Between two attempts to connect; each pause is twice the one before."""
 
 ANY_COMMAND = "*"
+PYTHON = "python"
+"""How the settings name the Python that runs a program's own server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class RemoteServer:
         self.tools: Mapping[str, RemoteTool] | None = None
         self.trouble: str | None = None
         self._agent = agent
-        self._spec = runnable(spec)
+        self._spec = spec
         self._options = options
         self._clock = clock
         self._bus = bus
@@ -188,7 +189,7 @@ class RemoteServer:
     def _check_allowed(self) -> None:
         spec, allowed = self._spec, self._options.commands
         if spec.transport == "stdio" and ANY_COMMAND not in allowed:
-            command = spec.command[0]
+            command = spec.command or PYTHON
             if command not in allowed and Path(command).name not in allowed:
                 raise RemoteUnavailable(
                     f"{command} is not among remote.commands, which the settings let programs start"
@@ -216,10 +217,3 @@ class RemoteServer:
 
 def _unknown(what: str, why: str) -> str:
     return f"{what} may or may not have happened ({why}); it was not repeated. Look before doing it again"
-
-
-def runnable(spec: RemoteSpec) -> RemoteSpec:
-    """A Python file as the command that runs it, with this Python."""
-    if spec.transport != "stdio" or spec.command:
-        return spec
-    return replace(spec, command=(sys.executable, str(spec.directory / spec.url)))
