@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -14,16 +14,31 @@ from runtime.core.address import GATEWAY
 from runtime.core.errors import AdapterError, JournalError, LeaseLost, StorageError
 from runtime.core.ids import SessionId
 from runtime.sessions.backlog import Backlog
-from runtime.sessions.inbox import Inbox, InboxEntry
+from runtime.sessions.fork import forked, is_fork
+from runtime.sessions.inbox import FORK, FORK_WANTED, Inbox, InboxEntry
 from runtime.sessions.session import Outcome, Session
 from runtime.sessions.store import Lease, SessionRecord
+from runtime.sessions.succession import Succession
 from runtime.sessions.surroundings import Surroundings
+from runtime.sessions.timers import TIMER
 
 MAX_ATTEMPTS = 3
 """A session that fails this often in a row, without taking an event in between, is not restored again."""
 
 RETRY_S = 1.0
 """Pause before a session that failed is restored, times the number of its attempts."""
+
+
+_BEGINNING = frozenset({"message", "start", "new"})
+"""The kinds of events with which a session begins that goes on from none."""
+
+_UNANSWERED: Mapping[str, str] = {
+    "status": "session.nothing_runs",
+    "who": "session.nothing_runs",
+    "undo": "session.nothing_to_undo",
+    FORK_WANTED: "session.nothing_to_fork",
+}
+"""What is told to who asks where there is no session."""
 
 
 class Conversation:
@@ -76,6 +91,7 @@ class Conversation:
         """
         record = wake
         first: InboxEntry | None = None
+        succession: Succession | None = None
         while True:
             record = record or await self._around.store.current(self._shard, self._key)
             if record is None:
@@ -83,22 +99,33 @@ class Conversation:
                 if first is None:
                     return True
                 record = self._new(first)
-            session = Session(record, self._lease, self._around)
+                if first.event.kind == FORK:
+                    succession = forked(record, first.event, self._around)
+                    record = succession.record
+            session = Session(record, self._lease, self._around, self._inbox, succession)
+            succession = None
             if record.program not in self._around.programs:
                 self._broken = self._around.texts("session.program_gone", program=record.program)
             outcome = await self._live(session, first)
             if outcome is None:
                 return False
             if outcome is Outcome.FAILED:
+                session.unfinished = list(await self._inbox.still_waiting(session.unfinished))
                 await self._put_poison_aside(session)
                 record = await self._kept(session)
                 first = session.unfinished[0] if session.unfinished and record is not None else None
                 self._backlog.put_back(session.unfinished[0 if first is None else 1 :])
                 await self._pause()
                 continue
-            record = first = None
+            first = None
+            if outcome is Outcome.SUCCEEDED and session.successor is not None:
+                succession, record = session.successor, session.successor.record
+                first, *session.unfinished = session.unfinished
+                self._backlog.put_back(session.unfinished)
+                continue
+            record = await self._kept(session) if outcome is Outcome.STIRRED else None
             self._backlog.put_back(session.unfinished)
-            if not self.waiting:
+            if not self.waiting and record is None:
                 return True
 
     async def _first(self) -> InboxEntry | None:
@@ -111,13 +138,16 @@ class Conversation:
                 await self._tell(stop.entry, "session.nothing_runs")
                 continue
             entry = self._backlog.take()
-            if entry is None or entry.event.kind in ("message", "start", "new"):
+            if entry is None or entry.event.kind in _BEGINNING or is_fork(entry.event):
                 return entry
+            if entry.event.kind == TIMER:
+                await self._inbox.dismiss(entry, self._lease().token)
+                continue
             await self._discard(entry)
             if entry.event.kind == "choice":
                 await self._tell(entry, "session.question_closed")
-            elif entry.event.kind in ("status", "who"):
-                await self._tell(entry, "session.nothing_runs")
+            elif entry.event.kind in _UNANSWERED:
+                await self._tell(entry, _UNANSWERED[entry.event.kind])
         return None
 
     async def _discard(self, entry: InboxEntry) -> None:
@@ -159,7 +189,7 @@ class Conversation:
     async def _kept(self, session: Session) -> SessionRecord | None:
         """What a session that failed goes on from; None when it was deleted meanwhile, or is to begin anew."""
         if not session.stored:
-            return session.record if session.unfinished else None
+            return session.record if session.unfinished and session.record.parent is None else None
         record = await self._around.store.session(self._shard, session.record.id)
         if record is None:
             self._attempts, self._broken = 0, None

@@ -33,8 +33,8 @@ from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.succession import Succession
 from runtime.sessions.surroundings import Surroundings
-from runtime.sessions.undo import Undo
 from runtime.sessions.timers import TIMER, Timer
+from runtime.sessions.undo import Undo
 from runtime.tape.journal import Batch, Journal
 
 
@@ -221,11 +221,18 @@ class Session:
 
     async def _restore(self, first: InboxEntry | None) -> None:
         await self._snapshots.restore()
+        if self._succession is not None and self._journal.state.seq != self.record.seq:
+            raise TapeConflict(
+                f"What session {self.record.id} goes on from is gone.",
+                expected=self.record.seq,
+                actual=self._journal.state.seq,
+            )
         if self._journal.state.seq == 0:
             if self.stored:
                 raise TapeConflict(f"Session {self.record.id} was deleted.", expected=self.record.seq, actual=0)
             return
         await self._cancel_timer()
+        self.stored = self.stored or self._succession is None
         if not self._journal.at_work():
             self._journal.rested = self._journal.state.seq
         if self._succession is not None:

@@ -16,6 +16,7 @@ from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
+from runtime.sessions.alarm import Alarm
 from runtime.sessions.store import SessionStore
 
 Busy = Literal["queue", "steer", "interrupt"]
@@ -36,7 +37,7 @@ class Surroundings:
     """What every session of a node shares.
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
-    is by the same name, "queue" where it says nothing.
+    is by the same name, "queue" where it says nothing. Without an `alarm` sessions that wait for a time stay in memory.
     """
 
     programs: Mapping[str, Program]
@@ -52,6 +53,7 @@ class Surroundings:
     busy: Mapping[str, Busy] = field(default_factory=dict)
     allowance: Allowance = unlimited
     servers: RemoteServers = field(default_factory=NoRemoteServers)
+    alarm: Alarm | None = None
 
     def program(self, name: str) -> Program:
         """The program of that name, the first for "". One that is not served here any more has no agents."""

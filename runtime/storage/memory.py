@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
 
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
-from runtime.core.ids import SessionId, TapeId
+from runtime.core.ids import SessionId
 from runtime.sessions.inbox import InboxEntry, InboxEvent, shard_of
 from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
-from runtime.storage.codec import event_from_json, event_to_json, fact_fields, fact_from_fields
+from runtime.storage.codec import event_from_json, event_to_json, fact_fields
+from runtime.storage.memory_tapes import MemoryTapes, StoredFact
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Fact, tape_in, tape_owner
+from runtime.tape.tape import Fact
 
 
 @dataclass(slots=True)
@@ -66,7 +67,7 @@ class MemoryInbox:
 
     def __init__(self, leases: MemoryLeaseStore, *, bound: int = 10_000) -> None:
         self._leases = leases
-        self._bound = bound
+        self.bound = bound
         self._seen: set[tuple[str, str]] = set()
         self._waiting: dict[int, dict[int, str]] = {}
         self._count = 0
@@ -79,8 +80,8 @@ class MemoryInbox:
         waiting = self._waiting.setdefault(shard, {})
         if (conversation, event.id) in self._seen:
             return False
-        if len(waiting) >= self._bound:
-            raise InboxFull(f"{self._bound} events wait in shard {shard}; the one of {conversation} was not taken.")
+        if len(waiting) >= self.bound:
+            raise InboxFull(f"{self.bound} events wait in shard {shard}; the one of {conversation} was not taken.")
         self._seen.add((conversation, event.id))
         self._append(waiting, event)
         return True
@@ -118,10 +119,17 @@ class MemoryInbox:
     def put_again(self, event: InboxEvent) -> bool:
         """Take in an event that was discarded; False when the shard is full."""
         waiting = self._waiting.setdefault(shard_of(event.address.key), {})
-        if len(waiting) >= self._bound:
+        if len(waiting) >= self.bound:
             return False
         self._append(waiting, event)
         return True
+
+    async def still_waiting(self, entries: Sequence[InboxEntry], /) -> Sequence[InboxEntry]:
+        return [entry for entry in entries if self.has(entry.shard, [entry.entry_id])]
+
+    def has(self, shard: int, entry_ids: Sequence[str]) -> bool:
+        """Whether all these entries are waiting."""
+        return all(_number(entry_id) in self._waiting.get(shard, {}) for entry_id in entry_ids)
 
     def consume(self, shard: int, entry_id: str) -> bool:
         """Take an entry out; False when it is not there."""
@@ -132,14 +140,15 @@ class MemoryInbox:
 class _Session:
     record: SessionRecord
     last_commit: Commit
-    facts: list[tuple[TapeId, tuple[str, str, str]]] = field(default_factory=list)
+    facts: list[StoredFact] = field(default_factory=list)
     snapshot: Snapshot | None = None
 
 
-class MemorySessionStore:
+class MemorySessionStore(MemoryTapes):
     """Implements `runtime.sessions.store.SessionStore`."""
 
     def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
+        super().__init__()
         self._leases = leases
         self._inbox = inbox
         self._sessions: dict[SessionId, _Session] = {}
@@ -170,6 +179,9 @@ class MemorySessionStore:
             if fact.seq != number:
                 text = f"A fact of {fact.tape} is numbered {fact.seq}, not {number}."
                 raise TapeConflict(text, expected=number, actual=fact.seq)
+        if not self._inbox.has(commit.lease.shard, commit.consume):
+            text = f"An event that session {commit.session} takes is not in the inbox any more."
+            raise TapeConflict(text, expected=commit.expect, actual=commit.expect)
         self._apply(commit)
 
     def _beginning(self, commit: Commit) -> int:
@@ -209,6 +221,7 @@ class MemorySessionStore:
             session.record = replace(session.record, ended=True)
             if self._current.get(session.record.address.key) == commit.session:
                 del self._current[session.record.address.key]
+        self.tell()
 
     def _replace(self, old: SessionId, new: SessionId) -> None:
         replaced = self._sessions[old]
@@ -266,27 +279,16 @@ class MemorySessionStore:
             session: frozenset(self._pages.get((place, session), ())) for place, session in places if place == shard
         }
 
-    async def read_session(
-        self, session: SessionId, *, after: int = 0, until: int | None = None
-    ) -> AsyncIterator[Fact]:
+    def stored(self, session: SessionId) -> Sequence[StoredFact] | None:
         found = self._sessions.get(session)
-        if found is None:
-            return
-        for seq, (tape, fields) in enumerate(self._facts(found)[:until], start=1):
-            if seq > after:
-                yield fact_from_fields(tape_in(tape, session), seq, fields)
+        return None if found is None else self._facts(found)
 
-    def _facts(self, session: _Session) -> list[tuple[TapeId, tuple[str, str, str]]]:
+    def _facts(self, session: _Session) -> list[StoredFact]:
         """All its facts, first those that it has from the one it goes on from."""
         parent = session.record.parent
         if parent is None:
-            return list(session.facts)
+            return session.facts
         return self._facts(self._sessions[parent.session])[: parent.seq] + session.facts
-
-    async def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
-        async for fact in self.read_session(tape_owner(tape), after=after):
-            if fact.tape == tape:
-                yield fact
 
     def known(self) -> list[SessionId]:
         """Every session."""
@@ -305,9 +307,10 @@ class MemorySessionStore:
         """Forget a session. Those that go on from it have its facts from then on."""
         for fork in self._sessions.values():
             if fork.record.parent is not None and fork.record.parent.session == session:
-                fork.facts = self._facts(fork)
+                fork.facts = list(self._facts(fork))
                 fork.record = replace(fork.record, parent=None)
         key = self._sessions.pop(session).record.address.key
+        self.tell()
         self._awake.discard((shard_of(key), session))
         self._pages.pop((shard_of(key), session), None)
         if self._current.get(key) == session:

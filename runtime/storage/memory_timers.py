@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from runtime.core.ids import SessionId
 from runtime.sessions.store import Lease
@@ -42,6 +42,10 @@ class MemoryTimers:
     async def done(self, shard: int, timer: Timer, /) -> None:
         if self._of(shard).get(timer.session, timer.due_s + 1) <= timer.due_s:
             del self._of(shard)[timer.session]
+
+    def all(self, shard: int) -> Mapping[SessionId, float]:
+        """The shard's timers."""
+        return dict(self._of(shard))
 
     async def _is_at(self, lease: Lease, session: SessionId, seq: int) -> bool:
         self._leases.check(lease.shard, lease.token)

@@ -190,8 +190,8 @@ def test_every_kind_of_fact_that_code_notes_has_a_rule() -> None:
         ([START, wait({"agents": ["1001"]}), in_("hi", human=False, sender="1002")], False),
         ([START, wait({"agents": ["1001"]}), in_("hi", human=False, sender="1001")], True),
         ([START, wait({"agents": ["1001"]}), in_("hi")], True),
-        ([START, wait({"human": True}, due=5.0)], True),
-        ([START, wait(None, due=5.0)], True),
+        ([START, wait({"human": True}, due=5.0)], False),
+        ([START, wait(None, due=5.0)], False),
         ([START, wait({"human": True}), ("ended", {})], False),
         ([START, ("broken", {"why": "changed"})], False),
         ([START, ("broken", {"why": "changed"}), ("wake", {})], True),
@@ -202,6 +202,13 @@ def test_a_session_is_awake_exactly_when_there_is_something_to_do(
     facts: list[tuple[str, dict[str, Any]]], restless: bool
 ) -> None:
     assert with_agent(*facts).restless() is restless
+
+
+def test_a_session_knows_the_first_time_that_it_waits_for() -> None:
+    later = ("wait", {**CALL, "pos": "1", "source": None, "due": 9.0})
+    assert with_agent(START, wait({"human": True})).next_due() is None
+    assert with_agent(START, later, wait({"human": True}, due=5.0)).next_due() == 5.0
+    assert with_agent(START, later, ("ended", {})).next_due() is None
 
 
 def test_a_caller_rests_while_its_playbook_waits() -> None:

@@ -1,0 +1,142 @@
+"""Processes whose sessions leave memory as soon as they wait, on stores in memory and a clock moved by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.language.program import Program
+from runtime.sandbox.executor import Sandbox
+from runtime.sessions.alarm import Alarm
+from runtime.sessions.inbox import InboxEvent, shard_of
+from runtime.sessions.registry import Registry
+from runtime.sessions.store import Lease, LeaseHolder
+from runtime.sessions.surroundings import Surroundings
+from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory_timers import MemoryTimers
+from tests.fakes.clock import FakeClock
+from tests.fakes.crash_world import ADDRESS, Crash, World
+from tests.fakes.talk import Model
+
+SHARD = shard_of(ADDRESS.key)
+_NODE = LeaseHolder("node")
+_ROUNDS = 400
+
+
+class Mortal:
+    """A store at whose calls the process may die: before and after each of them."""
+
+    def __init__(self, inner: Any, world: World) -> None:
+        self._inner = inner
+        self._world = world
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if name not in ("commit", "set", "cancel", "done", "add"):
+            return found
+        return self._dying(found)
+
+    def _dying(self, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def dying(*arguments: Any) -> Any:
+            await checkpoint()
+            self._world.point()
+            answer = await call(*arguments)
+            self._world.point()
+            return answer
+
+        return dying
+
+
+@dataclass
+class Sleepers:
+    """What outlives a process. `crashes` of the world are the points at which one dies."""
+
+    program: Program
+    sandbox: Sandbox
+    world: World = field(default_factory=lambda: World(()))
+    clock: FakeClock = field(default_factory=FakeClock)
+    idle_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.leases = MemoryLeaseStore(self.clock)
+        self.inbox = MemoryInbox(self.leases)
+        self.store = MemorySessionStore(self.leases, self.inbox)
+        self.timers = MemoryTimers(self.leases, self.store)
+        self.events: list[str] = []
+
+    @property
+    def chat(self) -> list[str]:
+        """What people see now."""
+        return [shown.text for shown in self.world.chat]
+
+    @property
+    def asleep(self) -> bool:
+        """Whether a session is to be brought back by a timer."""
+        return bool(self.timers.all(SHARD))
+
+    async def post(self, id_: str, text: str, kind: str = "message") -> None:
+        """Ada does something."""
+        event = InboxEvent(id_, ADDRESS, "test:ada", "Ada", text, self.clock.now(), kind=kind, message_id=id_)
+        await self.inbox.add(event)
+
+    async def live(self, until: Callable[[], bool], *, node_clock: Clock | None = None, pass_s: float = 0.0) -> bool:
+        """Run a process until a condition holds; False when it died before. Time passes while no session is in memory,
+        so much at a time."""
+        self.world.revive()
+        try:
+            await self._live(until, node_clock or self.clock, pass_s)
+        except BaseExceptionGroup as group:
+            if group.split(Crash)[1] is not None:
+                raise
+            return False
+        except Crash:
+            return False
+        return True
+
+    async def _live(self, until: Callable[[], bool], clock: Clock, pass_s: float) -> None:
+        token = await self.leases.acquire(f"shard:{SHARD}", _NODE)
+        assert token is not None
+        lease = Lease(SHARD, token)
+        store, inbox = Mortal(self.store, self.world), Mortal(self.inbox, self.world)
+        alarm = Alarm(Mortal(self.timers, self.world), store, inbox, clock)
+        bus = Bus(clock)
+        bus.subscribe("*", lambda event: self.events.append(event.name))
+        around = Surroundings(
+            {self.program.name: self.program},
+            store,
+            self.world,
+            self.sandbox,
+            Model(),
+            clock,
+            bus,
+            idle_s=self.idle_s,
+            alarm=alarm,
+        )
+        async with anyio.create_task_group() as tasks:
+            self.world.tasks = tasks
+            registry = Registry(around, inbox, tasks)
+            await registry.gained(lease)
+            tasks.start_soon(alarm.run)
+            tasks.start_soon(self._hand_over, registry, lease)
+            for _ in range(_ROUNDS):
+                await FakeClock.settle()
+                if until():
+                    break
+                if not len(registry) and pass_s:
+                    await self.clock.advance(pass_s)
+            else:
+                raise AssertionError(f"it never came about; people saw {self.chat}")
+            tasks.cancel_scope.cancel()
+
+    async def _hand_over(self, registry: Registry, lease: Lease) -> None:
+        cursor = "0"
+        while True:
+            for entry in await self.inbox.read({SHARD: cursor}, wait_s=3600):
+                cursor = entry.entry_id
+                registry.dispatch(entry, lease)
