@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+from redis.asyncio import Redis
 
 from runtime.core.errors import InboxFull, LeaseLost
 from runtime.sessions.inbox import InboxEntry, InboxEvent, shard_of
@@ -28,6 +31,7 @@ class RedisInbox:
     def __init__(self, connection: RedisConnection, *, bound: int = 10_000) -> None:
         self._connection = connection
         self._bound = bound
+        self._watch = connection.watch()
 
     async def add(self, event: InboxEvent, /) -> bool:
         conversation = event.address.key
@@ -45,14 +49,30 @@ class RedisInbox:
 
     async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
         shards = {ShardKeys(shard).inbox: shard for shard in after}
-        answer = await self._connection.read_streams(
+        answer = await self._watch.read(
             {key: after[shard] for key, shard in shards.items()}, wait_s=wait_s, count=_READ_AT_ONCE
         )
+        for key, entries in answer:
+            self._connection.histories.read(shards[key], entries[-1][0])
         return [
             InboxEntry(shards[key], entry_id, event_from_json(fields["e"]))
             for key, entries in answer
             for entry_id, fields in entries
         ]
+
+    async def still_waiting(self, entries: Sequence[InboxEntry], /) -> Sequence[InboxEntry]:
+        if not entries:
+            return []
+        key = ShardKeys(entries[0].shard).inbox
+
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=True) as batch:
+                for entry in entries:
+                    batch.xrange(key, min=entry.entry_id, max=entry.entry_id)
+                return await batch.execute()
+
+        found = await self._connection.retrying(call, key)
+        return [entry for entry, there in zip(entries, found, strict=True) if there]
 
     async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
         await self._take_out(entry, token, reason)
