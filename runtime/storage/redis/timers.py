@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from redis.asyncio import Redis
 
@@ -42,8 +43,8 @@ class RedisTimers:
     async def first(self, shard: int, /) -> float | None:
         key = ShardKeys(shard).timers
 
-        async def call(client: Redis) -> list[tuple[str, float]]:
-            return list(await client.zrange(key, 0, 0, withscores=True))
+        async def call(client: Redis) -> Any:
+            return await client.zrange(key, 0, 0, withscores=True)
 
         found = await self._connection.retrying(call, key)
         return float(found[0][1]) if found else None
@@ -51,8 +52,8 @@ class RedisTimers:
     async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Timer]:
         key = ShardKeys(shard).timers
 
-        async def call(client: Redis) -> list[tuple[str, float]]:
-            return list(await client.zrangebyscore(key, "-inf", until_s, start=0, num=limit, withscores=True))
+        async def call(client: Redis) -> Any:
+            return await client.zrangebyscore(key, "-inf", until_s, start=0, num=limit, withscores=True)
 
         return [
             Timer(SessionId(session), float(due_s)) for session, due_s in await self._connection.retrying(call, key)
