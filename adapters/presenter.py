@@ -11,7 +11,7 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
-from adapters.adapter import Adapter
+from adapters.adapter import Adapter, CanOpenThread
 from adapters.choices import fit, shown
 from adapters.edit_scheduler import EditScheduler
 from adapters.mentions import with_mentions
@@ -20,7 +20,7 @@ from adapters.page_part import NO_EXTRAS, Extras, Line
 from adapters.paging import cut_pages
 from adapters.stage import Luggage, OnEvent, OnVisible, Record, Stage
 from adapters.text_length import measure_of
-from runtime.core.address import Address, Speaker
+from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
 
 
@@ -68,6 +68,23 @@ class Presenter:
     def on_visible(self, hear: OnVisible) -> None:
         """Tell whenever something of an answer has become visible."""
         self._stage.heard.append(hear)
+
+    async def open_thread(self, to: Address, title: str, nonce: str) -> Address | None:
+        """Open a conversation beside another, in its turn; None where none can be had. Raises AdapterError."""
+        adapter, found = self.adapter, list[Address | None]()
+        if not isinstance(adapter, CanOpenThread):
+            return None
+
+        async def call() -> None:
+            found.append(await adapter.open_thread(to, title, nonce=nonce))
+
+        key, budget = adapter.budget(to)
+        await self._stage.scheduler.make(key, budget, call, draws=self._stage.draws(Line(nonce, to, GATEWAY), "send"))
+        return found[-1] if found else None
+
+    async def link(self, to: Address) -> str | None:
+        """Where a link leads to a conversation; None where there is none. Raises AdapterError."""
+        return await self.adapter.link(to) if isinstance(self.adapter, CanOpenThread) else None
 
     async def settle(self, spec: Line, parts: Mapping[int, str], text: str) -> None:
         """Take the choices of a shown page away, in its turn. Raises AdapterError."""

@@ -101,6 +101,14 @@ class _Nobody:
         """Not shown."""
         return False
 
+    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
+        """There are none."""
+        return None
+
+    async def link(self, _to: Address, /) -> str | None:
+        """There are none."""
+        return None
+
     def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
         """Not shown."""
 

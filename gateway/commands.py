@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from gateway.roles import Role
 from runtime.core.texts import Texts, other_texts
+from runtime.sessions.inbox import FORK_WANTED
 
 MAX_DESCRIPTION = 100
 """Characters. Discord takes 1 to 100 (Application Commands), Telegram 1 to 256 (BotCommand)."""
@@ -17,11 +18,15 @@ MAX_DESCRIPTION = 100
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of ours. `least` is the least role that may give it; sessions take it where `to_session`."""
+    """A command of ours. `least` is the least role that may give it; sessions take it where `to_session`.
+
+    `kind` is what it is to sessions, its name where that is empty.
+    """
 
     name: str
     least: Role
     to_session: bool
+    kind: str = ""
 
 
 _ALL = (
@@ -29,6 +34,8 @@ _ALL = (
     Command("help", Role.GUEST, to_session=False),
     Command("new", Role.MEMBER, to_session=True),
     Command("stop", Role.MEMBER, to_session=True),
+    Command("undo", Role.MEMBER, to_session=True),
+    Command("fork", Role.MEMBER, to_session=True, kind=FORK_WANTED),
     Command("status", Role.GUEST, to_session=True),
     Command("who", Role.GUEST, to_session=True),
     Command("programs", Role.MEMBER, to_session=False),

@@ -226,9 +226,10 @@ class InboundRouter:
         else:
             if event.command in self._routes.commands:
                 kind = "new"
-            kind = kind or event.command or event.act
+            kind = kind or _kind_of(event)
+            kept = _kept(event, kind, event.text if text is None else text, program)
             try:
-                await self._entrance.inbox.add(_kept(event, kind, event.text if text is None else text, program))
+                await self._entrance.inbox.add(replace(kept, by_owner=role is Role.OWNER))
             except InboxFull:
                 await self._not_taken(event, "inbound.full")
 
@@ -259,6 +260,12 @@ class InboundRouter:
 
 def _says_something(event: Inbound) -> bool:
     return bool(event.text.strip() or event.attachments or event.command or event.act != "message")
+
+
+def _kind_of(event: Inbound) -> str:
+    """What it is to sessions."""
+    command = COMMANDS.get(event.command or "")
+    return (command.kind if command is not None else "") or event.command or event.act
 
 
 def _kept(event: Inbound, kind: str, text: str, program: str) -> InboxEvent:

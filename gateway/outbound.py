@@ -61,6 +61,19 @@ class Outbound:
         if mark == "queued":
             self._begin_saying(address, self._texts("session.queued"))
 
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        """See `Outbox`."""
+        presenter = self._presenters.get(to.platform)
+        return None if presenter is None else await presenter.open_thread(to, title, nonce)
+
+    async def link(self, to: Address, /) -> str | None:
+        """See `Outbox`."""
+        presenter = self._presenters.get(to.platform)
+        try:
+            return None if presenter is None else await presenter.link(to)
+        except AdapterError:
+            return None
+
     def settle(self, page: PageSpec, text: str, /, *, done: Done = unheard) -> None:
         """See `Outbox`."""
         self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, done)

@@ -93,6 +93,18 @@ class Outbox(Protocol):
         """
         ...
 
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        """Open a conversation beside another for the same people; None where none can be had.
+
+        The same nonce gets the same one where the platform makes that possible. Raises AdapterError when it cannot be
+        tried now.
+        """
+        ...
+
+    async def link(self, to: Address, /) -> str | None:
+        """The address of a link that leads to a conversation; None where there is none, or it cannot be had now."""
+        ...
+
     def settle(self, page: PageSpec, text: str, /, *, done: Done = unheard) -> None:
         """The question of `page`, shown as `text`, is closed: take its choices away. Never blocks; see `Done`.
 

@@ -52,13 +52,30 @@ class Questions:
         person = None if of is None else self._person(str(of))
         await self._builtins.utterances.drop_stream(frame.id, "a question was asked")
         await self._pages.room()
-        page = self._pages.question(frame.id, str(self._journal.session)[:_PREFIX_CHARS], labels)
+        page = self._pages.question(frame.id, self._prefix, labels)
         position = {"f": frame.id, "pos": call.pos}
         self._journal.note("ask", **position, page=page.id, text=str(text), options=labels, of=person)
         self._journal.note("fin", page=page.id, text=str(text))
         source = {"human": True, "ask": page.id, "of": person}
         self._journal.note("wait", **site(frame, call), source=source, due=None)
         self._pages.show(page)
+
+    def ask_again(self) -> None:
+        """Show every open question anew: the page that showed it is another session's, and so are its choices."""
+        for key, question in list(self._journal.state.questions.items()):
+            if self._answered(question):
+                continue
+            options = question.options
+            page = self._pages.question(question.frame, self._prefix, options)
+            self._journal.note(
+                "reask", f=question.frame, pos=key.removeprefix(call_key(question.frame, "")), page=page.id
+            )
+            self._journal.note("fin", page=page.id, text=question.text)
+            self._pages.show(page)
+
+    @property
+    def _prefix(self) -> str:
+        return str(self._journal.session)[:_PREFIX_CHARS]
 
     def _person(self, name: str) -> str:
         """Somebody by id, else by a name that nobody else has: people choose their names themselves."""
@@ -77,7 +94,7 @@ class Questions:
         """The question that a choice belongs to and the label; None when it was answered or is not known."""
         prefix, _, rest = choice.partition(".")
         page, _, index = rest.partition(".")
-        if prefix != str(self._journal.session)[:_PREFIX_CHARS]:
+        if prefix != self._prefix:
             return None
         for question in self._journal.state.questions.values():
             number = _number(index)

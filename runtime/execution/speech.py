@@ -129,6 +129,13 @@ class Pages:
             self._publish("page.closed", page)
             self.show(page)
 
+    def withdraw(self) -> None:
+        """Show nothing that people have not begun to see; what they have is brought to its end."""
+        for page in [page for page in self._journal.state.pages.values() if not page.opened]:
+            self._journal.note("close", page=page.id, text=page.text)
+            self._texts.pop(page.id, None)
+            self._abandon(page.id)
+
     def _abandon(self, page_id: str) -> None:
         live = self._live.pop(page_id, None)
         if live is not None:

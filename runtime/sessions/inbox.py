@@ -15,6 +15,12 @@ from runtime.sessions.store import SHARDS
 NOTICE = "notice"
 """The kind of an event that no session takes: its text is said."""
 
+FORK = "fork"
+"""The kind of an event that begins a session where another goes on from; `text` is what `Origin` writes."""
+
+FORK_WANTED = "fork_wanted"
+"""The kind of the command that asks for that."""
+
 
 @dataclass(frozen=True, slots=True)
 class InboxEvent:
@@ -23,9 +29,10 @@ class InboxEvent:
 
     `kind`: "message", "edit", "deletion", "reaction" or "choice" (see `adapters.adapter.Inbound` for their `text`),
     or a command's name such as "new" and "stop" with its argument in `text`; "notice" is what we ourselves have to say
-    there, whatever goes on. `message_id` is the platform's id of the
+    there, whatever goes on; FORK and FORK_WANTED. `message_id` is the platform's id of the
     message that was said, changed, taken back, marked or answered. `private` is False where others can read along.
-    `program` names the program that serves the conversation if it begins now; "" is the node's only one.
+    `program` names the program that serves the conversation if it begins now; "" is the node's only one. `by_owner`: an
+    owner did it.
     """
 
     id: str
@@ -41,6 +48,7 @@ class InboxEvent:
     choice: str | None = None
     private: bool = True
     program: str = ""
+    by_owner: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,10 @@ class Inbox(Protocol):
 
         A plain read: nothing is taken out. Returns an empty sequence after `wait_s` without news.
         """
+        ...
+
+    async def still_waiting(self, entries: Sequence[InboxEntry], /) -> Sequence[InboxEntry]:
+        """Those of the entries, all of one shard, that no commit has taken and nobody has put aside."""
         ...
 
     async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:

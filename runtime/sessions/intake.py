@@ -13,6 +13,7 @@ from runtime.execution.speech import Pages
 from runtime.sessions.inbox import InboxEvent
 from runtime.sessions.surroundings import Busy
 from runtime.tape.journal import Journal
+from runtime.tape.people_rules import MAX_QUOTED_CHARS
 from runtime.tape.state import QuestionState, takes
 
 _MAX_PRESSES = 200
@@ -38,6 +39,7 @@ class Intake:
         self._busy = busy
         self._marked: dict[str, str] = {}
         self._told: set[str] = set()
+        self._since = 0
         self._pressed: dict[tuple[str, str], None] = {}
         self._kinds: dict[str, Callable[[InboxEvent], Awaitable[None]]] = {
             "message": self._message,
@@ -53,9 +55,24 @@ class Intake:
         for agent in self._journal.state.agents.values():
             self._marked |= {m.id: m.platform_id for m in agent.queue if m.platform_id in marks and m.platform_id}
 
-    async def take(self, event: InboxEvent) -> None:
-        """Bring an event to whom it concerns; what nobody knows how to take is handled as a message."""
+    async def take(self, event: InboxEvent, since: int) -> None:
+        """Bring an event to whom it concerns; what nobody knows how to take is handled as a message.
+
+        `since` is the last fact before all that is noted of it.
+        """
+        self._since = since
         await self._kinds.get(event.kind, self._message)(event)
+
+    def begun(self, event: InboxEvent, since: int) -> None:
+        """Write down that an exchange begins with what somebody did, unless one is going on."""
+        state = self._journal.state
+        seq = self._journal.rested if self._journal.at_work() else since
+        if not state.exchanges or seq > state.exchanges[-1].seq:
+            said = event.text or ", ".join(str(file["name"]) for file in event.attachments)
+            who = {"person": event.person_id, "name": event.person_name, "pid": event.message_id}
+            self._journal.note("exchange", seq=seq, text=said[:MAX_QUOTED_CHARS], **who)
+        elif event.message_id is not None:
+            self._journal.note("during", pid=event.message_id)
 
     def heard(self, event: InboxEvent, agent: AgentId) -> None:
         """Write down that a person's message went to `agent`."""
@@ -103,6 +120,7 @@ class Intake:
     async def _message(self, event: InboxEvent) -> None:
         quoted = event.quote.message_id if event.quote is not None else None
         agent = self._supervisor.recipient(event.text, quoted)
+        self.begun(event, self._since)
         self.heard(event, agent)
         await self._hear(message_of(event, agent), agent)
 
@@ -115,6 +133,7 @@ class Intake:
             self._journal.note("changed", **changed, text=event.text)
             return
         agent, before = AgentId(known.agent), known.text
+        self.begun(event, self._since)
         self.heard(event, agent)
         await self._hear(message_of(event, agent, type=MessageType.EDITED, before=before), agent)
 
@@ -154,6 +173,7 @@ class Intake:
                 self._refuse(question)
             return
         agent = AgentId(self._journal.state.frames[question.frame].agent)
+        self.begun(event, self._since)
         more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
         await self._supervisor.hear(message_of(event, agent, **more), agent)
 

@@ -11,6 +11,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.store import Lease, SessionStore
 from runtime.tape.journal import Journal
 from runtime.tape.snapshot import Snapshot, rules_version, snapshot_of, state_from
+from runtime.tape.tape import Branch
 
 FACTS_BETWEEN = 500
 """A snapshot is taken after so many facts: to fold these takes about as long as to read the snapshot."""
@@ -22,11 +23,20 @@ FACTS_AT_WORK = 4 * FACTS_BETWEEN
 class Snapshots:
     """Restores a session's journal, and has snapshots of it kept while `run` runs."""
 
-    def __init__(self, store: SessionStore, session: SessionId, lease: Callable[[], Lease], journal: Journal) -> None:
+    def __init__(
+        self,
+        store: SessionStore,
+        session: SessionId,
+        lease: Callable[[], Lease],
+        journal: Journal,
+        origin: Branch | None = None,
+    ) -> None:
+        """`origin` is what a session goes on from that the store does not have yet."""
         self._store = store
         self._session = session
         self._lease = lease
         self._journal = journal
+        self._origin = origin
         self._kept = 0
         self._taken: Snapshot | None = None
         self._due = anyio.Event()
@@ -34,12 +44,15 @@ class Snapshots:
 
     async def restore(self) -> None:
         """Bring the journal to where the tapes are."""
-        snapshot = await self._store.snapshot(self._session, rules_version())
+        session, until = self._session, None
+        if self._origin is not None:
+            session, until = self._origin.session, self._origin.seq
+        snapshot = await self._store.snapshot(session, rules_version())
         state = None if snapshot is None else state_from(snapshot)
-        if state is not None:
+        if state is not None and (until is None or state.seq <= until):
             self._journal.go_on_from(state)
             self._kept = state.seq
-        async for fact in self._store.read_session(self._session, after=self._kept):
+        async for fact in self._store.read_session(session, after=self._kept, until=until):
             self._journal.restore(fact)
 
     async def run(self) -> None:

@@ -40,7 +40,6 @@ class SessionRecord:
     parent: Branch | None = None
     replaced_by: SessionId | None = None
 
-
     def at(self, seq: int) -> Branch:
         """What a session goes on from that goes on from fact `seq` of this one: whose fact it is."""
         inherited = self.parent is not None and seq <= self.parent.seq
@@ -78,7 +77,8 @@ class SessionStore(TapeStore, Protocol):
     async def commit(self, commit: Commit, /) -> None:
         """Make `commit` true. Repeating one that was applied (its answer was lost) succeeds and changes nothing.
 
-        Raises TapeConflict also for a session that was replaced, and for one that begins from facts that are not there.
+        Raises TapeConflict also for a session that was replaced, for one that begins from facts that are not there, and
+        for an event that is not in the inbox any more.
         """
         ...
 

@@ -43,6 +43,8 @@ def event_to_json(event: InboxEvent) -> str:
         "private": event.private,
         "program": event.program,
     }
+    if event.by_owner:
+        data["owner"] = True
     return to_json(data)
 
 
@@ -62,6 +64,7 @@ def event_from_json(text: str) -> InboxEvent:
         choice=data.get("choice"),
         private=data.get("private", True),
         program=data.get("program", ""),
+        by_owner=data.get("owner", False),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -85,7 +85,14 @@ class World:
         self._records: dict[SessionId, SessionRecord] = {}
         self._tapes: dict[SessionId, list[Fact]] = {}
         self._snapshots: dict[SessionId, Snapshot] = {}
-        self._current: SessionId | None = None
+        self._current: dict[str, SessionId] = {}
+        self._added: set[tuple[str, str]] = set()
+        self.hand_over: Callable[[InboxEntry], None] = lambda _entry: None
+        """Told of what was added to the inbox."""
+        self.threads: dict[Address, str] = {}
+        """What was opened, with its title."""
+        self.has_threads = True
+        self._opened: dict[str, Address] = {}
         self._awake: set[SessionId] = set()
         self._outbox: set[str] = set()
         self._inbox: list[InboxEntry] = []
@@ -171,7 +178,7 @@ class World:
             parent = commit.begin.parent
             self._records[commit.session] = commit.begin
             self._tapes[commit.session] = [] if parent is None else self._tapes[parent.session][: parent.seq]
-            self._current = commit.session
+            self._current[commit.begin.address.key] = commit.session
         if commit.replaces is not None:
             old = self._records[commit.replaces]
             self._records[commit.replaces] = replace(old, ended=True, replaced_by=commit.session)
@@ -180,6 +187,8 @@ class World:
         tape = self._tapes[commit.session]
         if len(tape) != commit.expect:
             raise TapeConflict("somebody else wrote", expected=commit.expect, actual=len(tape))
+        if not {entry.entry_id for entry in self._inbox} >= set(commit.consume):
+            raise TapeConflict("somebody else took the event", expected=commit.expect, actual=len(tape))
         tape.extend(commit.facts)
         self.facts.extend(commit.facts)
         self._inbox = [entry for entry in self._inbox if entry.entry_id not in commit.consume]
@@ -189,13 +198,13 @@ class World:
         else:
             self._awake.discard(commit.session)
         if commit.end:
-            self._current = None
+            self._current.pop(self._records[commit.session].address.key, None)
         self.point()
         if not self._inbox and not self._awake and not self._outbox:
             self.idle.set()
 
-    async def current(self, _shard: int, _conversation: str, /) -> SessionRecord | None:
-        return self._records[self._current] if self._current else None
+    async def current(self, _shard: int, conversation: str, /) -> SessionRecord | None:
+        return self._records[self._current[conversation]] if conversation in self._current else None
 
     async def session(self, _shard: int, session: SessionId, /) -> SessionRecord | None:
         return self._records.get(session)
@@ -228,8 +237,20 @@ class World:
 
     # -- the inbox
 
-    async def add(self, _event: InboxEvent, /) -> bool:
-        raise AssertionError("the test puts events in by itself")
+    async def add(self, event: InboxEvent, /) -> bool:
+        self.point()
+        known = (event.address.key, event.id)
+        if known not in self._added:
+            self._added.add(known)
+            entry = InboxEntry(0, str(self._arrived + 1), event)
+            self.take_in(entry)
+            self.hand_over(entry)
+            self.point()
+            return True
+        return False
+
+    async def still_waiting(self, entries: Sequence[InboxEntry], /) -> Sequence[InboxEntry]:
+        return [entry for entry in entries if entry in self._inbox]
 
     async def read(self, _after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
         raise AssertionError(f"the test hands events over by itself, not within {wait_s} s")
@@ -284,6 +305,20 @@ class World:
             self.tasks.start_soon(_done, done)
         return self.reacts
 
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        self.point()
+        if not self.has_threads:
+            return None
+        opened = self._opened.get(nonce) if self.nonce else None
+        if opened is None:
+            opened = self._opened[nonce] = Address(to.platform, to.conversation, f"t{len(self.threads) + 1}")
+            self.threads[opened] = title
+        self.point()
+        return opened
+
+    async def link(self, to: Address, /) -> str | None:
+        return f"at:{to.key}"
+
     def settle(self, page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
         if self.reached:
             self.settled.append(page)
@@ -335,6 +370,9 @@ class _Page:
         assert self._id is not None
         self._world.edit(self._id, text)
         return True
+
+    async def rest(self) -> None:
+        """Nothing is on its way for longer than a moment."""
 
     def abandon(self) -> None:
         """Nothing more is shown."""
@@ -425,6 +463,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
     async with anyio.create_task_group() as tasks:
         world.tasks = tasks
         registry = Registry(around, world, tasks)
+        world.hand_over = lambda entry: registry.dispatch(entry, lease)
         world.idle = anyio.Event()
         await registry.gained(lease)
         for entry in world.waiting:

@@ -11,6 +11,7 @@ import anyio
 import anyio.lowlevel
 
 from runtime.bus import Bus
+from runtime.core.address import Address
 from runtime.core.errors import LLMError
 from runtime.core.events import Event
 from runtime.core.message import Attachment
@@ -109,12 +110,20 @@ class Talk:
         """Who said it."""
         return [shown.speaker for shown in self.world.chat]
 
-    def post(self, text: str, *, name: str = "Ada", files: Sequence[Attachment] = (), **more: Any) -> None:
+    def post(
+        self,
+        text: str,
+        *,
+        name: str = "Ada",
+        files: Sequence[Attachment] = (),
+        at: Address = ADDRESS,
+        **more: Any,
+    ) -> None:
         """Somebody does something; nobody waits for what comes of it. `more` are fields of the event."""
         self._count += 1
         event = InboxEvent(
             str(self._count),
-            ADDRESS,
+            at,
             f"test:{name}",
             name,
             text,
@@ -122,7 +131,7 @@ class Talk:
             attachments=tuple(asdict(file) for file in files),
             **({"message_id": f"m{self._count}"} | more),
         )
-        entry = InboxEntry(0, str(self._count), event)
+        entry = InboxEntry(0, str(self.world.taken_in + 1), event)
         self.world.take_in(entry)
         self.registry.dispatch(entry, Lease(0, 1))
 
@@ -175,6 +184,7 @@ async def talking(
         world.tasks = tasks
         world.idle = anyio.Event()
         registry = Registry(around, world, tasks)
+        world.hand_over = lambda entry: registry.dispatch(entry, Lease(0, 1))
         await registry.gained(Lease(0, 1))
         yield Talk(world, registry, events, _count=world.taken_in)
         tasks.cancel_scope.cancel()

@@ -6,7 +6,8 @@ import hashlib
 import itertools
 import json
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from redis.asyncio import Redis
@@ -14,8 +15,9 @@ from redis.asyncio import Redis
 from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId, TapeId
 from runtime.sessions.store import Commit, Lease, SessionRecord
-from runtime.storage.codec import address_to_json, fact_fields, to_json
+from runtime.storage.codec import address_to_json, to_json
 from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.fact_form import FactForms
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.script import load_script
 from runtime.storage.redis.session_places import RECORD_FIELDS, SessionPlaces, record_from
@@ -43,13 +45,21 @@ class RedisSessionStore:
     async def commit(self, commit: Commit, /) -> None:
         if commit.begin is not None and commit.begin.parent is not None:
             await self._branch(commit.session, commit.lease.shard, commit.begin.parent)
-        outcome, found = await self._connection.run(COMMIT, *commit_call(commit, self._writer, next(self._calls)))
+        shard, token = commit.lease.shard, commit.lease.token
+        sender = Sender(self._writer, next(self._calls), self._connection.histories.commits(shard, token))
+        outcome, found, *number = await self._connection.run(COMMIT, *commit_call(commit, sender))
         self._raise_refusal(commit, outcome, found)
+        self._connection.histories.committed(shard, token, *number)
         self._places.remember(commit.session, commit.lease.shard)
 
     def _raise_refusal(self, commit: Commit, outcome: str, found: int) -> None:
         if outcome == "lease":
             raise _taken_over(commit.lease, found)
+        if outcome == "forgotten":
+            raise LeaseLost(
+                f"The server has lost the last commits of shard {commit.lease.shard}, and has {found}: a replica or an "
+                "older file took its place. What goes on there begins again with what it has."
+            )
         if outcome == "conflict":
             raise TapeConflict(
                 f"Session {commit.session} is at fact {found}, not at {commit.expect}.",
@@ -60,6 +70,9 @@ class RedisSessionStore:
             raise TapeConflict(
                 f"Session {commit.session} was replaced, and takes nothing more.", expected=commit.expect, actual=found
             )
+        if outcome == "taken":
+            text = f"An event that session {commit.session} takes is not in the inbox any more."
+            raise TapeConflict(text, expected=commit.expect, actual=found)
         if outcome == "unknown":
             text = f"Session {commit.session} has not begun, or the one that it replaces is not of its conversation."
             raise TapeConflict(text, expected=commit.expect, actual=0)
@@ -134,20 +147,39 @@ class RedisSessionStore:
     def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
         return self._tapes.read_tape(tape, after=after)
 
+    def read_back(self, session: SessionId, *, before: int | None = None) -> AsyncIterator[Fact]:
+        return self._tapes.read_back(session, before=before)
+
+    async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
+        return await self._tapes.last_anchor(session, kind, until=until)
+
+    def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
+        return self._tapes.follow(session, after=after)
+
 
 def _taken_over(lease: Lease, token: int) -> LeaseLost:
     return LeaseLost(f"Shard {lease.shard} was taken over: token {token}, ours is {lease.token}.")
 
 
-def commit_call(commit: Commit, writer: str = "", call: int = 0) -> tuple[list[str], list[str | int]]:
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sends a commit: a writer, the number of this call among the writer's, which only grows, and the number of the
+    shard's last commit that the writer knows of."""
+
+    writer: str = ""
+    call: int = 0
+    known: int = 0
+
+
+def commit_call(commit: Commit, sender: Sender = Sender()) -> tuple[list[str], list[str | int]]:
     """The keys and arguments with which `COMMIT` makes a commit true. Raises TapeConflict for misnumbered facts.
 
-    The digest covers all but the token: by it a repetition is recognised. A copy that the network holds back until
-    `writer` has committed more is recognised by `call`, which only grows; without a writer it is not.
+    The digest covers all but token and sender: by it a repetition is recognised. A copy that the network holds back
+    until its writer has committed more is recognised by the number of its call; without a writer it is not.
     """
     keys = ShardKeys(commit.lease.shard)
-    tapes = list(dict.fromkeys(fact.tape for fact in commit.facts))
-    content = _commit_arguments(commit, tapes)
+    forms = _forms(commit, keys)
+    content = [*_commit_arguments(commit), *forms.arguments(), *dict.fromkeys(fact.tape for fact in commit.facts)]
     digest = hashlib.blake2b("\0".join(map(str, (commit.expect, *content))).encode(), digest_size=16).hexdigest()
     names = [
         keys.lease,
@@ -158,13 +190,28 @@ def commit_call(commit: Commit, writer: str = "", call: int = 0) -> tuple[list[s
         keys.current,
         keys.tapes(commit.session),
         keys.session(commit.replaces or commit.session),
-        *map(keys.tape, tapes),
+        keys.sessions,
+        keys.news,
+        keys.anchors(commit.session),
+        keys.values(commit.session),
+        *forms.keys,
     ]
-    return names, [commit.lease.token, commit.expect, digest, *content[:10], writer, call, *content[10:]]
+    return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), *content[10:]]
 
 
-def _commit_arguments(commit: Commit, tapes: Sequence[TapeId]) -> list[str | int]:
-    """What `scripts/commit.lua` takes from its fourth argument on, but for who sends it."""
+def _forms(commit: Commit, keys: ShardKeys) -> FactForms:
+    forms = FactForms(keys, first=13)
+    for seq, fact in enumerate(commit.facts, start=commit.expect + 1):
+        if fact.seq != seq:
+            raise TapeConflict(
+                f"A fact of {fact.tape} is numbered {fact.seq}, not {seq}.", expected=seq, actual=fact.seq
+            )
+        forms.add(fact, keys.tape(fact.tape))
+    return forms
+
+
+def _commit_arguments(commit: Commit) -> list[str | int]:
+    """What `scripts/commit.lua` takes from its fourth argument on, but for who sends it, up to the pages."""
     begin = commit.begin
     arguments: list[str | int] = [
         commit.session,
@@ -180,12 +227,4 @@ def _commit_arguments(commit: Commit, tapes: Sequence[TapeId]) -> list[str | int
     arguments += [len(commit.consume), *commit.consume]
     for pages in (commit.outbox_add, commit.outbox_done):
         arguments += [len(pages), *(to_json([commit.session, page]) for page in pages)]
-    numbers = {tape: number for number, tape in enumerate(tapes, start=9)}
-    arguments.append(len(commit.facts))
-    for seq, fact in enumerate(commit.facts, start=commit.expect + 1):
-        if fact.seq != seq:
-            raise TapeConflict(
-                f"A fact of {fact.tape} is numbered {fact.seq}, not {seq}.", expected=seq, actual=fact.seq
-            )
-        arguments += [numbers[fact.tape], seq, *fact_fields(fact)]
-    return [*arguments, *tapes]
+    return arguments

@@ -44,7 +44,7 @@ def deleted(world: World) -> None:
     """What a deletion leaves: nothing."""
     world._records.clear()
     world._awake.clear()
-    world._current = None
+    world._current.clear()
     for tape in world._tapes.values():
         tape.clear()
 

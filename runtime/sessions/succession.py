@@ -1,0 +1,52 @@
+"""How a session goes on from another one, and how people are told of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runtime.core.ids import SessionId
+from runtime.sessions.store import SessionRecord
+
+_QUOTED_CHARS = 120
+_TITLE_CHARS = 80
+_MARKUP = re.compile(r"[\\`*_\[\]<>~|#]")
+_AT = "@\u2060"
+"""Behind an invisible sign that keeps it from being a mention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """A session that is to go on from its parent: what people are told first, and which session it stands in for."""
+
+    record: SessionRecord
+    notice: str
+    replaces: SessionId | None = None
+
+    @property
+    def fact(self) -> Mapping[str, str | int]:
+        """What the tape says of it. Raises ValueError for a record without a parent."""
+        parent = self.record.parent
+        if parent is None:
+            raise ValueError(f"session {self.record.id} goes on from none")
+        return {"session": parent.session, "seq": parent.seq, "why": "fork" if self.replaces is None else "undo"}
+
+
+def name_within(name: str) -> str:
+    """Somebody's name within our words: shown as it is, notifying nobody."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(name.split())).replace("@", _AT)
+
+
+def words_within(text: str) -> str:
+    """The beginning of somebody's words within ours, on one line, shown as they are, notifying nobody."""
+    return name_within(_shortened(" ".join(text.split()), _QUOTED_CHARS))
+
+
+def title_of(text: str) -> str:
+    """A title in plain words, perhaps empty."""
+    return _shortened(" ".join(_MARKUP.sub("", text).replace("@", _AT).split()), _TITLE_CHARS)
+
+
+def _shortened(text: str, chars: int) -> str:
+    return text if len(text) <= chars else text[: chars - 1].rstrip() + "…"
