@@ -9,6 +9,9 @@ from typing import Any, Protocol
 
 from runtime.core.ids import SessionId, TapeId
 
+ANCHORS = frozenset({"begin", "adopted", "branch", "exchange", "compact", "merged", "ended"})
+"""Kinds of facts from which a tape is read: stores find the last one of a kind without going through the others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -47,6 +50,40 @@ class TapeStore(Protocol):
     def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
         """The facts of one tape with `seq` above `after`, in order."""
         ...
+
+
+class TapeReader(TapeStore, Protocol):
+    """More ways to read tapes, for those who look at a session from outside, while it goes on or afterwards."""
+
+    def read_back(self, session: SessionId, *, before: int | None = None) -> AsyncIterator[Fact]:
+        """The session's facts with `seq` below `before`, all without it, the last first."""
+        ...
+
+    async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
+        """The number of the last fact of this kind, one of `ANCHORS`, not above `until`; None when there is none."""
+        ...
+
+    def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
+        """The facts with `seq` above `after`, and those to come as they come, without a gap, until the session is
+        deleted. Who has had enough stops reading."""
+        ...
+
+
+async def last_facts(reader: TapeReader, session: SessionId, count: int) -> list[Fact]:
+    """The last `count` facts of a session, in order."""
+    found: list[Fact] = []
+    async for fact in reader.read_back(session):
+        if len(found) == count:
+            break
+        found.append(fact)
+    return found[::-1]
+
+
+async def facts_since(reader: TapeReader, session: SessionId, kind: str) -> AsyncIterator[Fact]:
+    """The last anchor of this kind and the facts after it, in order; all facts without such an anchor."""
+    anchor = await reader.last_anchor(session, kind)
+    async for fact in reader.read_session(session, after=(anchor or 1) - 1):
+        yield fact
 
 
 def session_tape(session: SessionId) -> TapeId:

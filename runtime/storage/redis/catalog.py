@@ -76,12 +76,12 @@ class RedisSessionCatalog:
         keys, session = ShardKeys(shard_of(record.address.key)), record.id
         await self._refuse_second(record)
         await self._clear(keys, session)
-        await write_facts(self._connection, _each(whole.facts), keys.tapes(session), keys.tape)
+        await write_facts(self._connection, _each(whole.facts), session, keys, keys.tape)
         ended = "1" if record.ended else "0"
         place = [record.address.key, address_to_json(record.address), record.program, record.started_at.isoformat()]
         outcome, current = await self._connection.run(
             _INSERT,
-            [keys.session(session), keys.awake, keys.outbox, keys.current],
+            [keys.session(session), keys.awake, keys.outbox, keys.current, keys.sessions],
             [
                 uuid.uuid4().hex,
                 session,
@@ -89,6 +89,7 @@ class RedisSessionCatalog:
                 record.seq,
                 ended,
                 "1" if whole.awake else "",
+                round(max([record.started_at, *(fact.at for fact in whole.facts)]).timestamp() * 1000),
                 *(to_json([session, page]) for page in sorted(whole.pages)),
             ],
         )
@@ -108,7 +109,13 @@ class RedisSessionCatalog:
     async def _clear(self, keys: ShardKeys, session: SessionId) -> None:
         """Remove what a broken-off insertion left."""
         tapes = await self._removal.tapes(keys, session)
-        left = [keys.tapes(session), keys.snapshot(session), *map(keys.tape, tapes), *map(keys.early, tapes)]
+        left = [
+            keys.tapes(session),
+            keys.snapshot(session),
+            keys.anchors(session),
+            *map(keys.tape, tapes),
+            *map(keys.early, tapes),
+        ]
         await self._connection.write("UNLINK", *left)
 
     async def _known(self, shard: int, session: SessionId) -> KnownSession | None:

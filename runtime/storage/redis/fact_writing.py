@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Sequence
 
-from runtime.core.ids import TapeId
-from runtime.storage.codec import fact_fields
+from runtime.core.ids import SessionId, TapeId
 from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.fact_form import FactForms
+from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.script import load_script
 from runtime.tape.tape import Fact
 
@@ -16,32 +17,41 @@ _FACTS_AT_ONCE = 200
 
 
 async def write_facts(
-    connection: RedisConnection, facts: AsyncIterable[Fact], tapes_key: str, key_of: Callable[[TapeId], str]
+    connection: RedisConnection,
+    facts: AsyncIterable[Fact],
+    session: SessionId,
+    keys: ShardKeys,
+    key_of: Callable[[TapeId], str],
 ) -> set[TapeId]:
-    """Write facts, each to the stream `key_of` its tape, unless it is there; the tapes, which `tapes_key` names then.
-
-    All keys have to be of one shard.
-    """
+    """Write facts, each to the stream `key_of` its tape, unless it is there. The tapes; the session has them then."""
     written: set[TapeId] = set()
     page: list[Fact] = []
+
+    async def write() -> None:
+        written.update(await _write(connection, page, session, keys, key_of))
+        page.clear()
+
     async for fact in facts:
         page.append(fact)
         if len(page) == _FACTS_AT_ONCE:
-            written |= await _write(connection, page, tapes_key, key_of)
-            page.clear()
-    return written | await _write(connection, page, tapes_key, key_of)
+            await write()
+    await write()
+    return written
 
 
 async def _write(
-    connection: RedisConnection, facts: list[Fact], tapes_key: str, key_of: Callable[[TapeId], str]
+    connection: RedisConnection,
+    facts: Sequence[Fact],
+    session: SessionId,
+    keys: ShardKeys,
+    key_of: Callable[[TapeId], str],
 ) -> set[TapeId]:
-    tapes = list(dict.fromkeys(fact.tape for fact in facts))
+    tapes = {fact.tape for fact in facts}
     if not tapes:
-        return set()
-    await connection.write("SADD", tapes_key, *tapes)
-    numbers = {tape: number for number, tape in enumerate(tapes, start=1)}
-    arguments: list[str | int] = []
+        return tapes
+    await connection.write("SADD", keys.tapes(session), *sorted(tapes))
+    forms = FactForms(keys, first=3)
     for fact in facts:
-        arguments += [numbers[fact.tape], fact.seq, *fact_fields(fact)]
-    await connection.run(_FACTS, [key_of(tape) for tape in tapes], arguments)
-    return set(tapes)
+        forms.add(fact, key_of(fact.tape))
+    await connection.run(_FACTS, [keys.anchors(session), keys.values(session), *forms.keys], forms.arguments())
+    return tapes

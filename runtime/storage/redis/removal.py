@@ -41,9 +41,9 @@ class SessionRemoval:
         while True:
             parent = await self._parent(keys, session)
             await self._free_forks(keys, session, force)
-            outcome, node = await self._connection.run(
-                _DELETE, await self._names(keys, session), [session, "1" if force else ""]
-            )
+            tapes = await self.tapes(keys, session)
+            names = await self._names(keys, session, tapes)
+            outcome, node = await self._connection.run(_DELETE, names, [session, "1" if force else "", len(tapes)])
             if outcome == "busy":
                 raise busy_session(session, node)
             if outcome != "grown":
@@ -53,8 +53,11 @@ class SessionRemoval:
             await self._strike(parent, session)
         return True
 
-    async def _names(self, keys: ShardKeys, session: SessionId) -> list[str]:
-        tapes = await self.tapes(keys, session)
+    async def _names(self, keys: ShardKeys, session: SessionId, tapes: Sequence[TapeId]) -> list[str]:
+        async def call(client: Redis) -> Any:
+            return await client.smembers(keys.values(session))
+
+        values = await self._connection.retrying(call, keys.lease)
         return [
             keys.lease,
             keys.session(session),
@@ -64,8 +67,13 @@ class SessionRemoval:
             keys.tapes(session),
             keys.forks(session),
             keys.snapshot(session),
+            keys.sessions,
+            keys.news,
+            keys.anchors(session),
+            keys.values(session),
             *map(keys.tape, tapes),
             *map(keys.early, tapes),
+            *map(keys.value, sorted(values)),
         ]
 
     async def tapes(self, keys: ShardKeys, session: SessionId) -> Sequence[TapeId]:
@@ -112,7 +120,7 @@ class SessionRemoval:
         seq, its_parent, parent_seq = await self._connection.retrying(call, keys.lease)
         if seq is not None and its_parent == parent:
             facts = self._tapes.read_session(fork, until=int(parent_seq))
-            tapes = await write_facts(self._connection, facts, keys.tapes(fork), keys.early)
+            tapes = await write_facts(self._connection, facts, fork, keys, keys.early)
             await self._connection.run(_ADOPT, [keys.session(fork), keys.tapes(fork)], [parent, *sorted(tapes)])
         return seq is not None
 

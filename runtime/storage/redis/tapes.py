@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import anyio
 from redis.asyncio import Redis
 
 from runtime.core.errors import TapeConflict
 from runtime.core.ids import SessionId, TapeId
-from runtime.storage.codec import fact_from_fields
 from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.fact_form import anchor_name, anchor_seq, fact_from, large_values
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.session_places import SessionPlaces
 from runtime.tape.snapshot import Snapshot
@@ -20,17 +21,25 @@ from runtime.tape.tape import Branch, Fact, tape_in, tape_owner
 
 _PAGE_OF_FACTS = 500
 _TRIES = 2
+_NEWS_KEPT = 100
+"""So many of a shard's latest commits the scripts keep at least."""
+
+_WAIT_S = 30.0
+_WAIT_AT_ONCE = 3
+"""So many may wait for news at a time: a wait takes a connection, and the inboxes need theirs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """What reading needs of a session. `early`: some of its facts came from a parent that is no more."""
+    """What reading needs of a session. `early`: some of its facts came from a parent that is no more. `indexed`: its
+    anchors are known."""
 
     keys: ShardKeys
     id: SessionId
     seq: int
     parent: Branch | None
     early: bool
+    indexed: bool
     tapes: Sequence[TapeId]
 
 
@@ -44,11 +53,12 @@ class _Stretch:
 
 
 class RedisTapes:
-    """Implements `runtime.tape.tape.TapeStore`."""
+    """Implements `runtime.tape.tape.TapeReader`."""
 
     def __init__(self, connection: RedisConnection, places: SessionPlaces) -> None:
         self._connection = connection
         self._places = places
+        self._waiting = anyio.Semaphore(_WAIT_AT_ONCE)
 
     async def read_session(
         self, session: SessionId, *, after: int = 0, until: int | None = None
@@ -58,7 +68,7 @@ class RedisTapes:
             stretches = await self._stretches(session, seen, until)
             for stretch in stretches:
                 last = stretch.last
-                async for fact in _merged([self._read(stretch, tape) for tape in stretch.session.tapes]):
+                async for fact in self._read_stretch(stretch):
                     if fact.seq != seen + 1:
                         break
                     seen = fact.seq
@@ -66,16 +76,44 @@ class RedisTapes:
             if seen >= last or not stretches:
                 return
             # A session that it goes on from was deleted meanwhile; its facts are this one's own then.
-        raise TapeConflict(
-            f"Session {session} lacks fact {seen + 1}, though it is at fact {last}: what it goes on from is not there.",
-            expected=last,
-            actual=seen,
-        )
+        raise _lacks(session, seen + 1, last)
+
+    async def read_back(self, session: SessionId, *, before: int | None = None) -> AsyncIterator[Fact]:
+        left = None if before is None else before - 1
+        for _ in range(_TRIES):
+            stretches = await self._stretches(session, 0, left)
+            for stretch in reversed(stretches):
+                left = stretch.last if left is None else min(left, stretch.last)
+                async for fact in self._read_stretch(stretch, back=True):
+                    if fact.seq != left:
+                        break
+                    left -= 1
+                    yield _in(session, fact)
+            if not left or not stretches:
+                return
+        raise _lacks(session, left or 0, left or 0)
+
+    async def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
+        seen, found = after, await self._session(session)
+        while found is not None:
+            rung = await self._last_news(found.keys)
+            async for fact in self.read_session(session, after=seen):
+                seen = fact.seq
+                yield fact
+            await self._news_of(session, found.keys, rung)
+            found = await self._session(session)
+
+    async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
+        for stretch in reversed(await self._stretches(session, 0, until)):
+            found = await (self._anchor(stretch, kind) if stretch.session.indexed else self._search(stretch, kind))
+            if found is not None:
+                return found
+        return None
 
     async def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
         session = tape_owner(tape)
         for stretch in await self._stretches(session, after, None):
-            async for fact in self._read(stretch, tape_in(tape, stretch.session.id)):
+            async for fact in self._read(stretch, tape_in(tape, stretch.session.id), back=False):
                 yield _in(session, fact)
 
     async def snapshot(self, session: SessionId, version: str) -> Snapshot | None:
@@ -120,38 +158,100 @@ class RedisTapes:
 
         async def call(client: Redis) -> Any:
             async with client.pipeline(transaction=True) as batch:
-                batch.hmget(keys.session(session), ["seq", "parent", "parent_seq", "early"])
+                batch.hmget(keys.session(session), ["seq", "parent", "parent_seq", "early", "anchors"])
                 batch.smembers(keys.tapes(session))
                 return await batch.execute()
 
-        (seq, parent, parent_seq, early), tapes = await self._connection.retrying(call, keys.session(session))
+        (seq, parent, parent_seq, early, anchors), tapes = await self._connection.retrying(call, keys.session(session))
         if seq is None:
             self._places.forget(session)
             return None
         branch = None if parent is None else Branch(SessionId(parent), int(parent_seq))
-        return _Session(keys, session, int(seq), branch, early is not None, [TapeId(tape) for tape in tapes])
+        named = [TapeId(tape) for tape in tapes]
+        return _Session(keys, session, int(seq), branch, early is not None, anchors is not None, named)
 
-    async def _read(self, stretch: _Stretch, tape: TapeId) -> AsyncIterator[Fact]:
-        keys, after = stretch.session.keys, stretch.after
-        for key in (keys.early(tape), keys.tape(tape)) if stretch.session.early else (keys.tape(tape),):
-            async for fact in self._read_stream(key, tape, after, stretch.last):
-                yield fact
+    def _read_stretch(self, stretch: _Stretch, *, back: bool = False) -> AsyncIterator[Fact]:
+        return _merged([self._read(stretch, tape, back=back) for tape in stretch.session.tapes], back=back)
 
-    async def _read_stream(self, key: str, tape: TapeId, after: int, last: int) -> AsyncIterator[Fact]:
-        while True:
-            page = await self._page(key, after, last)
+    async def _read(self, stretch: _Stretch, tape: TapeId, *, back: bool) -> AsyncIterator[Fact]:
+        keys = stretch.session.keys
+        streams = [keys.early(tape), keys.tape(tape)] if stretch.session.early else [keys.tape(tape)]
+        for key in reversed(streams) if back else streams:
+            async for seq, fields in self._entries(key, stretch, back):
+                values = {name: await self._value(keys, hash_) for name, hash_ in large_values(fields).items()}
+                yield fact_from(tape, seq, fields, values)
+
+    async def _entries(self, key: str, stretch: _Stretch, back: bool) -> AsyncIterator[tuple[int, Mapping[str, str]]]:
+        first, last = stretch.after + 1, stretch.last
+        while first <= last:
+            page = await self._page(key, first, last, back)
             for entry_id, fields in page:
-                after = int(entry_id.partition("-")[0])
-                yield fact_from_fields(tape, after, (fields["k"], fields["t"], fields["d"]))
+                seq = int(entry_id.partition("-")[0])
+                first, last = (first, seq - 1) if back else (seq + 1, last)
+                yield seq, fields
             if len(page) < _PAGE_OF_FACTS:
                 return
 
-    async def _page(self, key: str, after: int, last: int) -> Sequence[tuple[str, Mapping[str, str]]]:
+    async def _page(self, key: str, first: int, last: int, back: bool) -> Sequence[tuple[str, Mapping[str, str]]]:
         async def call(client: Redis) -> Any:
-            return await client.xrange(key, min=f"{after + 1}-0", max=f"{last}-0", count=_PAGE_OF_FACTS)
+            if back:
+                return await client.xrevrange(key, max=f"{last}-0", min=f"{first}-0", count=_PAGE_OF_FACTS)
+            return await client.xrange(key, min=f"{first}-0", max=f"{last}-0", count=_PAGE_OF_FACTS)
 
         page: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.retrying(call, key)
         return page
+
+    async def _value(self, keys: ShardKeys, digest: str) -> str | None:
+        """The text of a large value."""
+        key = keys.value(digest)
+
+        async def call(client: Redis) -> Any:
+            return await client.hget(key, "text")
+
+        found: str | None = await self._connection.retrying(call, key)
+        return found
+
+    async def _anchor(self, stretch: _Stretch, kind: str) -> int | None:
+        key = stretch.session.keys.anchors(stretch.session.id)
+        last, first = f"[{anchor_name(kind, stretch.last)}", f"({anchor_name(kind, stretch.after)}"
+
+        async def call(client: Redis) -> Any:
+            return await client.zrevrangebylex(key, last, first, start=0, num=1)
+
+        return anchor_seq(await self._connection.retrying(call, key))
+
+    async def _search(self, stretch: _Stretch, kind: str) -> int | None:
+        """The same for a session from before anchors were noted."""
+        async for fact in self._read_stretch(stretch, back=True):
+            if fact.kind == kind:
+                return fact.seq
+        return None
+
+    async def _last_news(self, keys: ShardKeys) -> str:
+        async def call(client: Redis) -> Any:
+            return await client.xrevrange(keys.news, count=1)
+
+        entries = await self._connection.retrying(call, keys.news)
+        return str(entries[0][0]) if entries else "0-0"
+
+    async def _news_of(self, session: SessionId, keys: ShardKeys, rung: str) -> None:
+        """Return when there may be something new of a session since that entry."""
+        while True:
+            async with self._waiting:
+                answer = await self._connection.read_streams({keys.news: rung}, wait_s=_WAIT_S, count=_NEWS_KEPT)
+            entries = answer[0][1] if answer else ()
+            # Without any the server may be another one by now; of so many the session's own may be gone.
+            if not 0 < len(entries) < _NEWS_KEPT or any(fields["s"] == session for _, fields in entries):
+                return
+            rung = entries[-1][0]
+
+
+def _lacks(session: SessionId, seq: int, last: int) -> TapeConflict:
+    return TapeConflict(
+        f"Session {session} lacks fact {seq}, though it is at fact {last}: what it goes on from is not there.",
+        expected=last,
+        actual=seq - 1,
+    )
 
 
 def _in(session: SessionId, fact: Fact) -> Fact:
@@ -160,12 +260,13 @@ def _in(session: SessionId, fact: Fact) -> Fact:
     return fact if tape == fact.tape else replace(fact, tape=tape)
 
 
-async def _merged(readers: Sequence[AsyncIterator[Fact]]) -> AsyncIterator[Fact]:
-    """The facts of several tapes, each in order, as one order of `seq`."""
+async def _merged(readers: Sequence[AsyncIterator[Fact]], *, back: bool) -> AsyncIterator[Fact]:
+    """The facts of several tapes, each in order, as one order of `seq`; the last first where they are read `back`."""
+    sign = -1 if back else 1
     heads: list[tuple[int, int, Fact]] = []
     for number, reader in enumerate(readers):
         async for fact in reader:
-            heads.append((fact.seq, number, fact))
+            heads.append((sign * fact.seq, number, fact))
             break
     heapq.heapify(heads)
     while heads:
@@ -175,4 +276,4 @@ async def _merged(readers: Sequence[AsyncIterator[Fact]]) -> AsyncIterator[Fact]
         if following is None:
             heapq.heappop(heads)
         else:
-            heapq.heapreplace(heads, (following.seq, number, following))
+            heapq.heapreplace(heads, (sign * following.seq, number, following))

@@ -1,0 +1,111 @@
+"""How facts are written down on Redis: small ones whole, large values of their data apart, by their hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from runtime.core.ids import TapeId
+from runtime.storage.codec import fact_fields, fact_from_fields
+from runtime.storage.redis.keys import ShardKeys
+from runtime.tape.tape import ANCHORS, Fact
+
+LARGE_BYTES = 16 * 1024
+"""A value of a fact that is longer than this as JSON is kept by its hash."""
+
+
+UNREADABLE = "unreadable"
+
+_LONG_AGO = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(slots=True)
+class FactForms:
+    """Facts of one session as the scripts take them.
+
+    `keys` are the tapes and large values that the scripts' arguments name by number, from `first` on.
+    """
+
+    shard: ShardKeys
+    first: int
+    keys: list[str] = field(default_factory=list)
+    facts: list[str | int] = field(default_factory=list)
+    values: list[str | int] = field(default_factory=list)
+    anchors: list[str] = field(default_factory=list)
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def add(self, fact: Fact, tape_key: str) -> None:
+        """Take in a fact for the stream `tape_key`."""
+        kind, at, data = fact_fields(fact)
+        named = ""
+        if len(data) > LARGE_BYTES // 4:  # a character has up to four bytes
+            data, large = _parted(fact.data)
+            named = _json({name: self._value(text) for name, text in large.items()}) if large else ""
+        self.facts += [self._number(tape_key), fact.seq, kind, at, data, named]
+        if kind in ANCHORS:
+            self.anchors.append(anchor_name(kind, fact.seq))
+
+    def arguments(self) -> list[str | int]:
+        """The lists of anchors, of large values and of facts, each with its length."""
+        values, facts = len(self.values) // 3, len(self.facts) // 6
+        return [len(self.anchors), *self.anchors, values, *self.values, facts, *self.facts]
+
+    def _value(self, text: str) -> str:
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        key = self.shard.value(digest)
+        if key not in self._numbers:
+            self.values += [self._number(key), digest, text]
+        return digest
+
+    def _number(self, key: str) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = self.first + len(self.keys)
+            self.keys.append(key)
+        return self._numbers[key]
+
+
+def large_values(fields: Mapping[str, str]) -> Mapping[str, str]:
+    """Which values of a fact are kept apart: the hash of each."""
+    try:
+        named: Mapping[str, str] = json.loads(fields.get("v", "{}"))
+    except ValueError:
+        return {}
+    return named
+
+
+def fact_from(tape: TapeId, seq: int, fields: Mapping[str, str], large: Mapping[str, str | None]) -> Fact:
+    """A fact from the fields of its entry and the texts of its large values.
+
+    One that cannot be read is of the kind `UNREADABLE`, with its fields as they are: no fold takes it, and who reads
+    many sessions goes on.
+    """
+    try:
+        fact = fact_from_fields(tape, seq, (fields["k"], fields["t"], fields["d"]))
+        values = {name: json.loads(text or "") for name, text in large.items()}
+    except (ValueError, LookupError):
+        return Fact(tape, seq, UNREADABLE, _LONG_AGO, {"fields": dict(fields)})
+    return Fact(tape, seq, fact.kind, fact.at, {**fact.data, **values}) if values else fact
+
+
+def anchor_name(kind: str, seq: int) -> str:
+    """An anchor as its session's list has it: the names of one kind stand in order."""
+    return f"{kind}:{seq:016d}"
+
+
+def anchor_seq(found: Sequence[str]) -> int | None:
+    """The number of the first of these anchors."""
+    return int(found[0].rpartition(":")[2]) if found else None
+
+
+def _parted(data: Mapping[str, object]) -> tuple[str, Mapping[str, str]]:
+    """The data without its large values, and these, as JSON."""
+    texts = {name: _json(value) for name, value in data.items()}
+    large = {name: text for name, text in texts.items() if len(text.encode()) > LARGE_BYTES}
+    return _json({name: value for name, value in data.items() if name not in large}), large
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
