@@ -34,6 +34,7 @@ from gateway.parts import chosen_model, open_choice, open_storage, people_in, pl
 from gateway.people import People
 from gateway.programs import compile_routes, routes_of
 from gateway.roster import Roster
+from gateway.remote import remote_lines, remote_secrets, remote_servers
 from gateway.routing import Routes
 from gateway.schedulers import Schedulers
 from gateway.service import Platform, Ready, Service
@@ -54,6 +55,7 @@ from runtime.llm.client import LLMClient
 from runtime.llm.local import NoModelClient
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import wrap_worker
+from runtime.sessions.alarm import Alarm
 from runtime.sessions.registry import Registry
 from runtime.sessions.store import LeaseHolder
 from runtime.sessions.surroundings import Surroundings
@@ -68,6 +70,7 @@ from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.shares import RedisShareStore
+from runtime.storage.redis.timers import RedisTimers
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +96,14 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
     bus = Bus(clock)
     texts = load_texts(settings.language, settings.texts_dir)
     routes = routes_of(settings, programs)
-    Logs(_log_options(settings), secrets=secrets(settings)).attach(bus)
+    logs = Logs(_log_options(settings), secrets=secrets(settings))
+    logs.attach(bus)
     data_dir = prepare(settings.data_dir)
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
         llm, model_line = await _model(settings, stack)
         compiled = await compile_routes(settings, routes, _lowerer(settings, llm))
+        logs.hide(remote_secrets(settings, compiled.values()))
         sandbox = await stack.enter_async_context(_sandbox(settings))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         ground = _Ground(settings, routes, compiled, llm, model_line, sandbox, connection, clock, bus, data_dir, texts)
@@ -141,20 +146,8 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = Limits(settings.limits, RedisCounters(connection), owners.has, ground.texts, clock)
     tasks.start_soon(limits.follow, bus)
-    around = Surroundings(
-        ground.programs,
-        RedisSessionStore(connection),
-        outbound,
-        ground.sandbox,
-        ground.llm,
-        clock,
-        bus,
-        files=files,
-        texts=ground.texts,
-        busy={**dict.fromkeys(ground.programs, settings.busy), **ground.routes.busy},
-        allowance=limits.allowance,
-        idle_s=settings.nodes.idle_s,
-    )
+    servers = remote_servers(settings, ground.programs.values(), clock, bus, tasks)
+    around = _surroundings(ground, inbox, outbound, files, limits, tasks)
     registry = Registry(around, inbox, tasks)
     platforms |= await _platforms(chosen, people, clock, _entrance(ground, inbox, outbound, people, limits))
     service = Service(node, BotLeases(leases, roster), registry, platforms, bus)
@@ -171,6 +164,32 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     if isinstance(ground.llm, NoModelClient):
         return
     tasks.start_soon(_warm_up, ground.llm)
+
+
+def _surroundings(
+    ground: _Ground, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
+) -> Surroundings:
+    settings, clock = ground.settings, ground.clock
+    store = RedisSessionStore(ground.connection)
+    alarm = Alarm(RedisTimers(ground.connection), store, inbox, clock)
+    tasks.start_soon(alarm.run)
+    return Surroundings(
+        ground.programs,
+        store,
+        outbound,
+        ground.sandbox,
+        ground.llm,
+        clock,
+        ground.bus,
+        files=files,
+        texts=ground.texts,
+        busy={**dict.fromkeys(ground.programs, settings.busy), **ground.routes.busy},
+        allowance=limits.allowance,
+        idle_s=settings.nodes.idle_s,
+        servers=servers,
+        alarm=alarm,
+        servers=servers,
+    )
 
 
 async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | None:
@@ -257,7 +276,8 @@ async def _warm_up(llm: LLMClient) -> None:
 
 
 def _lines(ground: _Ground, platforms: dict[str, Platform]) -> list[str]:
-    lines = [*_program_lines(ground.routes), f"model      {ground.model_line}"]
+    lines = [*_program_lines(ground.routes), *remote_lines(ground.programs.values())]
+    lines.append(f"model      {ground.model_line}")
     for name, platform in platforms.items():
         if platform.access.code is not None:
             where = "send this code to the bot to become its" if name in CATALOG else "say this code in a room to be an"
