@@ -33,8 +33,8 @@ from gateway.outbound import Outbound
 from gateway.parts import chosen_model, open_choice, open_storage, people_in, plain
 from gateway.people import People
 from gateway.programs import compile_routes, routes_of
-from gateway.roster import Roster
 from gateway.remote import remote_lines, remote_secrets, remote_servers
+from gateway.roster import Roster
 from gateway.routing import Routes
 from gateway.schedulers import Schedulers
 from gateway.service import Platform, Ready, Service
@@ -146,7 +146,6 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = Limits(settings.limits, RedisCounters(connection), owners.has, ground.texts, clock)
     tasks.start_soon(limits.follow, bus)
-    servers = remote_servers(settings, ground.programs.values(), clock, bus, tasks)
     around = _surroundings(ground, inbox, outbound, files, limits, tasks)
     registry = Registry(around, inbox, tasks)
     platforms |= await _platforms(chosen, people, clock, _entrance(ground, inbox, outbound, people, limits))
@@ -170,6 +169,7 @@ def _surroundings(
     ground: _Ground, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
 ) -> Surroundings:
     settings, clock = ground.settings, ground.clock
+    servers = remote_servers(settings, ground.programs.values(), clock, ground.bus, tasks)
     store = RedisSessionStore(ground.connection)
     alarm = Alarm(RedisTimers(ground.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
@@ -186,7 +186,6 @@ def _surroundings(
         busy={**dict.fromkeys(ground.programs, settings.busy), **ground.routes.busy},
         allowance=limits.allowance,
         idle_s=settings.nodes.idle_s,
-        servers=servers,
         alarm=alarm,
         servers=servers,
     )
