@@ -31,6 +31,8 @@ from runtime.sessions.inbox import NOTICE, InboxEvent
 from runtime.tape.tape import TapeStore
 
 if TYPE_CHECKING:
+    from gateway.routing import Routes
+    from runtime.language.program import Program
     from runtime.storage.notice import OnEvent
     from runtime.storage.redis.connection import RedisConnection
 
@@ -157,6 +159,7 @@ async def probes(settings: Settings) -> list[Probe]:
         Probe("valkey", lambda: _ask_valkey(settings)),
         *(Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}") for name, kind in CATALOG.items()),
         Probe("programs", lambda: _ask_programs(settings)),
+        Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
         Probe("sandbox", _ask_sandbox),
     ]
 
@@ -172,21 +175,34 @@ async def _ask_model(settings: Settings) -> str:
 
 
 async def _ask_programs(settings: Settings) -> str:
-    from gateway.programs import compile_routes, routes_of
+    from gateway.programs import routes_of
 
     routes = routes_of(settings)
+    programs = await _programs(settings, routes)
+    shown = [f"{', '.join(programs)} {'compiles' if len(programs) == 1 else 'compile'}"]
+    return "\n".join(shown + ([] if routes.single else routes.lines()))
+
+
+async def _ask_remote(settings: Settings) -> str | None:
+    from gateway.programs import routes_of
+    from gateway.remote import ask_servers
+
+    programs = await _programs(settings, routes_of(settings))
+    return await ask_servers(settings, programs.values(), SystemClock())
+
+
+async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
+    from gateway.programs import compile_routes
+
     async with AsyncExitStack() as stack:
         if settings.compiler == "rules":
             from runtime.language.rules import RulesLowerer
 
-            programs = await compile_routes(settings, routes, RulesLowerer())
-        else:
-            from runtime.language.model_lowering import ModelLowerer
+            return await compile_routes(settings, routes, RulesLowerer())
+        from runtime.language.model_lowering import ModelLowerer
 
-            model = await stack.enter_async_context(open_model(settings))
-            programs = await compile_routes(settings, routes, ModelLowerer(model))
-    shown = [f"{', '.join(programs)} {'compiles' if len(programs) == 1 else 'compile'}"]
-    return "\n".join(shown + ([] if routes.single else routes.lines()))
+        model = await stack.enter_async_context(open_model(settings))
+        return await compile_routes(settings, routes, ModelLowerer(model))
 
 
 async def _ask_valkey(settings: Settings) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from gateway.settings_forms import FilePath, Section, Words
 from gateway.settings_platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
+from gateway.settings_remote import INHERITED, RemoteSettings
 from gateway.settings_routes import Busy, RouteSettings, read_routes
 from gateway.settings_sources import (
     CONFIG_VARIABLE,
@@ -33,7 +34,7 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "telegram.agents"})
+TABLES = frozenset({"access.groups", "remote.secrets", "telegram.agents"})
 """Sections whose keys the user chooses."""
 
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
@@ -116,6 +117,7 @@ class Settings(BaseSettings):
     discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
     nodes: NodeSettings = NodeSettings()
+    remote: RemoteSettings = RemoteSettings()
     sandbox: SandboxSettings = SandboxSettings()
     logs: LogSettings = LogSettings()
 
@@ -223,6 +225,27 @@ def environment_keys(environment: Mapping[str, str] | None = None, directory: Pa
     }
 
 
+def remote_variables(
+    settings: Settings,
+    names: Iterable[str],
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+) -> dict[str, str]:
+    """What programs name for their remote agents, by name: from files, the environment or .env.
+
+    What is not set is left out. Raises ConfigError for a file that cannot be read.
+    """
+    here = Path.cwd() if directory is None else directory
+    variables = {**dotenv_variables(here / ".env"), **(os.environ if environment is None else environment)}
+    return settings.remote.named(names, variables)
+
+
+def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What every started process may see of the environment: where things are, and nothing that is secret."""
+    variables = os.environ if environment is None else environment
+    return {name: variables[name] for name in INHERITED if name in variables}
+
+
 def default_data_dir(variables: Mapping[str, str]) -> Path:
     """Where state belongs by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
     state_home = variables.get("XDG_STATE_HOME", "")
@@ -282,7 +305,7 @@ def _refuse_secrets(toml: Layer) -> None:
 def _refuse_secrets_for_files(layer: Layer) -> None:
     """A secret in the place of its file would be told with every error about that file."""
     for key, value in layer.values.items():
-        names_file = key.endswith("_file") or key.startswith("telegram.agents.")
+        names_file = key.endswith("_file") or key.startswith(("remote.secrets.", "telegram.agents."))
         if names_file and _LIKE_A_SECRET.fullmatch(str(value).strip()):
             raise ConfigError(
                 f"{layer.place}: {layer.spell(key)} holds a secret; it is to name a file with the secret."

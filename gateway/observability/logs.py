@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TextIO
@@ -17,6 +17,8 @@ from runtime.core.events import Event
 MASK = "********"
 MAX_VALUE_CHARS = 500
 """A longer value is cut: a line stays a line."""
+
+SHORTEST_SECRET = 6
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -38,6 +40,8 @@ _WARNINGS = frozenset(
         "page.refused",
         "adapter.rate_limited",
         "access.refused",
+        "remote.lost",
+        "remote.unreachable",
         "storage.lost",
         "session.fenced",
         "node.shard_lost",
@@ -52,6 +56,8 @@ _DEBUG = frozenset(
         "page.opened",
         "page.sent",
         "page.checked",
+        "remote.progressed",
+        "remote.said",
         "trigger.fired",
         "node.handed_over",
     }
@@ -86,6 +92,11 @@ class Logs:
         self._threshold = _LEVELS[options.level]
         self._secrets = sorted((secret for secret in secrets if secret), key=len, reverse=True)
         self._logger: Any = None
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """More texts never to be shown. One too short to be a secret would make lines unreadable, and is."""
+        more = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
+        self._secrets = sorted({*self._secrets, *more}, key=len, reverse=True)
 
     def attach(self, bus: Publisher) -> Callable[[], None]:
         """Hear every event of `bus`, and every remark of an adapter, until the returned function is called."""

@@ -8,6 +8,7 @@ step.executed step.rejected · trigger.fired · page.opened page.sent page.finis
 page.closed page.orphaned page.checked page.diverged · llm.requested llm.answered llm.failed · adapter.connected
 adapter.failed adapter.rate_limited · storage.lost storage.back · node.balanced node.handed_over
 node.shard_lost node.isolated node.returned node.draining node.drained · access.refused access.paired ·
+remote.connected remote.listed remote.lost remote.unreachable remote.progressed remote.said ·
 meeting.started meeting.ended.
 """
 
