@@ -18,6 +18,7 @@ from runtime.core.address import Address, Speaker
 from runtime.core.errors import TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.message import Mark
+from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
@@ -106,6 +107,7 @@ class World:
         self.settled: list[PageSpec] = []
         self.offered: list[PageSpec] = []
         self.doing: list[str | None] = []
+        self.servers: RemoteServers = NoRemoteServers()
 
     def point(self) -> None:
         """Something is about to leave the process, or just has."""
@@ -458,7 +460,9 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
     failures: list[BaseException] = []
     bus.subscribe("session.failed", lambda event: failures.append(event.data["cause"]))
     programs = {program.name: program}
-    around = Surroundings(programs, world, world, sandbox, llm, world.clock, bus, busy={program.name: busy})
+    around = Surroundings(
+        programs, world, world, sandbox, llm, world.clock, bus, busy={program.name: busy}, servers=world.servers
+    )
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:
         world.tasks = tasks
