@@ -53,6 +53,21 @@ class TurboClock:
         await checkpoint()
 
 
+def event_of(number: str, does: str, at: datetime, offered: Sequence[PageSpec], address: Address) -> InboxEvent:
+    """What a person does, as `World.arrive` has it."""
+    kind, _, rest = does.partition(":")
+    about, _, text = rest.partition(":")
+    event = InboxEvent(number, address, "test:1", "Ada", does, at, message_id=f"m{number}")
+    if kind == "press":
+        choice = offered[-1].choices[int(about)]
+        return replace(event, kind="choice", text=choice.label, choice=choice.id)
+    if kind in ("stop", "new"):
+        return replace(event, kind=kind, text="")
+    if kind in ("edit", "deletion", "reaction"):
+        return replace(event, kind=kind, text=text, message_id=about)
+    return event
+
+
 @dataclass
 class Shown:
     """A message on the platform."""
@@ -133,7 +148,9 @@ class World:
             return None
         self._arrived += 1
         number = str(self._arrived)
-        entry = InboxEntry(0, number, self._event(number, self.people.pop(0).removeprefix("!")))
+        entry = InboxEntry(
+            0, number, event_of(number, self.people.pop(0).removeprefix("!"), self.clock.now(), self.offered, ADDRESS)
+        )
         self.take_in(entry)
         return entry
 
@@ -142,24 +159,12 @@ class World:
         """Whether the next thing is done while the agents are at work."""
         return bool(self.people) and self.people[0].startswith("!")
 
-    def _event(self, number: str, does: str) -> InboxEvent:
-        kind, _, rest = does.partition(":")
-        about, _, text = rest.partition(":")
-        event = InboxEvent(number, ADDRESS, "test:1", "Ada", does, self.clock.now(), message_id=f"m{number}")
-        if kind == "press":
-            choice = self.offered[-1].choices[int(about)]
-            return replace(event, kind="choice", text=choice.label, choice=choice.id)
-        if kind == "stop":
-            return replace(event, kind="stop", text="")
-        if kind in ("edit", "deletion", "reaction"):
-            return replace(event, kind=kind, text=text, message_id=about)
-        return event
-
     def take_in(self, entry: InboxEntry) -> None:
         """Keep an event until a session has taken it."""
         self._arrived = max(self._arrived, int(entry.entry_id))
         self._inbox.append(entry)
-        self.idle = anyio.Event()
+        if self.idle.is_set():
+            self.idle = anyio.Event()
 
     @property
     def taken_in(self) -> int:
