@@ -12,7 +12,6 @@ from runtime.core.errors import (
     RemoteTimeout,
     RemoteUnavailable,
     ToolFailed,
-    UnknownTarget,
 )
 from runtime.execution.frame import Call, Frame
 from runtime.execution.outside import Effect, Outside
@@ -73,7 +72,7 @@ class RemotePlaybook:
             raise RemoteUnavailable(f"{self.name}: its server cannot be reached: {why}")
         equipped = self._servers.equipped_agent(self._agent)
         known = ", ".join(playbook.name for playbook in equipped.playbooks) or "none"
-        raise UnknownTarget(f"{self._agent.name} has no tool {self._tool_name!r}; it has {known}")
+        raise PlaybookError(f"{self._agent.name} has no tool {self._tool_name!r}; it has {known}")
 
     def _arguments(self, tool: RemoteTool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments under the server's names; those left out stay out."""

@@ -59,6 +59,7 @@ def build(ledger: Ledger) -> MCPServer:
     server = MCPServer("weather")
     _add_readers(server)
     _add_hangers(server, ledger)
+    _add_shop(server, ledger)
     _add_ends(server, ledger)
     _add_texts(server)
     return server
@@ -115,6 +116,21 @@ def _add_hangers(server: MCPServer, ledger: Ledger) -> None:
     async def pay(context: Context[Any]) -> str:
         """Pays each time; the first call never ends."""
         return await note_and_stop_at_first(context, "pay")
+
+
+def _add_shop(server: MCPServer, ledger: Ledger) -> None:
+    @server.tool()
+    def buy(context: Context[Any], what: str) -> str:
+        """Buys each time."""
+        ledger.add(f"buy {key_of(context)} {what}")
+        return f"bought {what}"
+
+    @server.tool(meta={KEY: True})
+    def order(context: Context[Any], what: str) -> str:
+        """Orders once under a key."""
+        if key_of(context) not in ledger.keys("order"):
+            ledger.add(f"order {key_of(context)} {what}")
+        return f"ordered {what}"
 
 
 def _add_ends(server: MCPServer, ledger: Ledger) -> None:
