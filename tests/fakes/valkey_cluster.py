@@ -218,6 +218,13 @@ class ValkeyCluster:
             and server.info("replication").get("master_port") == str(primary.port)
         )
 
+    def promote(self, key: str) -> None:
+        """Let the replica of the key's primary take over in agreement with it, and return when it has."""
+        old = self.primary_of(key)
+        new = self.replica_of(old)
+        new.ask("CLUSTER", "FAILOVER")
+        wait_until(lambda: new.is_primary and not old.is_primary, "the replica was not promoted")
+
     def wait_for_another_primary(self, key: str, than: PortServer) -> PortServer:
         """Return who serves the key's slot as soon as it is not `than`, and takes writes."""
 
@@ -273,11 +280,17 @@ class ValkeySentinel:
             server.kill()
 
     def restart(self) -> None:
-        """Start every server that does not run."""
+        """Start every server that does not run; who was a primary before follows at once, without the Sentinels."""
         for server in (*self.servers, *self.sentinels):
             if not server.runs:
                 server.start()
-        wait_until(lambda: _synced(self.servers), "the replica does not follow")
+        primary = self.primary
+        for server in self.servers:
+            if server is not primary and server.is_primary:
+                server.ask("REPLICAOF", "127.0.0.1", primary.port)
+        wait_until(
+            lambda: _synced(self.servers) and not self._other_than(primary).is_primary, "the replica does not follow"
+        )
 
     def flush(self) -> None:
         """Forget all data."""
@@ -285,18 +298,38 @@ class ValkeySentinel:
 
     @property
     def primary(self) -> PortServer:
-        """Who takes writes now."""
-        return next(server for server in self.servers if server.runs and server.is_primary)
+        """Who takes writes now, by what the first Sentinel says."""
+        if not self.sentinels:
+            return self.servers[0]
+        asked = next(one for one in self.sentinels if one.runs)
+        port = asked.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER)[1]
+        return next(server for server in self.servers if str(server.port) == port)
+
+    @property
+    def replica(self) -> PortServer:
+        """The other one."""
+        return self._other_than(self.primary)
+
+    def _other_than(self, server: PortServer) -> PortServer:
+        return next(one for one in self.servers if one is not server)
+
+    def promote(self) -> None:
+        """Have a Sentinel let the replica take over, and return when the primary follows it."""
+        old = self.primary
+        self.sentinels[0].ask("SENTINEL", "FAILOVER", MASTER)
+        wait_until(lambda: not old.is_primary, "the replica was not promoted")
 
     def wait_for_another_primary(self, than: PortServer) -> PortServer:
         """Return who takes writes as soon as it is not `than` by what all Sentinels say."""
 
+        other = self._other_than(than)
+
         def taken_over() -> bool:
             named = {one.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER)[1] for one in self.sentinels}
-            return len(named) == 1 and str(than.port) not in named and self.primary is not than
+            return named == {str(other.port)} and other.is_primary
 
         wait_until(taken_over, "no replica took over")
-        return self.primary
+        return other
 
 
 def _knows(server: PortServer, ids: Sequence[str]) -> bool:

@@ -256,7 +256,9 @@ async def _command(server: Server, replicated: bool, *parts: str | int) -> Any:
     for found in (answer, replicas):
         if isinstance(found, Exception):
             raise found
-    if not replicas and await server.followed(look=True):
+    if replicas:
+        server.confirmed()
+    elif await server.followed(look=True):
         raise _NotReplicated(f"No replica of {server} has confirmed a write within {_REPLICA_LIMIT_MS} ms.")
     return answer
 

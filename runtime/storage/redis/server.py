@@ -19,6 +19,10 @@ _READERS = SHARDS + 4
 _LOOK_S = 10.0
 """How long it is believed whether replicas follow."""
 
+ALONE_AFTER_S = 20.0
+"""So long after the last replica went a server still counts as followed: one that was promoted leaves like one that
+died, and what the old primary takes on from then on is lost. Until then it is known which of them it was."""
+
 
 class Server:
     """`client` is for calls, each of which ends within `COMMAND_LIMIT_S`; `reader` for reads that wait longer.
@@ -33,16 +37,24 @@ class Server:
         )
         self.reader: Redis = location.client(endpoint, size=_READERS, connect_s=COMMAND_LIMIT_S, read_s=None)
         self._clock = clock
-        self._followed = False
         self._looked_at: float | None = None
+        self._followed_at: float | None = None
 
     async def followed(self, *, look: bool = False) -> bool:
-        """Whether a replica follows this server and has caught up once; `look`: not what was found a while ago."""
+        """Whether a replica follows this server, or did a moment ago; `look`: not what was found in the last seconds.
+
+        One that was never followed, as far as we know, is alone at once.
+        """
         now = self._clock.monotonic()
         if look or self._looked_at is None or now - self._looked_at > _LOOK_S:
-            self._followed = _has_replica(await self.client.info("replication"))
+            if _has_replica(await self.client.info("replication")):
+                self._followed_at = now
             self._looked_at = now
-        return self._followed
+        return self._followed_at is not None and now - self._followed_at <= ALONE_AFTER_S
+
+    def confirmed(self) -> None:
+        """A replica has told that it has something."""
+        self._followed_at = self._clock.monotonic()
 
     async def hang_up(self) -> None:
         """Drop the connections that nobody uses, so that the next call finds out anew who is at this address."""
