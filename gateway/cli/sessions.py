@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,25 +24,38 @@ SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parle
 LimitOption = Annotated[int, typer.Option("--limit", min=0, help="So many, the latest active first; 0: all.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Also while a running gateway is at work on it.")]
 
+_PAGE_OF_SESSIONS = 500
+
 app = typer.Typer(help="Sessions: look at them, take them elsewhere, delete them.", no_args_is_help=True)
 
 
 @app.command("list")
-def list_sessions(limit: LimitOption = 50, as_json: JsonOption = False, config: ConfigOption = None) -> None:
+def list_sessions(
+    after: Annotated[
+        str, typer.Option("--after", help="Those behind this mark, which the list before ends with.")
+    ] = "",
+    limit: LimitOption = 50,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
     """Show the sessions, the latest active first."""
-    import heapq
+    if after and not re.fullmatch(r"\d+:.+", after):
+        note(f'parley: "{after}" is no mark of a list; take the one that parley sessions list ends with.')
+        raise typer.Exit(BAD_INPUT)
 
-    async def ask(keeping: Keeping) -> tuple[list[KnownSession], int]:
-        latest: list[tuple[Any, str, KnownSession]] = []
-        count = 0
-        async for known in keeping.catalog.sessions():
-            count += 1
-            heapq.heappush(latest, (known.last_at, known.record.id, known))
-            if limit and len(latest) > limit:
-                heapq.heappop(latest)
-        return [known for _, _, known in sorted(latest, reverse=True)], count
+    async def ask(keeping: Keeping) -> tuple[list[KnownSession], str, int]:
+        found: list[KnownSession] = []
+        mark, wanted = after, limit or await keeping.catalog.count()
+        while wanted:
+            page = await keeping.catalog.page(mark, limit=min(wanted, _PAGE_OF_SESSIONS))
+            found += page.sessions
+            wanted -= min(wanted, _PAGE_OF_SESSIONS)
+            mark = page.next
+            if not mark:
+                break
+        return found, mark, await keeping.catalog.count()
 
-    found, count = with_keeping(config, ask)
+    found, mark, count = with_keeping(config, ask)
     if as_json:
         for known in found:
             say_json(_data(known))
@@ -50,8 +64,8 @@ def list_sessions(limit: LimitOption = 50, as_json: JsonOption = False, config: 
     else:
         head = ("SESSION", "CONVERSATION", "PROGRAM", "STARTED (UTC)", "LAST ACTIVE", "STATE", "FACTS", "SIZE", "FROM")
         say_table(head, [_row(known) for known in found])
-    if count > len(found):
-        note(f"{count - len(found)} more: parley sessions list --limit 0")
+    if mark and count > len(found):
+        note(f"{len(found)} of {count}; the next: parley sessions list --after {mark}")
 
 
 @app.command()

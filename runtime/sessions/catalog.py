@@ -54,11 +54,28 @@ class WholeSession:
     facts: Sequence[Fact]
 
 
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Some sessions, the latest active first. `next` is the mark behind which the next page begins, "" at the end."""
+
+    sessions: Sequence[KnownSession]
+    next: str
+
+
 class SessionCatalog(Protocol):
     """Raises SessionBusy, SessionExists or StorageUnavailable, and nothing else."""
 
     def sessions(self) -> AsyncIterator[KnownSession]:
         """Every session once, in no order, read in pages. One that begins or goes meanwhile may be missing."""
+        ...
+
+    async def page(self, after: str = "", /, *, limit: int) -> SessionPage:
+        """Up to `limit` sessions behind a mark, the latest active first. One that is active meanwhile moves forward,
+        and may be missing behind."""
+        ...
+
+    async def count(self) -> int:
+        """How many sessions there are."""
         ...
 
     async def find(self, session: SessionId, /) -> KnownSession | None: ...

@@ -8,7 +8,7 @@ from dataclasses import replace
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import InboxFull, LetterGone, SessionExists
 from runtime.core.ids import SessionId
-from runtime.sessions.catalog import KnownSession, WholeSession, busy_session
+from runtime.sessions.catalog import KnownSession, SessionPage, WholeSession, busy_session
 from runtime.sessions.dead_letters import DeadLetter, letter_id, letter_place
 from runtime.sessions.inbox import shard_of
 from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
@@ -60,6 +60,10 @@ def _order(letter: str) -> tuple[int, int]:
     return shard, int(number.partition("-")[0] or 0)
 
 
+def _mark(known: KnownSession) -> str:
+    return f"{known.last_at.isoformat()}:{known.record.id}"
+
+
 class MemorySessionCatalog:
     """Implements `runtime.sessions.catalog.SessionCatalog`."""
 
@@ -72,6 +76,14 @@ class MemorySessionCatalog:
             found = await self.find(session)
             if found is not None:
                 yield found
+
+    async def page(self, after: str = "", /, *, limit: int) -> SessionPage:
+        known = {_mark(one): one async for one in self.sessions()}
+        marks = sorted((mark for mark in known if not after or mark < after), reverse=True)
+        return SessionPage([known[mark] for mark in marks[:limit]], marks[limit - 1] if len(marks) > limit else "")
+
+    async def count(self) -> int:
+        return len(self._store.known())
 
     async def find(self, session: SessionId, /) -> KnownSession | None:
         shard = self._store.shard(session)

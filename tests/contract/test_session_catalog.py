@@ -10,6 +10,7 @@ from runtime.core.errors import SessionBusy, SessionExists, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.sessions.catalog import WholeSession
 from runtime.sessions.store import Commit, Lease
+from runtime.tape.tape import tape_in
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, beginning, event, facts, shard_lease
 
@@ -47,6 +48,50 @@ async def test_every_session_is_listed_once_with_what_it_is_at(stores: Stores) -
     assert found[SESSION].last_at == facts(1, "one", "two")[1].at
     assert (found[SESSION].record.seq, found[SESSION].node) == (2, NODE.node)
     assert found[SESSION].size_bytes > 0
+
+
+async def said_in(stores: Stores, lease: Lease, session: str, seq: int) -> None:
+    """The session's next fact, at a time that grows with `seq`."""
+    id_ = SessionId(session)
+    (fact,) = facts(seq, "text")
+    new = (replace(fact, tape=tape_in(fact.tape, id_), seq=1),)
+    await stores.sessions.commit(replace(beginning(lease, session=id_), facts=new))
+
+
+async def test_sessions_are_listed_in_pages_the_latest_active_first(stores: Stores) -> None:
+    lease = await shard_lease(stores.leases)
+    for number in range(7):
+        await said_in(stores, lease, f"s{number}", number + 1)
+    assert await stores.catalog.count() == 7
+    pages: list[list[SessionId]] = []
+    mark = ""
+    while not pages or mark:
+        page = await stores.catalog.page(mark, limit=3)
+        pages.append([known.record.id for known in page.sessions])
+        mark = page.next
+    assert [page for page in pages if page] == [["s6", "s5", "s4"], ["s3", "s2", "s1"], ["s0"]]
+
+
+async def test_a_session_that_is_active_again_comes_first(stores: Stores) -> None:
+    """Commits of one millisecond stand in the order of their names."""
+    lease = await shard_lease(stores.leases)
+    for seq, name in enumerate(("s3", "s1", "s2"), start=1):
+        await said_in(stores, lease, name, seq)
+    (fact,) = facts(9, "text")
+    again = (replace(fact, tape=tape_in(fact.tape, SessionId("s3")), seq=2),)
+    await stores.sessions.commit(Commit(lease, SessionId("s3"), 1, facts=again))
+    page = await stores.catalog.page(limit=9)
+    assert [known.record.id for known in page.sessions] == ["s3", "s2", "s1"]
+    assert page.next == ""
+
+
+async def test_what_was_deleted_is_not_listed_and_what_was_taken_in_is(stores: Stores) -> None:
+    whole = await taken_out(stores, "one")
+    assert await stores.catalog.count() == 0
+    assert not (await stores.catalog.page(limit=9)).sessions
+    await stores.catalog.insert(whole)
+    assert await stores.catalog.count() == 1
+    assert [known.record for known in (await stores.catalog.page(limit=9)).sessions] == [whole.record]
 
 
 async def test_a_session_is_found_by_its_id(stores: Stores) -> None:

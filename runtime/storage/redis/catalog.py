@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime
-from typing import Any
-
-from redis.asyncio import Redis
+from collections.abc import AsyncIterator, Sequence
 
 from runtime.core.errors import SessionExists
 from runtime.core.ids import SessionId
-from runtime.sessions.catalog import KnownSession, WholeSession, busy_session
+from runtime.sessions.catalog import KnownSession, SessionPage, WholeSession, busy_session
 from runtime.sessions.inbox import shard_of
 from runtime.sessions.store import SessionRecord
 from runtime.storage.codec import address_to_json, to_json
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.fact_writing import write_facts
 from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.known_sessions import known_sessions
 from runtime.storage.redis.removal import SessionRemoval
-from runtime.storage.redis.scan import keys_like
 from runtime.storage.redis.script import load_script
-from runtime.storage.redis.session_places import RECORD_FIELDS, SessionPlaces, record_from
+from runtime.storage.redis.session_index import Place, SessionIndex
+from runtime.storage.redis.session_places import SessionPlaces
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.tapes import RedisTapes
 from runtime.tape.tape import Fact
@@ -37,26 +33,47 @@ class RedisSessionCatalog:
         self._connection = connection
         self._places = SessionPlaces(connection)
         self._tapes = RedisTapes(connection, self._places)
+        self._index = SessionIndex(connection)
         self._store = RedisSessionStore(connection)
         self._removal = SessionRemoval(connection, self._places, self._tapes)
 
     async def sessions(self) -> AsyncIterator[KnownSession]:
-        known: set[str] = set()
-        async for page in keys_like(self._connection, "{parley:*}:session:*"):
-            new = [key for key in page if key not in known]
-            known.update(new)
-            for key in new:
-                shard, session = _place(key)
-                found = await self._known(shard, session)
-                if found is not None:
-                    yield found
+        async for places in self._index.places():
+            for known in await self._known(places):
+                yield known
+
+    async def page(self, after: str = "", /, *, limit: int) -> SessionPage:
+        listed = await self._index.latest(after, limit)
+        known = await self._known([place for _, place in listed])
+        found = {one.record.id: one for one in known}
+        sessions = tuple(found[session] for _, (_, session) in listed if session in found)
+        return SessionPage(sessions, listed[-1][0] if len(listed) == limit else "")
+
+    async def count(self) -> int:
+        return await self._index.count()
+
+    async def _known(self, places: Sequence[Place]) -> list[KnownSession]:
+        """What is there of these; what is not is listed no longer."""
+        shards: dict[int, list[SessionId]] = {}
+        for shard, session in places:
+            shards.setdefault(shard, []).append(session)
+        found: list[KnownSession] = []
+        for shard, sessions in shards.items():
+            known = await known_sessions(self._connection, shard, sessions)
+            found += known.values()
+            for session in sessions:
+                if session not in known:
+                    await self._index.strike((shard, session))
+        return found
 
     async def find(self, session: SessionId, /) -> KnownSession | None:
         keys = await self._places.keys(session)
-        found = None if keys is None else await self._known(keys.shard, session)
-        if found is None:
+        if keys is None:
+            return None
+        found = await known_sessions(self._connection, keys.shard, [session])
+        if not found:
             self._places.forget(session)
-        return found
+        return found.get(session)
 
     async def whole(self, session: SessionId, /) -> WholeSession | None:
         found = await self.find(session)
@@ -118,58 +135,10 @@ class RedisSessionCatalog:
         ]
         await self._connection.write("UNLINK", *left)
 
-    async def _known(self, shard: int, session: SessionId) -> KnownSession | None:
-        keys = ShardKeys(shard)
-
-        async def call(client: Redis) -> Any:
-            async with client.pipeline(transaction=True) as batch:
-                batch.hmget(keys.session(session), RECORD_FIELDS)
-                batch.sismember(keys.awake, session)
-                batch.smembers(keys.outbox)
-                batch.smembers(keys.tapes(session))
-                batch.hmget(keys.lease, ["node", "expires"])
-                batch.time()
-                return await batch.execute()
-
-        values, awake, outbox, tapes, lease, time = await self._connection.retrying(call, keys.lease)
-        record = record_from(session, values)
-        if record is None:
-            return None
-        pages = frozenset(page for owner, page in map(json.loads, outbox) if owner == session)
-        last_at, size_bytes = await self._measure([keys.tape(tape) for tape in tapes])
-        node, expires = lease
-        serving = node if node is not None and int(expires) > time[0] * 1000 + time[1] // 1000 else None
-        return KnownSession(record, bool(awake), pages, max(last_at, record.started_at), size_bytes, serving)
-
-    async def _measure(self, tapes: Sequence[str]) -> tuple[datetime, int]:
-        """When the newest fact was written, and how many bytes the tapes take."""
-
-        async def call(client: Redis) -> Any:
-            async with client.pipeline(transaction=False) as batch:
-                for tape in tapes:
-                    batch.xrevrange(tape, count=1)
-                for tape in tapes:
-                    batch.memory_usage(tape)
-                return await batch.execute()
-
-        answers = await self._connection.retrying(call, tapes[0]) if tapes else []
-        newest: Sequence[Sequence[tuple[str, Mapping[str, str]]]] = answers[: len(tapes)]
-        times = [datetime.fromisoformat(entries[0][1]["t"]) for entries in newest if entries]
-        return max(times, default=_LONG_AGO), sum(size or 0 for size in answers[len(tapes) :])
-
-
-_LONG_AGO = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-
 
 async def _each(facts: Sequence[Fact]) -> AsyncIterator[Fact]:
     for fact in facts:
         yield fact
-
-
-def _place(key: str) -> tuple[int, SessionId]:
-    """Shard and session of a session's key."""
-    tag, _, session = key.partition(":session:")
-    return int(tag.removeprefix("{parley:").removesuffix("}")), SessionId(session)
 
 
 def _exists(session: SessionId) -> SessionExists:

@@ -19,17 +19,21 @@ _KNOWN_PLACES = 100_000
 
 
 def record_from(session: SessionId, values: list[str | None]) -> SessionRecord | None:
-    """The record of a session from the values of `RECORD_FIELDS`; None when there is no such session."""
+    """The record of a session from the values of `RECORD_FIELDS`; None when there is none that can be read."""
     found: Mapping[str, str | None] = dict(zip(RECORD_FIELDS, values, strict=True))
     address, program, started_at, seq = (found[name] for name in ("address", "program", "started_at", "seq"))
     if address is None or program is None or started_at is None or seq is None:
         return None
     parent, replaced_by = found["parent"], found["replaced_by"]
+    try:
+        place, began_at = address_from_json(address), datetime.fromisoformat(started_at)
+    except (ValueError, TypeError):
+        return None
     return SessionRecord(
         session,
-        address_from_json(address),
+        place,
         program,
-        datetime.fromisoformat(started_at),
+        began_at,
         int(seq),
         found["ended"] == "1",
         None if parent is None else Branch(SessionId(parent), int(found["parent_seq"] or 0)),
