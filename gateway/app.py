@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,11 +21,14 @@ from adapters.typing_sign import Typing
 from adapters.web.adapter import WebAdapter
 from gateway.access import Access, Owners
 from gateway.access_commands import AccessCommands
+from gateway.announcement import host_for_people, start_lines
 from gateway.bot_leases import BotLeases
-from gateway.catalog import CATALOG, Ground, Listed, listed
+from gateway.catalog import Ground, Listed, listed, platform_names
 from gateway.commands import menu, translated_menus
+from gateway.cron import Schedule, build_schedules, check_places
 from gateway.files import Files
 from gateway.inbound import CHOSEN_TABLE, Entrance, InboundRouter
+from gateway.jobs import JOBS_TABLE, Jobs
 from gateway.limits import Limits
 from gateway.node import Node
 from gateway.observability.logs import LogOptions, Logs
@@ -33,7 +36,7 @@ from gateway.outbound import Outbound
 from gateway.parts import chosen_model, open_choice, open_storage, people_in, plain
 from gateway.people import People
 from gateway.programs import compile_routes, routes_of
-from gateway.remote import remote_lines, remote_secrets, remote_servers
+from gateway.remote import remote_secrets, remote_servers
 from gateway.roster import Roster
 from gateway.routing import Routes
 from gateway.schedulers import Schedulers
@@ -79,6 +82,7 @@ class _Ground:
 
     settings: Settings
     routes: Routes
+    schedules: Sequence[Schedule]
     programs: Mapping[str, Program]
     llm: LLMClient
     model_line: str
@@ -96,6 +100,7 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
     bus = Bus(clock)
     texts = load_texts(settings.language, settings.texts_dir)
     routes = routes_of(settings, programs)
+    schedules = build_schedules(settings.cron, routes, platforms=platform_names())
     logs = Logs(_log_options(settings), secrets=secrets(settings))
     logs.attach(bus)
     data_dir = prepare(settings.data_dir)
@@ -106,7 +111,9 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
         logs.hide(remote_secrets(settings, compiled.values()))
         sandbox = await stack.enter_async_context(_sandbox(settings))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
-        ground = _Ground(settings, routes, compiled, llm, model_line, sandbox, connection, clock, bus, data_dir, texts)
+        ground = _Ground(
+            settings, routes, schedules, compiled, llm, model_line, sandbox, connection, clock, bus, data_dir, texts
+        )
         async with anyio.create_task_group() as tasks:
             await _start(ground, stack, tasks, on_ready)
 
@@ -130,6 +137,7 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
         admits=partial(_admits, platforms),
     )
     chosen = list(listed(made_from, web))
+    check_places(ground.schedules, [one.adapter.name for one in chosen])
     holder = LeaseHolder(node_id(ground.data_dir), settings.nodes.lease_s)
     roster = Roster(RedisNodeStore(connection), holder, clock)
     leases = RedisLeaseStore(connection)
@@ -153,16 +161,31 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
     port = await tasks.start(_serve_web, web, service, ground, receivers, kept)
     await service.start(tasks)
-    url = f"http://{_host_for_people(settings.web.host)}:{port}"
+    tasks.start_soon(_jobs(ground, inbox, holder).run)
 
     async def drain(within_s: float | None) -> None:
         await service.drain(settings.nodes.drain_s if within_s is None else within_s)
         await schedulers.drain()
 
-    on_ready(Ready(url, _lines(ground, platforms), drain))
+    on_ready(_ready(ground, port, platforms, drain))
     if isinstance(ground.llm, NoModelClient):
         return
     tasks.start_soon(_warm_up, ground.llm)
+
+
+def _ready(
+    ground: _Ground, port: int, platforms: Mapping[str, Platform], drain: Callable[[float | None], Awaitable[None]]
+) -> Ready:
+    programs, now = ground.programs.values(), ground.clock.now()
+    lines = start_lines(ground.routes, programs, ground.model_line, ground.schedules, platforms, now)
+    return Ready(f"http://{host_for_people(ground.settings.web.host)}:{port}", lines, drain)
+
+
+def _jobs(ground: _Ground, inbox: RedisInbox, holder: LeaseHolder) -> Jobs:
+    """What is done at times by one node of all."""
+    leases, done = RedisLeaseStore(ground.connection), RedisRecords(ground.connection, JOBS_TABLE)
+    jobs = [schedule.job(inbox) for schedule in ground.schedules]
+    return Jobs(jobs, leases, done, holder, ground.clock, ground.bus)
 
 
 def _surroundings(
@@ -272,28 +295,6 @@ async def _warm_up(llm: LLMClient) -> None:
     warm_up = getattr(llm, "warm_up", None)
     if warm_up is not None:
         await warm_up()
-
-
-def _lines(ground: _Ground, platforms: dict[str, Platform]) -> list[str]:
-    lines = [*_program_lines(ground.routes), *remote_lines(ground.programs.values())]
-    lines.append(f"model      {ground.model_line}")
-    for name, platform in platforms.items():
-        if platform.access.code is not None:
-            where = "send this code to the bot to become its" if name in CATALOG else "say this code in a room to be an"
-            lines.append(f"{name:<10} {where} owner: {platform.access.code}")
-        elif name in CATALOG:
-            lines.append(f"{name:<10} listening")
-    return lines
-
-
-def _program_lines(routes: Routes) -> list[str]:
-    if routes.single is not None:
-        return [f"program    {routes.single}"]
-    return [f"{'routes' if number == 0 else '':<10} {line}" for number, line in enumerate(routes.lines())]
-
-
-def _host_for_people(host: str) -> str:
-    return "127.0.0.1" if host in ("0.0.0.0", "::") else host
 
 
 async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[LLMClient, str]:

@@ -14,7 +14,7 @@ import anyio
 from pydantic import SecretStr
 
 from adapters.adapter import HoldsConnections
-from gateway.catalog import CATALOG, Ground, Kind
+from gateway.catalog import CATALOG, Ground, Kind, platform_names
 from gateway.commands import menu
 from gateway.erasure import Erasure
 from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
@@ -160,6 +160,7 @@ async def probes(settings: Settings) -> list[Probe]:
         *(Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}") for name, kind in CATALOG.items()),
         Probe("programs", lambda: _ask_programs(settings)),
         Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
+        Probe("schedules", lambda: _ask_schedules(settings), "none in the settings"),
         Probe("sandbox", _ask_sandbox),
     ]
 
@@ -203,6 +204,15 @@ async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
 
         model = await stack.enter_async_context(open_model(settings))
         return await compile_routes(settings, routes, ModelLowerer(model))
+
+
+async def _ask_schedules(settings: Settings) -> str | None:
+    from gateway.cron import build_schedules
+    from gateway.programs import routes_of
+
+    schedules = build_schedules(settings.cron, routes_of(settings), platforms=platform_names())
+    now = SystemClock().now()
+    return "\n".join(schedule.line(now) for schedule in schedules) or None
 
 
 async def _ask_valkey(settings: Settings) -> str:

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from gateway.settings_cron import CronSettings, read_cron
 from gateway.settings_forms import FilePath, Section, Words
 from gateway.settings_platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings_remote import INHERITED, RemoteSettings
@@ -110,6 +111,7 @@ class Settings(BaseSettings):
     data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
+    cron: tuple[CronSettings, ...] = ()
     access: AccessSettings = AccessSettings()
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()
@@ -173,7 +175,7 @@ def load(
     for layer in layers:
         _refuse_secrets_for_files(layer)
         layer.check(keys(), tables=TABLES)
-    settings = _built([_with_routes(layer, here, toml) for layer in layers])
+    settings = _built([_with_tables(layer, here, toml) for layer in layers])
     _check_groups(settings)
     return settings
 
@@ -262,8 +264,10 @@ def _config_path(config: Path | None, variables: Mapping[str, str], here: Path) 
     return usual if usual.is_file() else None
 
 
-def _with_routes(layer: Layer, here: Path, toml: Path | None) -> Layer:
-    """The layer with its routes read, their programs relative to its file."""
+def _with_tables(layer: Layer, here: Path, toml: Path | None) -> Layer:
+    """The layer with its schedules and routes read, the programs of routes relative to its file."""
+    if "cron" in layer.values:
+        layer = replace(layer, values={**layer.values, "cron": read_cron(layer.values["cron"], place=layer.place)})
     if "route" not in layer.values:
         return layer
     directory = toml.absolute().parent if toml is not None and layer.place == str(toml) else here
@@ -363,7 +367,7 @@ def _value(settings: Settings, key: str) -> Any:
 def _masked(key: str, value: Any) -> str:
     if key in set(secret_keys()):
         return MASK
-    if key == "route":
+    if key in ("cron", "route"):
         return f"{len(value)} tables"
     text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     return _PASSWORD.sub(f"{MASK}@", text) if key.endswith("_url") else text

@@ -1,0 +1,51 @@
+"""What people are told when the gateway has started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from gateway.catalog import CATALOG
+from gateway.cron import Schedule
+from gateway.remote import remote_lines
+from gateway.routing import Routes
+from gateway.service import Platform
+from runtime.language.program import Program
+
+_WIDTH = 10
+
+
+def start_lines(
+    routes: Routes,
+    programs: Iterable[Program],
+    model_line: str,
+    schedules: Sequence[Schedule],
+    platforms: Mapping[str, Platform],
+    now: datetime,
+) -> list[str]:
+    """Programs, remote agents, model, schedules, and every platform with its code."""
+    lines = [*_program_lines(routes), *remote_lines(programs), f"{'model':<{_WIDTH}} {model_line}"]
+    lines += listed_under("schedules", [schedule.line(now) for schedule in schedules])
+    for name, platform in platforms.items():
+        if platform.access.code is not None:
+            where = "send this code to the bot to become its" if name in CATALOG else "say this code in a room to be an"
+            lines.append(f"{name:<{_WIDTH}} {where} owner: {platform.access.code}")
+        elif name in CATALOG:
+            lines.append(f"{name:<{_WIDTH}} listening")
+    return lines
+
+
+def listed_under(head: str, lines: Sequence[str]) -> list[str]:
+    """Lines with a head before the first."""
+    return [f"{head if number == 0 else '':<{_WIDTH}} {line}" for number, line in enumerate(lines)]
+
+
+def _program_lines(routes: Routes) -> list[str]:
+    if routes.single is not None:
+        return [f"{'program':<{_WIDTH}} {routes.single}"]
+    return listed_under("routes", routes.lines())
+
+
+def host_for_people(host: str) -> str:
+    """The address under which somebody on this machine finds us."""
+    return "127.0.0.1" if host in ("0.0.0.0", "::") else host
