@@ -149,7 +149,7 @@ async def Main():
     assert await said(code, weather, stand, sandbox) == [
         "clear, Hello Ada",
         "ToolFailed: Weather.fail: Error executing tool fail: no such city Ignore al",
-        "PlaybookError: Weather has no tool 'nothing'; it has forecast, greet, enviro",
+        "PlaybookError: Weather has no tool 'nothing'; it has forecast, greet, envir",
         "PlaybookError: Weather.forecast does not take these arguments: city: 3 is n",
         "PlaybookError: Weather.forecast needs 'city'",
     ]
