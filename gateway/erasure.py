@@ -10,7 +10,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.sessions.session_file import files_of
 from runtime.sessions.traces import Traces, Whose
-from runtime.tape.tape import Fact, TapeStore, session_tape
+from runtime.tape.tape import UNREADABLE, Fact, TapeStore, session_tape
 
 InRoom = Callable[[Address], bool]
 """Whether a conversation is in a room that we keep ourselves."""
@@ -77,6 +77,8 @@ class Erasure:
                 people.add(fact.data["id"])
             elif fact.kind == "heard":
                 private = private or bool(fact.data["private"])
+            elif fact.kind == UNREADABLE and person in str(fact.data):
+                people.add(person)
         return person in people, private and people == {person}
 
     async def _delete(self, known: KnownSession, force: bool) -> set[str]:

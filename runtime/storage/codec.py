@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from runtime.core.address import Address
@@ -12,6 +12,11 @@ from runtime.core.ids import TapeId
 from runtime.core.message import Quote
 from runtime.sessions.inbox import InboxEvent
 from runtime.tape.tape import Fact
+
+UNREADABLE_AT = Address("parley", "unreadable")
+"""Where events are that nobody can read."""
+
+_LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 def to_json(value: object) -> str:
@@ -66,6 +71,16 @@ def event_from_json(text: str) -> InboxEvent:
         program=data.get("program", ""),
         by_owner=data.get("owner", False),
     )
+
+
+def event_from_entry(entry_id: str, fields: Mapping[str, str]) -> InboxEvent:
+    """The event of an entry. What cannot be read is one that no session takes, with the entry's text as it is: it
+    ends among the dead letters, and those behind it are read."""
+    text = fields.get("e", "")
+    try:
+        return event_from_json(text)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return InboxEvent(entry_id, UNREADABLE_AT, "", "", text, _LONG_AGO, kind="unreadable")
 
 
 def fact_fields(fact: Fact) -> tuple[str, str, str]:

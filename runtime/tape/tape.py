@@ -13,6 +13,10 @@ ANCHORS = frozenset({"begin", "adopted", "branch", "exchange", "compact", "merge
 """Kinds of facts from which a tape is read: stores find the last one of a kind without going through the others."""
 
 
+UNREADABLE = "unreadable"
+"""The kind of a fact that a store has but cannot read; `fields` of its data is what the store has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One entry of a tape.

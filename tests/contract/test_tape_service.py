@@ -19,11 +19,11 @@ from runtime.sessions.inbox import shard_of
 from runtime.sessions.store import Commit, Lease, SessionStore
 from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import RedisConnection, open_connection
-from runtime.storage.redis.fact_form import LARGE_BYTES, UNREADABLE
+from runtime.storage.redis.fact_form import LARGE_BYTES
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.session_store import RedisSessionStore
-from runtime.tape.tape import Branch, Fact, TapeReader, agent_tape, facts_since, last_facts, session_tape
+from runtime.tape.tape import UNREADABLE, Branch, Fact, TapeReader, agent_tape, facts_since, last_facts, session_tape
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, facts, shard_lease
 from tests.contract.test_lineage import CHILD, ELSEWHERE, facts_of, going_on, texts_of

@@ -24,6 +24,7 @@ from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
@@ -160,6 +161,23 @@ async def test_forks_with_a_persons_words_are_deleted_with_them_and_others_stay(
         return str([(key, await client.dump(key)) async for key in client.scan_iter() if "s1" in key or "s2" in key])
 
     assert await connection.retrying(every_key) == "[]"
+
+
+async def test_a_session_of_which_a_part_cannot_be_read_is_forgotten_with_the_person_it_names(
+    connection: RedisConnection,
+) -> None:
+    await begun(connection, "s1", "hall", ("person", {"id": ADA, "name": "Ada"}))
+    await begun(connection, "s2", "garden", ("person", {"id": BOB, "name": "Bob"}))
+
+    async def cut_off(client: Redis) -> object:
+        for session, room, person in (("s1", "hall", ADA), ("s2", "garden", BOB)):
+            tape = ShardKeys(shard_of(f"web:{room}")).tape(session_tape(SessionId(session)))
+            await client.delete(tape)
+            await client.xadd(tape, {"k": "person", "t": T0.isoformat(), "d": f'{{"id": "{person}", "na'}, id="1-0")
+        return None
+
+    await connection.retrying(cut_off)
+    assert (await erasure(connection).person(ADA)).sessions == (SessionId("s1"),)
 
 
 async def test_a_deleted_fork_leaves_the_messages_from_before_its_branch(connection: RedisConnection) -> None:

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from runtime.core.errors import InboxFull, LetterGone
 from runtime.sessions.dead_letters import DeadLetter, letter_id, letter_place
 from runtime.sessions.store import SHARDS
-from runtime.storage.codec import event_from_json
+from runtime.storage.codec import event_from_entry
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.inbox import REMEMBERED_S
 from runtime.storage.redis.keys import ShardKeys
@@ -78,6 +78,6 @@ class RedisDeadLetters:
 
 
 def _letter(shard: int, number: str, fields: Mapping[str, str]) -> DeadLetter:
-    event = event_from_json(fields["e"])
+    event = event_from_entry(number, fields)
     died_at = datetime.fromtimestamp(int(number.partition("-")[0]) / 1000, UTC)
-    return DeadLetter(letter_id(shard, number), event, fields["id"], fields["reason"], died_at)
+    return DeadLetter(letter_id(shard, number), event, fields.get("id", number), fields.get("reason", ""), died_at)

@@ -11,13 +11,11 @@ from datetime import UTC, datetime
 from runtime.core.ids import TapeId
 from runtime.storage.codec import fact_fields, fact_from_fields
 from runtime.storage.redis.keys import ShardKeys
-from runtime.tape.tape import ANCHORS, Fact
+from runtime.tape.tape import ANCHORS, UNREADABLE, Fact
 
 LARGE_BYTES = 16 * 1024
 """A value of a fact that is longer than this as JSON is kept by its hash."""
 
-
-UNREADABLE = "unreadable"
 
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
 

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from runtime.core.errors import InboxFull, LeaseLost
 from runtime.sessions.inbox import InboxEntry, InboxEvent, shard_of
-from runtime.storage.codec import event_from_json, event_to_json
+from runtime.storage.codec import event_from_entry, event_to_json
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.script import load_script
@@ -55,7 +55,7 @@ class RedisInbox:
         for key, entries in answer:
             self._connection.histories.read(shards[key], entries[-1][0])
         return [
-            InboxEntry(shards[key], entry_id, event_from_json(fields["e"]))
+            InboxEntry(shards[key], entry_id, event_from_entry(entry_id, fields))
             for key, entries in answer
             for entry_id, fields in entries
         ]

@@ -13,7 +13,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import StorageUnavailable
 from runtime.sessions.inbox import shard_of
 from runtime.sessions.traces import Whose
-from runtime.storage.codec import event_from_json
+from runtime.storage.codec import UNREADABLE_AT, event_from_entry
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.keys import ShardKeys
@@ -114,7 +114,7 @@ class RedisTraces:
                 return await client.xrange(key, min=first, count=_ENTRIES_AT_ONCE)
 
             entries = await self._connection.retrying(read, key)
-            theirs = [entry_id for entry_id, fields in entries if _concerns(fields, whose)]
+            theirs = [entry_id for entry_id, fields in entries if _concerns(entry_id, fields, whose)]
             if theirs:
                 forgotten += int(await self._connection.write("XDEL", key, *theirs))
             if len(entries) < _ENTRIES_AT_ONCE:
@@ -156,6 +156,8 @@ def _whole_words(names: Collection[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
 
 
-def _concerns(fields: Mapping[str, str], whose: Whose) -> bool:
-    event = event_from_json(fields["e"])
+def _concerns(entry_id: str, fields: Mapping[str, str], whose: Whose) -> bool:
+    event = event_from_entry(entry_id, fields)
+    if event.address == UNREADABLE_AT:
+        return any(name in event.text for name in (whose.person, *whose.conversations))
     return event.person_id == whose.person or event.address.key in whose.conversations
