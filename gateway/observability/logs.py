@@ -50,6 +50,7 @@ _WARNINGS = frozenset(
 )
 _DEBUG = frozenset(
     {
+        "session.rested",
         "step.executed",
         "stream.started",
         "stream.completed",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import Any
 
@@ -171,9 +172,12 @@ class Session:
         due_s = state.next_due()
         if self._journal.pending or state.restless():
             return Outcome.STIRRED
-        if due_s is not None and alarm is not None:
-            done = await alarm.set(self._lease(), Timer(self.record.id, due_s), state.seq)
-            return Outcome.RESTING if done else Outcome.STIRRED
+        if due_s is None or alarm is None:
+            self._publish("session.rested")
+            return Outcome.RESTING
+        if not await alarm.set(self._lease(), Timer(self.record.id, due_s), state.seq):
+            return Outcome.STIRRED
+        self._publish("session.rested", until=datetime.fromtimestamp(due_s, UTC).isoformat())
         return Outcome.RESTING
 
     @contextmanager
