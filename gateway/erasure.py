@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -77,7 +78,7 @@ class Erasure:
                 people.add(fact.data["id"])
             elif fact.kind == "heard":
                 private = private or bool(fact.data["private"])
-            elif fact.kind == UNREADABLE and person in str(fact.data):
+            elif fact.kind == UNREADABLE and re.search(rf"(?<![\w-]){re.escape(person)}(?![\w-])", str(fact.data)):
                 people.add(person)
         return person in people, private and people == {person}
 

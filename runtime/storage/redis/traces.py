@@ -159,5 +159,5 @@ def _whole_words(names: Collection[str]) -> re.Pattern[str]:
 def _concerns(entry_id: str, fields: Mapping[str, str], whose: Whose) -> bool:
     event = event_from_entry(entry_id, fields)
     if event.address == UNREADABLE_AT:
-        return any(name in event.text for name in (whose.person, *whose.conversations))
+        return bool(_whole_words({whose.person, *whose.conversations}).search(event.text))
     return event.person_id == whose.person or event.address.key in whose.conversations
