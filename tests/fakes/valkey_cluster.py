@@ -199,10 +199,23 @@ class ValkeyCluster:
             if server.is_primary:
                 server.ask("FLUSHALL")
 
+    def restore_stale(self, key: str, stale: PortServer) -> None:
+        """Start a replica that was killed before its primary was, and let it take over with what it has."""
+        stale.start()
+
+        def taken_over() -> bool:
+            if not stale.is_primary:
+                stale.ask("CLUSTER", "FAILOVER", "TAKEOVER")
+            return self.primary_of(key) is stale
+
+        wait_until(taken_over, "the replica did not take over")
+
     def primary_of(self, key: str) -> PortServer:
         """Who serves the key's slot, as the others say."""
-        slot = key_slot(key.encode())
-        asked = next(server for server in self.servers if server.runs)
+        return self._primary_at(key_slot(key.encode()))
+
+    def _primary_at(self, slot: int, asked: PortServer | None = None) -> PortServer:
+        asked = asked or next(server for server in self.servers if server.runs)
         for first, last, (_host, port, *_), *_replicas in asked.ask("CLUSTER", "SLOTS"):
             if first <= slot <= last:
                 return next(server for server in self.servers if server.port == port)
@@ -217,6 +230,28 @@ class ValkeyCluster:
             and server is not primary
             and server.info("replication").get("master_port") == str(primary.port)
         )
+
+    def move(self, slot: int, target: PortServer) -> None:
+        """Move a slot to another primary as a whole, and return when all know."""
+        target_id = target.ask("CLUSTER", "MYID")
+        self._primary_at(slot).ask("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", target_id)
+        self._wait_until_moved(slot, target)
+
+    def move_by_key(self, slot: int, target: PortServer) -> None:
+        """Move a slot to another primary one key after the other, and return when all know."""
+        source = self._primary_at(slot)
+        source_id, target_id = source.ask("CLUSTER", "MYID"), target.ask("CLUSTER", "MYID")
+        target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source_id)
+        source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target_id)
+        while keys := source.ask("CLUSTER", "GETKEYSINSLOT", slot, 10):
+            source.ask("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+        for server in (target, source):
+            server.ask("CLUSTER", "SETSLOT", slot, "NODE", target_id)
+        self._wait_until_moved(slot, target)
+
+    def _wait_until_moved(self, slot: int, target: PortServer) -> None:
+        running = [server for server in self.servers if server.runs]
+        wait_until(lambda: all(self._primary_at(slot, one) is target for one in running), "the slot did not move")
 
     def promote(self, key: str) -> None:
         """Let the replica of the key's primary take over in agreement with it, and return when it has."""
@@ -292,6 +327,11 @@ class ValkeySentinel:
             lambda: _synced(self.servers) and not self._other_than(primary).is_primary, "the replica does not follow"
         )
 
+    def restore_stale(self, stale: PortServer) -> None:
+        """Start a replica that was killed before its primary was, and let it take over with what it has."""
+        stale.start()
+        self.wait_for_another_primary(self._other_than(stale))
+
     def flush(self) -> None:
         """Forget all data."""
         self.primary.ask("FLUSHALL")
@@ -314,10 +354,10 @@ class ValkeySentinel:
         return next(one for one in self.servers if one is not server)
 
     def promote(self) -> None:
-        """Have a Sentinel let the replica take over, and return when the primary follows it."""
+        """Have a Sentinel let the replica take over without asking the primary, and return when all name it."""
         old = self.primary
         self.sentinels[0].ask("SENTINEL", "FAILOVER", MASTER)
-        wait_until(lambda: not old.is_primary, "the replica was not promoted")
+        self.wait_for_another_primary(old)
 
     def wait_for_another_primary(self, than: PortServer) -> PortServer:
         """Return who takes writes as soon as it is not `than` by what all Sentinels say."""
