@@ -15,7 +15,7 @@ run: $(VENV)/.installed ## Start Parley with the tour; PROGRAM=file.pb for anoth
 	@exec $(BIN)/parley run $(PROGRAM)
 
 test: $(VENV)/.installed-dev ## Run all tests.
-	@scripts/install-browser.sh
+	@scripts/install-test-tools.sh
 	@$(BIN)/python -m pytest $(TESTS)
 
 check: $(VENV)/.installed-dev ## Format, lint, types and layers.

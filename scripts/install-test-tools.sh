@@ -1,11 +1,14 @@
 #!/bin/sh
-# Chromium and bubblewrap, which some tests need, from the system's packages where they are missing.
+# Programs that some tests need, from the system's packages where they are missing: Chromium, bubblewrap, PostgreSQL,
+# and faketime.
 set -eu
 
 wanted=""
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||
     wanted="chromium"
 [ "$(uname)" != Linux ] || command -v bwrap >/dev/null || wanted="$wanted bubblewrap"
+[ "$(uname)" != Linux ] || command -v faketime >/dev/null || wanted="$wanted faketime"
+command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || wanted="$wanted postgresql"
 [ -n "$wanted" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then
