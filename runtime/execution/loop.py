@@ -9,9 +9,10 @@ from typing import Any, NoReturn, Protocol
 
 
 class Counted(Protocol):
-    """Code of a frame: its pending callbacks are counted."""
+    """Code of a frame: its pending callbacks are counted, its tasks known."""
 
     pending: int
+    tasks: set[asyncio.Task[Any]]
 
     def refuse(self, what: str, /) -> NoReturn:
         """The code is about to wait for something that no journal has. Raises Unjournaled."""
@@ -71,7 +72,12 @@ class FrameLoop(asyncio.SelectorEventLoop):
 
     def create_task(self, coro: Any, **more: Any) -> asyncio.Task[Any]:
         """Host calls are futures; `asyncio.create_task(Playbook())` and task groups take them as coroutines."""
-        return super().create_task(_awaited(coro) if asyncio.isfuture(coro) else coro, **more)
+        task = super().create_task(_awaited(coro) if asyncio.isfuture(coro) else coro, **more)
+        frame = RUNNING.get()
+        if frame is not None:
+            frame.tasks.add(task)
+            task.add_done_callback(frame.tasks.discard)
+        return task
 
 
 async def _awaited(call: asyncio.Future[Any]) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
@@ -59,6 +60,7 @@ class PythonBody:
 
     def __init__(self, function: Callable[..., Awaitable[Any]], frame: FrameState, tasks: TaskGroup) -> None:
         self.pending = 0
+        self.tasks: set[asyncio.Task[Any]] = set()
         self.ended = False
         self.value: Any = None
         self.error: Exception | None = None
@@ -119,6 +121,11 @@ class PythonBody:
         cancelled, self._cancelled = self._cancelled, []
         return cancelled
 
+    def close(self) -> None:
+        """Nothing of the code runs any more, neither what it began and left."""
+        for task in list(self.tasks):
+            task.cancel()
+
     async def hand(self, result: Handed, /) -> None:
         self.variables = dict(result.variables)
         future = self._futures.pop(result.pos)
@@ -163,13 +170,11 @@ class PythonPlaybook:
         if begun.code == Version.read(self.version).code or not inspect.iscoroutinefunction(self._function):
             return
         failure: JournalError | None = None
-        async with anyio.create_task_group() as tasks:
-            body = PythonBody(self._function, frame.state, tasks)
+        async with self._body(frame) as body:
             try:
                 await rehearse(frame, body)
             except JournalError as error:
                 failure = error
-            tasks.cancel_scope.cancel()
         if failure is not None:
             text = f"{self.name} was changed before the point at which it is being executed here"
             raise ProgramChanged(text, f"{failure}: {failure.detail}") from failure
@@ -190,17 +195,26 @@ class PythonPlaybook:
 
     async def _once(self, frame: Frame) -> Any:
         failure: Exception | None = None
-        async with anyio.create_task_group() as tasks:
-            body = PythonBody(self._function, frame.state, tasks)
+        async with self._body(frame) as body:
             try:
                 await drive(frame, body, self._host)
             except ParleyError as error:
                 failure = error
-                tasks.cancel_scope.cancel()
         failure = failure or (body.error and (body.refusal or body.error))
         if failure is not None:
             raise failure
         return body.value
+
+    @asynccontextmanager
+    async def _body(self, frame: Frame) -> AsyncIterator[PythonBody]:
+        """The function in execution; leaving the context ends it."""
+        async with anyio.create_task_group() as tasks:
+            body = PythonBody(self._function, frame.state, tasks)
+            try:
+                yield body
+            finally:
+                tasks.cancel_scope.cancel()
+                body.close()
 
 
 class Variables(Mapping[str, Any]):

@@ -11,7 +11,7 @@ import anyio
 
 from runtime.channels.outbox import PageSpec
 from runtime.core.address import GATEWAY
-from runtime.core.errors import AdapterError, JournalError, LeaseLost, StorageError
+from runtime.core.errors import AdapterError, JournalError, LeaseLost, StorageError, StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.sessions.backlog import Backlog
 from runtime.sessions.fork import forked, is_fork
@@ -217,6 +217,9 @@ class Conversation:
         self._around.bus.publish(
             "session.failed", session_id=session.record.id, conversation=self._key, error=repr(cause), cause=cause
         )
+        if all(isinstance(error, StorageUnavailable) for error in errors):
+            self._attempts = max(self._attempts, 1)  # no session is to blame for that
+            return
         self._attempts, self._cause = self._attempts + 1 if calm else 1, repr(cause)
         if isinstance(cause, JournalError):
             self._broken = self._around.texts("session.broken", error=cause)

@@ -22,7 +22,7 @@ from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.inbox import InboxEntry, InboxEvent
+from runtime.sessions.inbox import FORK_WANTED, InboxEntry, InboxEvent
 from runtime.sessions.registry import Registry
 from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.surroundings import Busy, Surroundings
@@ -60,9 +60,13 @@ def event_of(number: str, does: str, at: datetime, offered: Sequence[PageSpec], 
     event = InboxEvent(number, address, "test:1", "Ada", does, at, message_id=f"m{number}")
     if kind == "press":
         choice = offered[-1].choices[int(about)]
-        return replace(event, kind="choice", text=choice.label, choice=choice.id)
-    if kind in ("stop", "new"):
+        return replace(event, kind="choice", text=choice.label, choice=choice.id, address=offered[-1].address)
+    if kind in ("stop", "new", "undo"):
         return replace(event, kind=kind, text="")
+    if kind == "fork":
+        return replace(event, kind=FORK_WANTED, text=rest)
+    if kind == "at":
+        return replace(event, address=replace(address, thread=about), text=text)
     if kind in ("edit", "deletion", "reaction"):
         return replace(event, kind=kind, text=text, message_id=about)
     return event
@@ -110,7 +114,7 @@ class World:
         self.has_threads = True
         self._opened: dict[str, Address] = {}
         self._awake: set[SessionId] = set()
-        self._outbox: set[str] = set()
+        self._outbox: set[tuple[SessionId, str]] = set()
         self._inbox: list[InboxEntry] = []
         self._arrived = 0
         self.discarded: list[InboxEntry] = []
@@ -190,7 +194,7 @@ class World:
             old = self._records[commit.replaces]
             self._records[commit.replaces] = replace(old, ended=True, replaced_by=commit.session)
             self._awake.discard(commit.replaces)
-            self._outbox.clear()
+            self._outbox = {owed for owed in self._outbox if owed[0] != commit.replaces}
         tape = self._tapes[commit.session]
         if len(tape) != commit.expect:
             raise TapeConflict("somebody else wrote", expected=commit.expect, actual=len(tape))
@@ -199,7 +203,8 @@ class World:
         tape.extend(commit.facts)
         self.facts.extend(commit.facts)
         self._inbox = [entry for entry in self._inbox if entry.entry_id not in commit.consume]
-        self._outbox = (self._outbox | set(commit.outbox_add)) - set(commit.outbox_done)
+        self._outbox |= {(commit.session, page) for page in commit.outbox_add}
+        self._outbox -= {(commit.session, page) for page in commit.outbox_done}
         if commit.awake:
             self._awake.add(commit.session)
         else:
@@ -217,7 +222,7 @@ class World:
         return self._records.get(session)
 
     async def unfinished(self, _shard: int, /) -> Mapping[SessionId, frozenset[str]]:
-        active = set(self._awake) | ({next(reversed(self._records))} if self._outbox else set())
+        active = self._awake | {session for session, _ in self._outbox}
         return {session: frozenset() for session in active}
 
     async def read_session(

@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from runtime.language.program import Program
-from runtime.sessions.surroundings import Busy
+from tests.unit.runtime.sessions.crash_case import Case
+from tests.unit.runtime.sessions.crash_lineage import UNDOING
+from tests.unit.runtime.sessions.crash_tales import HELLO, MEETING, NESTED, PYTHON
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-
-@dataclass(frozen=True)
-class Case:
-    """A program, what the model answers, what people say, and what must be seen in the end.
-
-    `replies` are those of the playbook that begins, `others` one reply each of playbooks that are called by name.
-    People do one thing after the other, each when all is quiet: "edit:m1:text", "press:1" (the second choice of the
-    last question) or just a text. What begins with "!" is done at once, while the agents are at work.
-    """
-
-    program: Program
-    replies: tuple[tuple[str, ...], ...]
-    people: tuple[str, ...]
-    seen: tuple[str, ...]
-    others: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    in_order: bool = True
-    busy: Busy = "queue"
-    loose: bool = False
-    """How far the work comes depends on the moment: `seen` must be there once, and everything heard once."""
-
 
 MAIN = python("Main", trigger="BGN When program starts")
 
@@ -358,7 +336,11 @@ INTERRUPTED = Case(FREE, FREE_WORK, ("hi", "!and this"), (), busy="interrupt", l
 
 STOPPED = Case(FREE, FREE_WORK, ("hi", "!stop", "again"), ("⏹ Stopped. Write to begin anew.",), loose=True)
 
-SHAPES = {
+CASES = {
+    "hello": HELLO,
+    "python": PYTHON,
+    "meeting": MEETING,
+    "nested": NESTED,
     "stopped": STOPPED,
     "steered": STEERED,
     "interrupted": INTERRUPTED,
@@ -373,4 +355,5 @@ SHAPES = {
     "letters": LETTERS,
     "trigger": TRIGGER,
     "busy": BUSY,
+    **UNDOING,
 }

@@ -15,7 +15,9 @@ from runtime.tape.snapshot import Snapshot, snapshot_of, state_from
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, tape_owner
 from tests.fakes.crash_world import World, live
-from tests.unit.runtime.sessions.test_crashes import CASES, Company, check
+from tests.unit.runtime.sessions.crash_cases import CASES
+from tests.unit.runtime.sessions.crash_sweep import Company
+from tests.unit.runtime.sessions.test_crashes import check
 
 pytestmark = pytest.mark.anyio
 

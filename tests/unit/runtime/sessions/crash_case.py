@@ -1,0 +1,28 @@
+"""What the crash rig needs to know of a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runtime.language.program import Program
+from runtime.sessions.surroundings import Busy
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, what the model answers, what people say, and what must be seen in the end.
+
+    `replies` are those of the playbook that begins, `others` one reply each of playbooks that are called by name.
+    People do one thing after the other, each when all is quiet: "edit:m1:text", "press:1" (the second choice of the
+    last question) or just a text. What begins with "!" is done at once, while the agents are at work.
+    """
+
+    program: Program
+    replies: tuple[tuple[str, ...], ...]
+    people: tuple[str, ...]
+    seen: tuple[str, ...]
+    others: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    in_order: bool = True
+    busy: Busy = "queue"
+    loose: bool = False
+    """How far the work comes depends on the moment: `seen` must be there once, and everything heard once."""
