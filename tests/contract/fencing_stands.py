@@ -41,7 +41,7 @@ class Fault(Enum):
     """A rule of the protocol that is switched off."""
 
     NO_FENCING = auto()
-    """A void token is good for commits and discards."""
+    """A void token is good for commits and discards, also of events that are not there any more."""
     SAME_TOKEN = auto()
     """A lease that changes hands keeps its token."""
 
@@ -130,6 +130,15 @@ class _FaultyLeases(MemoryLeaseStore):
             super().check(shard, token)
 
 
+class _FaultyInbox(MemoryInbox):
+    def __init__(self, leases: MemoryLeaseStore, fault: Fault | None) -> None:
+        super().__init__(leases)
+        self._fault = fault
+
+    def has(self, shard: int, entry_ids: Sequence[str]) -> bool:
+        return self._fault is Fault.NO_FENCING or super().has(shard, entry_ids)
+
+
 class MemoryStand:
     """The stores in memory. Its calls are made in the same process: none arrives twice."""
 
@@ -137,7 +146,7 @@ class MemoryStand:
 
     def __init__(self, fault: Fault | None) -> None:
         self._clock = _MovedClock()
-        self._dead = MemoryInbox(leases := _FaultyLeases(self._clock, fault))
+        self._dead = _FaultyInbox(leases := _FaultyLeases(self._clock, fault), fault)
         self.leases: LeaseStore = leases
         self.inbox: Inbox = self._dead
         self.sessions: SessionStore = MemorySessionStore(leases, self._dead)
@@ -154,9 +163,10 @@ class MemoryStand:
 
 _FENCE = "redis.call('HGET', KEYS[1], 'token') ~= ARGV[1]"
 _NEW_TOKEN = "string.format('%.0f', math.max((tonumber(held[3]) or 0) + 1, time[1] * 1000000 + time[2]))"
-_FAULTS: Mapping[Fault, tuple[str, str]] = {
-    Fault.NO_FENCING: (_FENCE, "false"),
-    Fault.SAME_TOKEN: (_NEW_TOKEN, "'1'"),
+_TAKEN = "#redis.call('XRANGE', KEYS[3], ARGV[i], ARGV[i]) == 0"
+_FAULTS: Mapping[Fault, Sequence[tuple[str, str]]] = {
+    Fault.NO_FENCING: ((_FENCE, "false"), (_TAKEN, "false")),
+    Fault.SAME_TOKEN: ((_NEW_TOKEN, "'1'"),),
 }
 """What is changed in the scripts' text."""
 
@@ -177,14 +187,16 @@ class _Wire(RedisConnection):
         self, script: Script, keys: Sequence[str], arguments: Sequence[str | int], *, replicated: bool = True
     ) -> Any:
         if self._fault is not None:
-            script = _changed(script, *_FAULTS[self._fault])
+            script = _changed(script, _FAULTS[self._fault])
         if keys != [ShardKeys(SHARD).lease]:
             self.changes.append((script, keys, arguments))
         return await super().run(script, keys, arguments, replicated=replicated)
 
 
-def _changed(script: Script, rule: str, fault: str) -> Script:
-    text = script.text.replace(rule, fault)
+def _changed(script: Script, faults: Sequence[tuple[str, str]]) -> Script:
+    text = script.text
+    for rule, fault in faults:
+        text = text.replace(rule, fault)
     return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 

@@ -9,7 +9,7 @@ from runtime.core.address import Address
 from runtime.core.errors import InboxFull, LeaseLost
 from runtime.sessions.inbox import shard_of
 from tests.contract.conftest import BOUND, Stores
-from tests.contract.storage_samples import HERE, NODE, SHARD, event, shard_lease
+from tests.contract.storage_samples import HERE, NODE, SHARD, beginning, event, shard_lease
 
 pytestmark = pytest.mark.anyio
 
@@ -54,6 +54,17 @@ async def test_several_shards_are_read_at_once_and_others_are_not(stores: Stores
 
 async def test_reading_without_news_ends_empty(stores: Stores) -> None:
     assert list(await stores.inbox.read({SHARD: "0"}, wait_s=0.01)) == []
+
+
+async def test_what_was_taken_or_put_aside_waits_no_longer(stores: Stores) -> None:
+    lease = await shard_lease(stores.leases)
+    for name in ("1", "2", "3"):
+        await stores.inbox.add(event(name))
+    taken, aside, left = await stores.inbox.read({SHARD: "0"}, wait_s=1)
+    await stores.sessions.commit(beginning(lease, consume=(taken.entry_id,)))
+    await stores.inbox.discard(aside, lease.token, reason="nobody takes it")
+    assert list(await stores.inbox.still_waiting([taken, aside, left])) == [left]
+    assert list(await stores.inbox.still_waiting([])) == []
 
 
 async def test_a_waiting_reader_is_woken(stores: Stores) -> None:

@@ -36,6 +36,17 @@ async def test_a_session_begins_as_its_conversations_current_one(stores: Stores)
     assert await stores.sessions.session(SHARD, SESSION) == expected
 
 
+async def test_an_event_is_taken_by_one_commit(stores: Stores) -> None:
+    lease = await shard_lease(stores.leases)
+    await stores.inbox.add(event("1"))
+    (entry,) = await stores.inbox.read({SHARD: "0"}, wait_s=1)
+    await stores.sessions.commit(beginning(lease, consume=(entry.entry_id,)))
+    again = Commit(lease, SESSION, 0, facts=facts(1, "one"), consume=(entry.entry_id,))
+    with pytest.raises(TapeConflict, match="not in the inbox any more"):
+        await stores.sessions.commit(again)
+    assert [fact async for fact in stores.sessions.read_session(SESSION)] == []
+
+
 async def test_facts_come_back_in_one_order_over_all_tapes(stores: Stores) -> None:
     lease = await shard_lease(stores.leases)
     await stores.sessions.commit(replace(beginning(lease), facts=facts(1, "one", "Grüße 👋", "three")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio
 import pytest
 
@@ -22,7 +24,7 @@ def seen_at(talk: Talk, place: Address) -> list[str]:
     return [shown.text for shown in talk.world.chat if shown.spec is not None and shown.spec.address == place]
 
 
-async def fork(talk: Talk, title: str = "", **more: object) -> Address:
+async def fork(talk: Talk, title: str = "", **more: Any) -> Address:
     """Ask for a fork and return where it is."""
     known = set(talk.world.threads)
     await talk.say(title, kind=FORK_WANTED, **more)
