@@ -107,9 +107,13 @@ class Node:
         task_group.start_soon(self._hand_over)
 
     async def drain(self, within_s: float) -> None:
-        """Leave the roster and give everything back, each shard when nothing goes on in it, at the latest then."""
+        """Leave the roster and give everything back, each shard when nothing goes on in it, at the latest then.
+
+        While the store does not answer nothing can be given back, and there is nothing to wait for.
+        """
         self._draining = True
-        await self._roster.leave()
+        if not await self._roster.leave():
+            return
         async with anyio.create_task_group() as tasks:
             for lease in list(self._held.values()):
                 self._leaving.add(lease.shard)
@@ -203,10 +207,10 @@ class Node:
         held = list(self._held.values())
         self._held.clear()
         self._cursors.clear()
-        async with anyio.create_task_group() as tasks:
-            for lease in held:
-                tasks.start_soon(self._release, lease)
-        await self._roster.leave()
+        if await self._roster.leave():
+            async with anyio.create_task_group() as tasks:
+                for lease in held:
+                    tasks.start_soon(self._release, lease)
 
     def _surely_until(self) -> float:
         return self._clock.monotonic() + SURE * self._holder.ttl_s

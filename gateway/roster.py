@@ -35,6 +35,7 @@ class Roster:
         self._others: dict[str, float] = {}
         self._news = "0-0"
         self._left = False
+        self._heard = False
         self._stirred = anyio.Event()
         self._to_tell = anyio.Event()
         self.stirs = 0
@@ -76,13 +77,17 @@ class Roster:
                 await self.clock.sleep_until(self._next_look())
                 self._note(await self._store.living())
 
-    async def leave(self) -> None:
-        """Take no lease any more; the others are told. What we hold stays ours until it is given back."""
-        if self._left:
-            return
-        self._left = True
-        with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
-            await self._store.leave(self.holder)
+    async def leave(self) -> bool:
+        """Take no lease any more; the others are told. What we hold stays ours until it is given back.
+
+        Whether that could be said: False when the store does not answer.
+        """
+        if not self._left:
+            self._left = True
+            with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True) as limit:
+                await self._store.leave(self.holder)
+            self._heard = not limit.cancelled_caught
+        return self._heard
 
     def tell(self) -> None:
         """A lease was given back: tell the others soon, once for all that are given back now."""
@@ -90,6 +95,8 @@ class Roster:
 
     async def tell_now(self) -> None:
         """The same, at once and within a time limit: for an end."""
+        if self._left and not self._heard:
+            return
         with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
             await self._store.tell()
 

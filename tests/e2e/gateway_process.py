@@ -57,6 +57,11 @@ class Gateway:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def running(self) -> bool:
+        """Whether its process lives."""
+        return self._process is not None and self._process.returncode is None
+
     async def start(self) -> None:
         """Return when it says where to go. Fails with its output when it does not."""
         program = [] if self._program is None else [str(self._program)]
@@ -76,6 +81,10 @@ class Gateway:
                 assert self._process.returncode is None, f"the gateway ended: {self.output}"
                 await self._changed.wait()
         return found
+
+    async def more_output(self) -> None:
+        """Return when it prints something."""
+        await self._changed.wait()
 
     async def _read(self, process: Process) -> None:
         assert process.stdout is not None
@@ -193,10 +202,10 @@ class Room:
         """Return when a message contains `part`, finished or not."""
         await self.until_that(lambda: any(part in message["text"] for message in self.messages.values()))
 
-    async def until_that(self, holds: Callable[[], bool]) -> None:
+    async def until_that(self, holds: Callable[[], bool], *, limit_s: float | None = SEEN_LIMIT_S) -> None:
         """Return when it holds; it is asked after everything that changes."""
         try:
-            with anyio.fail_after(SEEN_LIMIT_S):
+            with anyio.fail_after(limit_s):
                 while not holds():
                     self._apply(await self._page.next())
         except TimeoutError:

@@ -40,6 +40,8 @@ async def Listen():
     for message in await WaitForMessage("user"):
         if message["text"] == "story":
             await Say("user", written(STORY))
+        elif message["text"] == "long":
+            await Say("user", written(STORY, pause_s=0.05))
         elif message["text"] == "list":
             await Say("user", written(LIST, pause_s=0.001))
         elif message["text"] == "slow":
