@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --require-hashes
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench clean pins
+.PHONY: help run test check bench chaos clean pins
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -23,6 +23,9 @@ check: $(VENV)/.installed-dev ## Format, lint, types and layers.
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+chaos: $(VENV)/.installed-dev ## Break everything for MINUTES=10 and print what people saw; SEED=1 for a seed.
+	@$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) $(if $(ROUNDS),--rounds $(ROUNDS)) $(CHAOS)
 
 bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its floor.
 	@$(BIN)/python -m benchmarks

@@ -1,0 +1,205 @@
+"""What happens in a run, as a function of its seed: who talks where with what, and what strikes when."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tests.chaos.stories import STORIES, Said
+
+Shape = Literal["alone", "wired", "pair"]
+"""alone: a gateway with its own server · wired: a gateway, its server behind a wire · pair: two of those gateways."""
+
+PlaceKind = Literal["telegram", "group", "slack", "slack direct", "discord", "discord direct", "web"]
+
+SHAPES: tuple[Shape, ...] = ("alone", "wired", "pair")
+PLACES: tuple[PlaceKind, ...] = ("telegram", "group", "slack", "slack direct", "discord", "discord direct", "web")
+
+EVERYWHERE = (
+    "kill gateway",
+    "stop gateway",
+    "kill workers",
+    "kill server",
+    "kill server in rewrite",
+    "cut platforms",
+    "hang platforms",
+    "slow platforms",
+    "lose platform answers",
+    "cut model",
+    "clock forward",
+    "clock back",
+    "full disk",
+)
+WITH_OWN_SERVER = ("kill gateway and server",)
+WITH_WIRE = ("cut server wire", "hang server wire", "slow server wire", "lose server answers")
+WITH_TWO = ("freeze gateway",)
+KINDS = (*EVERYWHERE, *WITH_OWN_SERVER, *WITH_WIRE, *WITH_TWO)
+
+_LASTS_S = {
+    "hang platforms": (0.5, 3.0),
+    "slow platforms": (0.5, 2.0),
+    "cut platforms": (0.0, 1.5),
+    "lose platform answers": (0.1, 0.6),
+    "cut model": (0.0, 0.8),
+    "cut server wire": (0.0, 2.0),
+    "hang server wire": (0.5, 6.0),
+    "slow server wire": (0.3, 1.5),
+    "lose server answers": (0.05, 0.5),
+    "full disk": (1.5, 4.0),
+    "freeze gateway": (11.0, 14.0),
+    "kill gateway": (0.0, 0.5),
+    "kill server": (0.0, 0.3),
+    "kill server in rewrite": (0.0, 0.3),
+}
+_DEEDS_WITHIN_S = 1.5
+_STRIKES_WITHIN_S = 1.2
+_WITH_MODEL = 0.5
+"""How many runs have a model; loading its library takes a gateway seconds."""
+
+_SECOND_STRIKES = 0.35
+"""How often another fault strikes while the first is being recovered from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """One conversation: where, and about which program."""
+
+    place: PlaceKind
+    story: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something that is said in a conversation, `at_s` after its round begins."""
+
+    cast: int
+    at_s: float
+    said: Said
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """A fault: `lasts_s` until it is taken away, `node` the gateway that it is about, `size_s` how far clocks jump."""
+
+    kind: str
+    at_s: float
+    lasts_s: float = 0.0
+    node: int = 0
+    size_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    deeds: tuple[Deed, ...]
+    strikes: tuple[Strike, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Equal seeds and options make equal plans."""
+
+    seed: int
+    shape: Shape
+    casts: tuple[Cast, ...]
+    rounds: tuple[Round, ...] = field(repr=False)
+
+    def lines(self) -> Iterator[str]:
+        """The plan for people."""
+        yield f"seed {self.seed}: {self.shape}; " + ", ".join(f"{c.story} on {c.place}" for c in self.casts)
+        for number, one in enumerate(self.rounds):
+            deeds = ", ".join(f"{d.at_s:.2f} s #{d.cast} {d.said.text!r}" for d in one.deeds)
+            strikes = ", ".join(
+                f"{s.at_s:.2f} s {s.kind} (node {s.node}, {s.lasts_s:.2f} s, {s.size_s:+.0f} s)" for s in one.strikes
+            )
+            yield f"  round {number}: {deeds} | {strikes}"
+
+
+def make_plan(
+    seed: int,
+    *,
+    rounds: int = 12,
+    shape: Shape | None = None,
+    with_model: bool | None = None,
+    without: Collection[str] = (),
+    only: Sequence[str] = (),
+    in_haste: bool = False,
+) -> Plan:
+    """The plan of a seed, which says what the options do not. Each kind of fault comes before any comes again.
+
+    `without` leaves out kinds of faults, and everything else stays as it is; `only` are the kinds to choose from.
+    `in_haste`, every fault is followed by another while it is recovered from.
+    """
+    chance = random.Random(f"plan {seed}")
+    by_lot: Shape = chance.choice(SHAPES)
+    shape = shape or by_lot
+    by_chance = chance.random() < _WITH_MODEL
+    casts = tuple(_casts(chance, with_model=by_chance if with_model is None else with_model))
+    kinds = _kinds(chance, only or kinds_of(shape))
+    said: list[list[Said]] = [[] for _ in casts]
+    made = []
+    for _ in range(rounds):
+        deeds = tuple(_deeds(chance, casts, said))
+        strikes = _strikes(chance, kinds, shape, second=1.0 if in_haste else _SECOND_STRIKES)
+        made.append(Round(deeds, tuple(strike for strike in strikes if strike.kind not in without)))
+    return Plan(seed, shape, casts, tuple(made))
+
+
+def kinds_of(shape: Shape) -> tuple[str, ...]:
+    """The faults that can strike a run of this shape."""
+    match shape:
+        case "alone":
+            return (*EVERYWHERE, *WITH_OWN_SERVER)
+        case "wired":
+            return (*EVERYWHERE, *WITH_WIRE)
+        case "pair":
+            return (*EVERYWHERE, *WITH_WIRE, *WITH_TWO)
+
+
+def _casts(chance: random.Random, *, with_model: bool) -> Iterator[Cast]:
+    """Each kind of place once, and some twice."""
+    stories = [story.name for story in STORIES.values() if with_model or not story.needs_model]
+    for place in (*PLACES, "telegram", "web", "telegram"):
+        yield Cast(place, "house" if chance.random() < 0.35 else chance.choice(stories))
+
+
+def _kinds(chance: random.Random, kinds: Sequence[str]) -> Iterator[str]:
+    while True:
+        yield from chance.sample(kinds, len(kinds))
+
+
+def _deeds(chance: random.Random, casts: Sequence[Cast], said: list[list[Said]]) -> Iterator[Deed]:
+    """What people say in one round, at most three things in a conversation, in the order of time within each."""
+    for number, cast in enumerate(casts):
+        if chance.random() < 0.25:
+            continue
+        times = sorted(chance.uniform(0.0, _DEEDS_WITHIN_S) for _ in range(chance.choice((1, 1, 2, 3))))
+        for index, at_s in enumerate(times):
+            one = STORIES[cast.story].speaks(chance, said[number], 1000 * number + len(said[number]))
+            if one.alone and index:
+                break
+            said[number].append(one)
+            yield Deed(number, round(at_s, 2), one)
+            if one.alone:
+                break
+
+
+def _strikes(chance: random.Random, kinds: Iterator[str], shape: Shape, *, second: float) -> Iterator[Strike]:
+    at_s = chance.uniform(0.0, _STRIKES_WITHIN_S)
+    yield _strike(chance, next(kinds), at_s, shape)
+    if chance.random() < second:
+        yield _strike(chance, next(kinds), at_s + chance.uniform(0.0, 2.5), shape)
+
+
+def _strike(chance: random.Random, kind: str, at_s: float, shape: Shape) -> Strike:
+    low, high = _LASTS_S.get(kind, (0.0, 0.0))
+    size_s = chance.choice((90.0, 600.0, 3600.0, 86_400.0)) * (-1 if kind == "clock back" else 1)
+    node = chance.randrange(2) if shape == "pair" else 0
+    return Strike(
+        kind,
+        round(at_s, 2),
+        round(chance.uniform(low, high), 2),
+        node,
+        size_s if kind.startswith("clock") else 0.0,
+    )

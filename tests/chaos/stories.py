@@ -1,0 +1,243 @@
+"""What programs must say: for each program, what a person may say to it, and every sentence that follows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HOUSE = ROOT / "tests" / "chaos" / "programs" / "house.pb"
+
+YES, NO = "Yes", "No"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that a person says. `then` answers the question that it leads to, by a choice where there are any.
+
+    `alone`: nothing else is said in the conversation until it is answered; what it does would differ.
+    """
+
+    text: str
+    then: str = ""
+    alone: bool = False
+
+
+Expected = Callable[[Sequence[Said]], list[str]]
+Speaks = Callable[[random.Random, Sequence[Said], int], Said]
+"""The next thing to be said: by chance, after what was said in this conversation; the number is no other's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A program and the conversation about it. `speakers` are the names that may stand above a text."""
+
+    name: str
+    program: Path
+    speaks: Speaks
+    expected: Expected
+    speakers: tuple[str, ...]
+    needs_model: bool = False
+
+
+_HOUSE_WORDS = ("echo", "echo", "story", "story", "sleep", "wait", "ask", "meet", "watch", "other", "file", "bye")
+_HOUSE_ALONE = frozenset({"wait", "ask", "bye", "meet"})
+_LONG_ENOUGH = 4
+"""A session has heard so much before it may be ended."""
+
+
+def _house_says(chance: random.Random, said: Sequence[Said], unique: int) -> Said:
+    if not said or said[-1].text.startswith("bye"):
+        return Said("hello", alone=True)
+    word = chance.choice(_HOUSE_WORDS)
+    if word == "bye" and len(said) < _LONG_ENOUGH:
+        word = "echo"
+    then = chance.choice((YES, NO)) if word == "ask" else ""
+    return Said(f"{word} thing{unique}", then, alone=word in _HOUSE_ALONE)
+
+
+def _house_expected(said: Sequence[Said]) -> list[str]:
+    seen: list[str] = []
+    number = -1
+    for each in said:
+        word, _, rest = each.text.partition(" ")
+        if number < 0:
+            seen.append("The house is open.")
+            number = 0
+            continue
+        number += 1
+        seen += _house_answer(number, word, rest, each.then)
+        if word == "bye":
+            number = -1
+    return seen
+
+
+def _house_answer(number: int, word: str, rest: str, then: str) -> list[str]:
+    many = " ".join(f"word {each} of {rest}," for each in range(1, 13))
+    answers: dict[str, list[str]] = {
+        "bye": [f"{number}. Goodbye, {rest}."],
+        "story": [f"{number}. Once upon a time there was {many} and that was it."],
+        "sleep": [f"{number}. Good night, {rest}.", f"{number}. Good morning, {rest}."],
+        "wait": [f"{number}. Nobody came for {rest}."],
+        "ask": [f"{number}. Shall we ship {rest}?", f"{number}. {then}, said of {rest}."],
+        "meet": [
+            f"What do you say about {rest}?",
+            f"I say it is {rest}.",
+            f"{number}. The council says {rest}.",
+        ],
+        "watch": [f"The level is {number + 10}.", f"{number}. Watched {rest}."],
+        "other": [f"I count {rest}.", f"{number}. There are {len(rest)} of {rest}, they weigh {3 * len(rest)}."],
+        "file": [f"{number}. Here is {rest}."],
+    }
+    return answers.get(word, [f"{number}. I heard {rest}."])
+
+
+_MENU = (
+    "Hello! I am the Guide, one of four agents that live in this conversation.\n\nWrite one of these words:\n\n"
+    "streaming - watch an answer grow while it is written\nchannels - I ask another agent something, and you hear what "
+    "it says\nmeeting - three agents settle a question in front of you\npeople - who is here (open a second browser "
+    "window and choose another name)\ncounting - I count slowly; kill the gateway in the middle and start it again\n"
+    "bye - the tour ends"
+)
+_TOUR_WORDS = ("channels", "channels", "meeting", "bye")
+
+
+def _tour_says(chance: random.Random, said: Sequence[Said], _unique: int) -> Said:
+    if not said or said[-1].text == "bye":
+        return Said("hello", alone=True)
+    word = chance.choice(_TOUR_WORDS)
+    return Said("channels" if word == "bye" and len(said) < _LONG_ENOUGH else word, alone=True)
+
+
+def _tour_expected(said: Sequence[Said]) -> list[str]:
+    seen: list[str] = []
+    open_ = False
+    for each in said:
+        if not open_:
+            seen.append(_MENU)
+            open_ = True
+            continue
+        seen += {
+            "channels": [
+                "I ask the Librarian how many books there are about the sea …",
+                "📚 About the sea there are 42 books on my shelves.",
+                "The Librarian looked it up and told you too. I got the number as a value: 42.",
+            ],
+            "meeting": [
+                "Welcome! We need a name for a boat. Painter, Poet: what do you suggest?",
+                "Poet, Guide: I see a deep colour, Ultramarine.",
+                "And I hear the wind, dear Guide: Gull.",
+                "Thank you both. It shall be Gull.",
+                "The meeting is over. They chose Gull.",
+            ],
+            "bye": ["That was the tour. Write again, and it begins anew. 👋"],
+        }[each.text]
+        open_ = each.text != "bye"
+    return seen
+
+
+GREETING = "Hello! I am the greeter of this house, and I am glad that you came."
+ASKS_NAME = "Would you tell me your name, so that I can greet you properly?"
+
+
+def _hello_says(_chance: random.Random, said: Sequence[Said], unique: int) -> Said:
+    return Said(f"Ada{unique}" if len(said) % 2 else "hello", alone=True)
+
+
+def _hello_expected(said: Sequence[Said]) -> list[str]:
+    seen: list[str] = []
+    for number, each in enumerate(said):
+        seen += [f"Nice to meet you, {each.text}!"] if number % 2 else [GREETING, ASKS_NAME]
+    return seen
+
+
+ORDERS = {
+    "43345678": "Your order 43345678 is shipped and arrives on 2 August, which we are very glad to tell you.",
+    "29376452": "Your order 29376452 is in preparation, and nobody knows yet when it will arrive at your place.",
+}
+WELCOME = "Welcome! I can look up orders for you, whenever you like."
+WHICH = "Which order is it? Its number has eight digits."
+ANOTHER = "Is there another order that I may look up for you?"
+THANKS = "Thank you for asking, and goodbye."
+
+
+def no_such_order(number: str) -> str:
+    return f"I am sorry, there is no order with the number {number} in our books."
+
+
+def _order_says(chance: random.Random, said: Sequence[Said], unique: int) -> Said:
+    if not said or said[-1].text.startswith("no "):
+        return Said("hello", alone=True)
+    if said[-1].text[0].isdecimal():
+        return Said("yes please" if chance.random() < 0.6 else "no thanks", alone=True)
+    wanted = chance.choice([*ORDERS, str(10_000_000 + unique)])
+    return Said(f"{wanted} bomb" if chance.random() < 0.3 else wanted, alone=True)
+
+
+def _order_expected(said: Sequence[Said]) -> list[str]:
+    seen: list[str] = []
+    for each in said:
+        number = each.text.split()[0]
+        if each.text == "hello":
+            seen += [WELCOME, WHICH]
+        elif number.isdecimal():
+            seen += [ORDERS.get(number, no_such_order(number)), ANOTHER]
+        elif number == "yes":
+            seen.append(WHICH)
+        else:
+            seen.append(THANKS)
+    return seen
+
+
+CITY = "In which city will you be tomorrow, dear guest of ours?"
+FORECASTS = {"lisbon": "sunny, 27 degrees", "bergen": "rain, 12 degrees"}
+
+
+def forecast_sentence(city: str) -> str:
+    known = FORECASTS.get(city.lower())
+    return f"There is no forecast for {city}." if known is None else f"The forecast for {city} is {known}."
+
+
+def _hotel_says(chance: random.Random, said: Sequence[Said], _unique: int) -> Said:
+    return Said(chance.choice(("Lisbon", "Bergen", "Rome")) if len(said) % 2 else "hello", alone=True)
+
+
+def _hotel_expected(said: Sequence[Said]) -> list[str]:
+    seen: list[str] = []
+    for number, each in enumerate(said):
+        seen += [f"{forecast_sentence(each.text)} Wear what suits."] if number % 2 else [CITY]
+    return seen
+
+
+STORIES = {
+    story.name: story
+    for story in (
+        Story("house", HOUSE, _house_says, _house_expected, ("House", "Porter")),
+        Story(
+            "tour",
+            ROOT / "examples" / "tour.pb",
+            _tour_says,
+            _tour_expected,
+            ("Guide", "Librarian", "Painter", "Poet"),
+        ),
+        Story("hello", ROOT / "examples" / "hello.pb", _hello_says, _hello_expected, ("Greeter",), needs_model=True),
+        Story(
+            "orders",
+            ROOT / "examples" / "order_helper.pb",
+            _order_says,
+            _order_expected,
+            ("Order Helper", "OrderHelper"),
+            needs_model=True,
+        ),
+        Story(
+            "hotel",
+            ROOT / "examples" / "two_agents.pb",
+            _hotel_says,
+            _hotel_expected,
+            ("Concierge", "WeatherDesk"),
+            needs_model=True,
+        ),
+    )
+}

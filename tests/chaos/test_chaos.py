@@ -1,0 +1,47 @@
+"""A short run of everything that can break. A long one, and a failing seed again: `make chaos`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.clock import find_library
+from tests.chaos.plan import KINDS, kinds_of, make_plan
+from tests.chaos.run import Outcome, run
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
+
+OWN_SERVER = ("kill gateway and server", "kill workers", "cut model", "full disk", "kill server", "kill gateway")
+PAIR = tuple(kind for kind in kinds_of("pair") if kind not in OWN_SERVER)
+
+
+async def played(tmp_path: Path, seed: int, rounds: int, **options: object) -> Outcome:
+    """A run that must go well; its plan is printed when it does not."""
+    plan = make_plan(seed, rounds=rounds, in_haste=True, **options)  # type: ignore[arg-type]
+    outcome = await run(plan, tmp_path)
+    assert outcome.problems == [], "\n".join(outcome.lines())
+    assert outcome.rounds == rounds
+    return outcome
+
+
+def test_the_clock_can_be_moved_here() -> None:
+    assert find_library() is not None, (
+        "The chaos tests need libfaketime. On Debian and Ubuntu: apt-get install faketime"
+    )
+
+
+def test_the_short_runs_have_every_kind_of_fault() -> None:
+    assert set(OWN_SERVER) | set(PAIR) == set(KINDS)
+
+
+async def test_nothing_is_lost_or_doubled_with_a_server_and_workers_of_its_own(tmp_path: Path) -> None:
+    outcome = await played(tmp_path, 11, 3, shape="alone", with_model=True, only=OWN_SERVER)
+    assert set(outcome.strikes) == set(OWN_SERVER)
+    assert outcome.counts["messages"] > 10
+
+
+async def test_nothing_is_lost_or_doubled_by_two_gateways_on_one_server(tmp_path: Path) -> None:
+    outcome = await played(tmp_path, 12, (len(PAIR) + 1) // 2, shape="pair", with_model=False, only=PAIR)
+    assert set(outcome.strikes) == set(PAIR)
+    assert outcome.counts["messages"] > 30
