@@ -92,7 +92,10 @@ async def open_choice(choice: ModelChoice, settings: Settings) -> AsyncIterator[
 async def open_storage(
     settings: Settings, *, on_event: OnEvent | None = None, patience_s: float | None = None
 ) -> AsyncIterator[RedisConnection]:
-    """The database: the Redis of the settings, else the Valkey of the data directory, also while a gateway uses it."""
+    """The database: the Redis of the settings, else the Valkey of the data directory, also while a gateway uses it.
+
+    Who wants to hear of events hears of doubts about that Redis first. Raises ConfigError for one that will not do.
+    """
     from runtime.storage.embedded import EmbeddedValkey
     from runtime.storage.notice import unheard
     from runtime.storage.redis.connection import open_connection
@@ -102,7 +105,13 @@ async def open_storage(
         if location is None:
             location = await stack.enter_async_context(EmbeddedValkey(settings.data_dir))
         opened = open_connection(location, on_event=on_event or unheard, patience_s=patience_s)
-        yield await stack.enter_async_context(opened)
+        connection = await stack.enter_async_context(opened)
+        if settings.redis_url is not None and on_event is not None:
+            from runtime.storage.redis.fitness import examine
+
+            for warning in (await examine(connection)).warnings:
+                on_event("storage.doubted", reason=warning)
+        yield connection
 
 
 def people_in(connection: RedisConnection, clock: Clock) -> People:

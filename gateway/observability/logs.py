@@ -43,6 +43,7 @@ _WARNINGS = frozenset(
         "remote.lost",
         "remote.unreachable",
         "storage.lost",
+        "storage.doubted",
         "session.fenced",
         "node.shard_lost",
         "node.isolated",

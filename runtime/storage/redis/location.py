@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ Endpoint = tuple[str, int]
 """Host and port of a server. A unix socket is its path and 0."""
 
 _PORT = 6379
-_CREDENTIALS = ("username", "password")
+CREDENTIALS = ("username", "password")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,15 @@ class Location:
     master: str | None = None
 
     def client(
-        self, endpoint: Endpoint, *, size: int, connect_s: float, read_s: float | None, credentials: bool = True
+        self, endpoint: Endpoint, *, size: int, connect_s: float, read_s: float | None, without: Collection[str] = ()
     ) -> Redis:
-        """A client of one server with at most `size` connections; who wants one more waits for it."""
+        """A client of one server with at most `size` connections; who wants one more waits for it.
+
+        `without` names options that this client has no use for.
+        """
         host, port = endpoint
         place = {"host": host, "port": port} if port else {"path": host}
-        options = {name: value for name, value in self.options.items() if credentials or name not in _CREDENTIALS}
+        options = {name: value for name, value in self.options.items() if name not in without}
         pool = BlockingConnectionPool(
             max_connections=size,
             timeout=None,
@@ -56,7 +59,7 @@ class Location:
     @property
     def guarded(self) -> bool:
         """Whether it has credentials."""
-        return any(self.options.get(name) for name in _CREDENTIALS)
+        return any(self.options.get(name) for name in CREDENTIALS)
 
     @property
     def database(self) -> int:

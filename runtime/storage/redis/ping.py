@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
-
-from redis.asyncio import Redis
-from redis.exceptions import RedisError
-
 from runtime.core.errors import StorageUnavailable
+from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.fitness import examine
+from runtime.storage.redis.location import shown
 
 _LIMIT_S = 5.0
 
 
 async def ping(url: str) -> str:
-    """What answers at `url`, with its version. Raises StorageUnavailable; its text does not repeat the password."""
+    """What answers at `url`, with its version, and a line for each thing that may be lost there.
+
+    Raises StorageUnavailable, and ConfigError for what will not do; their texts do not repeat the password.
+    """
     try:
-        async with aclosing(Redis.from_url(url, socket_timeout=_LIMIT_S, socket_connect_timeout=_LIMIT_S)) as client:
-            await client.ping()
-            server = await client.info("server")
-    except (RedisError, OSError, ValueError) as error:
-        raise StorageUnavailable(f"No Redis or Valkey answers at {_without_password(url)}: {error}") from error
-    if "valkey_version" in server:
-        return f"Valkey {server['valkey_version']} answers"
-    return f"Redis {server['redis_version']} answers"
-
-
-def _without_password(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
+        async with open_connection(url, patience_s=_LIMIT_S) as connection:
+            fitness = await examine(connection)
+    except StorageUnavailable as error:
+        raise StorageUnavailable(f"No Redis or Valkey answers as it should at {shown(url)}: {error}") from error
+    return "\n".join([fitness.servers, *(f"warning: {warning}" for warning in fitness.warnings)])

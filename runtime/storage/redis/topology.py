@@ -18,7 +18,7 @@ from redis.crc import key_slot
 
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError
-from runtime.storage.redis.location import Endpoint, Location
+from runtime.storage.redis.location import CREDENTIALS, Endpoint, Location
 from runtime.storage.redis.server import Server, command
 
 ASK_LIMIT_S = 2.0
@@ -89,8 +89,9 @@ def _mode_of(server: Mapping[str, Any]) -> str:
 
 @asynccontextmanager
 async def _asked(location: Location, endpoint: Endpoint, *, credentials: bool = True) -> AsyncIterator[Redis]:
-    """A connection for a few questions."""
-    client = location.client(endpoint, size=1, connect_s=ASK_LIMIT_S, read_s=ASK_LIMIT_S, credentials=credentials)
+    """A connection for a few questions. Neither a Sentinel nor a Cluster has several databases."""
+    without = ("db",) if credentials else ("db", *CREDENTIALS)
+    client = location.client(endpoint, size=1, connect_s=ASK_LIMIT_S, read_s=ASK_LIMIT_S, without=without)
     try:
         yield client
     finally:

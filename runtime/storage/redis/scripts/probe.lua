@@ -1,0 +1,10 @@
+-- Does a little of everything, for the rights to it, and leaves nothing. KEYS 1 hash  2 stream  3 set  4 sorted set
+redis.call('TIME')
+redis.call('HSET', KEYS[1], 'field', '1')
+redis.call('HINCRBY', KEYS[1], 'field', 1)
+redis.call('EXPIRE', KEYS[1], 60)
+redis.call('XADD', KEYS[2], '*', 'field', '1')
+redis.call('XINFO', 'STREAM', KEYS[2])
+redis.call('SADD', KEYS[3], '1')
+redis.call('ZADD', KEYS[4], 1, '1')
+return redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
