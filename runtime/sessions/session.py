@@ -13,18 +13,14 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.agents.continuity import Continuity
-from runtime.agents.library import Library
 from runtime.agents.supervisor import Supervisor, begins
 from runtime.core.errors import TapeConflict
 from runtime.execution.builtins import Builtins
-from runtime.execution.files import FileCalls
-from runtime.execution.host import Host
-from runtime.execution.interpreter import Machine
 from runtime.execution.questions import Questions
 from runtime.execution.speech import Pages
-from runtime.execution.triggers import VariableRules
 from runtime.language.program import AgentKind
 from runtime.language.versions import listed, outline
+from runtime.sessions.assembly import assembled
 from runtime.sessions.backlog import Backlog, Stop
 from runtime.sessions.fork import Forks
 from runtime.sessions.inbox import FORK, FORK_WANTED, Inbox, InboxEntry, InboxEvent
@@ -89,6 +85,7 @@ class Session:
         self._undo: Undo
         self._forks: Forks
         self._questions: Questions
+        self._reminders: Reminders
         self._supervisor: Supervisor
         self._pages: Pages
         self._builtins: Builtins
@@ -154,6 +151,8 @@ class Session:
                 self.unfinished = [] if first is None else [first]
                 await self._restore(first)
                 tasks.start_soon(self._obey_stops, backlog)
+                if self._broken is None:
+                    tasks.start_soon(self._reminders.run)
                 if first is not None and self._succession is not None:
                     await self._taken(first)
                     first = None
@@ -188,40 +187,11 @@ class Session:
             self._pages.let_go()
 
     def _build(self, tasks: TaskGroup) -> None:
-        around, journal = self._around, self._journal
-        pages = self._pages = Pages(journal, around.outbox, self.record.address, tasks, around.bus, around.texts)
-        supervisor = self._supervisor = Supervisor(self._program, journal, pages, tasks, around.clock, around.bus)
-        builtins = self._builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
-        questions = self._questions = Questions(journal, pages, builtins)
-        busy = around.busy.get(self.record.program, "queue")
-        intake = self._intake = Intake(journal, supervisor, pages, questions, busy)
-        journal.watch = intake.noted
-        self._undo = Undo(self.record, journal, supervisor, pages, intake, around)
-        self._forks = Forks(self.record, journal, around, self._inbox)
-        calls = {**builtins.table(), **questions.table(), **supervisor.calls()}
-        if around.files is not None:
-            calls |= FileCalls(journal, pages, self.record.address, around.files).table()
-        host = Host(journal, pages, supervisor, tasks, calls)
-        journal.busy = host.busy
-        machine = Machine(
-            self._program,
-            journal,
-            host,
-            builtins,
-            pages,
-            around.sandbox,
-            around.llm,
-            around.clock,
-            around.bus,
-            may_ask=lambda person: around.allowance(self.record.address, person),
-            steers=busy == "steer",
-            servers=around.servers,
-        )
-        library = Library(self._program, machine, supervisor)
-        supervisor.equip(library, host)
-        self._continuity = Continuity(self._program, library, supervisor, journal)
-        agents = {spec.name: spec for spec in self._program.agents}
-        builtins.on_variable = VariableRules(agents, journal, host, supervisor).updated
+        parts = assembled(self.record, self._program, self._journal, tasks, self._around)
+        self._pages, self._supervisor, self._builtins = parts.pages, parts.supervisor, parts.builtins
+        self._questions, self._intake, self._continuity = parts.questions, parts.intake, parts.continuity
+        self._undo = Undo(self.record, self._journal, parts.supervisor, parts.pages, parts.intake, self._around)
+        self._forks = Forks(self.record, self._journal, self._around, self._inbox)
 
     async def _restore(self, first: InboxEntry | None) -> None:
         await self._snapshots.restore()
@@ -303,7 +273,7 @@ class Session:
         if heard is not Outcome.RESTING:
             self._intake.ended()
         await self._pages.all_shown()
-        await self._journal.commit()
+        await self._journal.rest()
         return heard or Outcome.ENDED
 
     async def _listen(self, backlog: Backlog, first: InboxEntry | None) -> Outcome:

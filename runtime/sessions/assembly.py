@@ -1,0 +1,75 @@
+"""What runs one session in memory, made and connected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyio.abc import TaskGroup
+
+from runtime.agents.continuity import Continuity
+from runtime.agents.library import Library
+from runtime.agents.supervisor import Supervisor
+from runtime.execution.builtins import Builtins
+from runtime.execution.files import FileCalls
+from runtime.execution.host import Host
+from runtime.execution.interpreter import Machine
+from runtime.execution.questions import Questions
+from runtime.execution.reminders import Reminders
+from runtime.execution.speech import Pages
+from runtime.execution.triggers import VariableRules
+from runtime.language.program import Program
+from runtime.sessions.intake import Intake
+from runtime.sessions.store import SessionRecord
+from runtime.sessions.surroundings import Surroundings
+from runtime.tape.journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """The parts that a session itself turns to."""
+
+    pages: Pages
+    supervisor: Supervisor
+    builtins: Builtins
+    questions: Questions
+    intake: Intake
+    continuity: Continuity
+
+
+def assembled(
+    record: SessionRecord, program: Program, journal: Journal, tasks: TaskGroup, around: Surroundings
+) -> Assembly:
+    """All parts of a session, before any agent lives."""
+    pages = Pages(journal, around.outbox, record.address, tasks, around.bus, around.texts)
+    supervisor = Supervisor(program, journal, pages, tasks, around.clock, around.bus)
+    builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
+    questions = Questions(journal, pages, builtins)
+    busy = around.busy.get(record.program, "queue")
+    intake = Intake(journal, supervisor, pages, questions, busy)
+    journal.watch = intake.noted
+    reminders = Reminders(journal, supervisor.remind, around.clock)
+    calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.calls()}
+    if around.files is not None:
+        calls |= FileCalls(journal, pages, record.address, around.files).table()
+    host = Host(journal, pages, supervisor, tasks, calls)
+    journal.busy = host.busy
+    machine = Machine(
+        program,
+        journal,
+        host,
+        builtins,
+        pages,
+        around.sandbox,
+        around.llm,
+        around.clock,
+        around.bus,
+        may_ask=lambda person: around.allowance(record.address, person),
+        steers=busy == "steer",
+        servers=around.servers,
+    )
+    library = Library(program, machine, supervisor)
+    supervisor.equip(library, host)
+    agents = {spec.name: spec for spec in program.agents}
+    builtins.on_variable = VariableRules(agents, journal, host, supervisor).updated
+    continuity = Continuity(program, library, supervisor, journal)
+    return Assembly(pages, supervisor, builtins, questions, intake, continuity)
