@@ -33,6 +33,7 @@ class Assembly:
     builtins: Builtins
     questions: Questions
     intake: Intake
+    reminders: Reminders
     continuity: Continuity
 
 
@@ -72,4 +73,4 @@ def assembled(
     agents = {spec.name: spec for spec in program.agents}
     builtins.on_variable = VariableRules(agents, journal, host, supervisor).updated
     continuity = Continuity(program, library, supervisor, journal)
-    return Assembly(pages, supervisor, builtins, questions, intake, continuity)
+    return Assembly(pages, supervisor, builtins, questions, intake, reminders, continuity)

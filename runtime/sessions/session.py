@@ -17,6 +17,7 @@ from runtime.agents.supervisor import Supervisor, begins
 from runtime.core.errors import TapeConflict
 from runtime.execution.builtins import Builtins
 from runtime.execution.questions import Questions
+from runtime.execution.reminders import Reminders
 from runtime.execution.speech import Pages
 from runtime.language.program import AgentKind
 from runtime.language.versions import listed, outline
@@ -190,6 +191,7 @@ class Session:
         parts = assembled(self.record, self._program, self._journal, tasks, self._around)
         self._pages, self._supervisor, self._builtins = parts.pages, parts.supervisor, parts.builtins
         self._questions, self._intake, self._continuity = parts.questions, parts.intake, parts.continuity
+        self._reminders = parts.reminders
         self._undo = Undo(self.record, self._journal, parts.supervisor, parts.pages, parts.intake, self._around)
         self._forks = Forks(self.record, self._journal, self._around, self._inbox)
 
