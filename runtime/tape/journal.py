@@ -101,6 +101,8 @@ class Journal:
         self._failed: StorageError | None = None
         self._listeners: dict[str, Callable[[], None]] = {}
         self._awake = False
+        self._known_awake: bool | None = None
+        """What the store has, as far as is known."""
         self.rested = 0
         """The last fact on the tape at which nothing was going on, as far as is known: others can go on from there."""
         self.watch: Callable[[str, Mapping[str, Any]], None] = lambda _kind, _data: None
@@ -191,6 +193,17 @@ class Journal:
         if self._failed is not None:
             raise self._failed
 
+    async def rest(self) -> None:
+        """Return when everything noted is durable, and the store knows whether a restart has to go on with something.
+
+        Raises StorageError as `commit` does.
+        """
+        await self.commit()
+        while self.awake() != self._known_awake:
+            self._wanted.set()
+            await self._changed.wait()
+            await self.commit()
+
     async def run(self) -> None:
         """Write batches as they are wanted, for ever. Ends with the StorageError that broke it."""
         while True:
@@ -208,6 +221,7 @@ class Journal:
                 self._announce()
                 raise
             self._committed = batch.expect + len(batch.facts)
+            self._known_awake = batch.awake
             if at_rest:
                 self.rested = self._committed
             self._announce()

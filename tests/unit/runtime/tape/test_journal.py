@@ -192,6 +192,7 @@ def test_every_kind_of_fact_that_code_notes_has_a_rule() -> None:
         ([START, wait({"agents": ["1001"]}), in_("hi")], True),
         ([START, wait({"human": True}, due=5.0)], False),
         ([START, wait(None, due=5.0)], False),
+        ([START, wait(None, due=5.0), in_("hi")], False),
         ([START, wait({"human": True}), ("ended", {})], False),
         ([START, ("broken", {"why": "changed"})], False),
         ([START, ("broken", {"why": "changed"}), ("wake", {})], True),
@@ -399,3 +400,19 @@ async def test_a_sign_that_is_due_again_in_the_same_write_stays_owed() -> None:
         await journal.commit()
     assert [b.outbox_add for b in tape.batches] == [("mark.7",), ("mark.7",), ()]
     assert [b.outbox_done for b in tape.batches] == [(), (), ("mark.7",)]
+
+
+async def test_a_session_rests_when_the_store_knows_that_nothing_goes_on() -> None:
+    tape, at_work = Tape(), True
+    async with running(tape) as journal:
+        journal.busy = lambda: at_work
+        journal.note("begin", program="1")
+        await journal.commit()
+        assert tape.batches[-1].awake
+        at_work, tape.gate = False, anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(journal.rest)
+            await anyio.wait_all_tasks_blocked()
+            assert len(tape.batches) == 1
+            tape.gate.set()
+        assert not tape.batches[-1].awake
