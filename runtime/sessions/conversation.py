@@ -11,12 +11,20 @@ import anyio
 
 from runtime.channels.outbox import PageSpec
 from runtime.core.address import GATEWAY
-from runtime.core.errors import AdapterError, JournalError, LeaseLost, StorageError, StorageUnavailable
+from runtime.core.errors import (
+    AdapterError,
+    ArchiveUnavailable,
+    JournalError,
+    LeaseLost,
+    StorageError,
+    StorageUnavailable,
+)
 from runtime.core.ids import SessionId
 from runtime.sessions.backlog import Backlog
 from runtime.sessions.fork import forked, is_fork
 from runtime.sessions.inbox import FORK, FORK_WANTED, Inbox, InboxEntry
-from runtime.sessions.session import Outcome, Session
+from runtime.sessions.outcome import Outcome
+from runtime.sessions.session import Session
 from runtime.sessions.store import Lease, SessionRecord
 from runtime.sessions.succession import Succession
 from runtime.sessions.surroundings import Surroundings
@@ -93,7 +101,7 @@ class Conversation:
         first: InboxEntry | None = None
         succession: Succession | None = None
         while True:
-            record = record or await self._around.store.current(self._shard, self._key)
+            record = record or await self._current()
             if record is None:
                 first = await self._first()
                 if first is None:
@@ -127,6 +135,19 @@ class Conversation:
             self._backlog.put_back(session.unfinished)
             if not self.waiting and record is None:
                 return True
+
+    async def _current(self) -> SessionRecord | None:
+        """The session of this conversation. While its past cannot be had, what people say is put aside, to be replayed;
+        who wants to begin anew may."""
+        try:
+            return await self._around.store.current(self._shard, self._key)
+        except ArchiveUnavailable as error:
+            self._around.bus.publish("archive.failed", conversation=self._key, error=str(error))
+            while (entry := self._backlog.take()) is not None and entry.event.kind != "new":
+                await self._inbox.discard(entry, self._lease().token, reason=str(error))
+                await self._tell(entry, "session.archive_away")
+            self._backlog.put_back([] if entry is None else [entry])
+            return None
 
     async def _first(self) -> InboxEntry | None:
         """The event that begins a session; one that needs a session and finds none is put aside."""

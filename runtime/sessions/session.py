@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from enum import Enum, auto
 from typing import Any
 
 import anyio
@@ -26,6 +25,7 @@ from runtime.sessions.backlog import Backlog, Stop
 from runtime.sessions.fork import Forks
 from runtime.sessions.inbox import FORK, FORK_WANTED, Inbox, InboxEntry, InboxEvent
 from runtime.sessions.intake import Intake, message_of
+from runtime.sessions.outcome import Outcome
 from runtime.sessions.overview import status_of, those_here
 from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.store import Commit, Lease, SessionRecord
@@ -34,23 +34,6 @@ from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.timers import TIMER, Timer
 from runtime.sessions.undo import Undo
 from runtime.tape.journal import Batch, Journal
-
-
-class Outcome(Enum):
-    """Why a session left memory."""
-
-    ENDED = auto()
-    """The program has ended; the conversation is free."""
-    RENEWED = auto()
-    """Somebody asked for a new session; the asking entry is still in the inbox."""
-    RESTING = auto()
-    """Nothing is going on; the next event brings it back."""
-    STIRRED = auto()
-    """Its time came while it was leaving; it is to be restored at once."""
-    SUCCEEDED = auto()
-    """Another session goes on in its place; the event that asked for it is still in the inbox."""
-    FAILED = auto()
-    """An error ended it; it can be restored from its tapes."""
 
 
 class Session:
