@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 
 from runtime.core.address import Address
@@ -11,7 +11,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.sessions.session_file import files_of
 from runtime.sessions.traces import Traces, Whose
-from runtime.tape.tape import UNREADABLE, Fact, TapeStore, session_tape
+from runtime.tape.tape import UNREADABLE, Fact, TapeStore
 
 InRoom = Callable[[Address], bool]
 """Whether a conversation is in a room that we keep ourselves."""
@@ -73,7 +73,7 @@ class Erasure:
     async def _part(self, known: KnownSession, person: str) -> tuple[bool, bool]:
         """Whether the person took part in a session, and whether nobody else did, in private."""
         people, private = set(), False
-        async for fact in self._tapes.read_tape(session_tape(known.record.id)):
+        async for fact in self._facts(known):
             if fact.kind == "person":
                 people.add(fact.data["id"])
             elif fact.kind == "heard":
@@ -81,6 +81,16 @@ class Erasure:
             elif fact.kind == UNREADABLE and re.search(rf"(?<![\w-]){re.escape(person)}(?![\w-])", str(fact.data)):
                 people.add(person)
         return person in people, private and people == {person}
+
+    async def _facts(self, known: KnownSession) -> AsyncIterator[Fact]:
+        """All facts of a session, wherever they are."""
+        if not known.record.archived:
+            async for fact in self._tapes.read_session(known.record.id):
+                yield fact
+            return
+        whole = await self._catalog.whole(known.record.id)
+        for fact in whole.facts if whole is not None else ():
+            yield fact
 
     async def _delete(self, known: KnownSession, force: bool) -> set[str]:
         """Delete one session; the ids of its files. Its messages go first: only its tapes tell which they are.
@@ -90,7 +100,7 @@ class Erasure:
         session, address, parent = known.record.id, known.record.address, known.record.parent
         messages: dict[str, None] = {}
         files: set[str] = set()
-        async for fact in self._tapes.read_session(session):
+        async for fact in self._facts(known):
             if parent is None or fact.seq > parent.seq:
                 messages |= dict.fromkeys(_messages(fact))
             files |= set(files_of([fact]))
@@ -104,7 +114,7 @@ class Erasure:
         if not files:
             return
         async for known in self._catalog.sessions():
-            async for fact in self._tapes.read_session(known.record.id):
+            async for fact in self._facts(known):
                 files -= set(files_of([fact]))
         await self._traces.files(files)
 

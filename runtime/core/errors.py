@@ -49,6 +49,7 @@ ParleyError
     ├── LetterGone               there is no such dead letter, or not any more
     ├── SessionBusy              a running node is at work on the session; nothing was changed
     ├── SessionExists            there is such a session already, or its conversation has another
+    ├── ArchiveUnavailable       a session is in the archive and cannot be had from there; the database is well
     └── StorageUnavailable
 """
 
@@ -226,6 +227,9 @@ class SessionBusy(StorageError): ...
 
 
 class SessionExists(StorageError): ...
+
+
+class ArchiveUnavailable(StorageError): ...
 
 
 class StorageUnavailable(StorageError): ...

@@ -30,10 +30,12 @@ class KnownSession:
     node: str | None
 
     @property
-    def state(self) -> Literal["ended", "replaced", "working", "resting"]:
+    def state(self) -> Literal["archived", "ended", "replaced", "working", "resting"]:
         """What it is at: an ended one may still have pages to show, and is working then."""
         if self.awake or self.pages:
             return "working"
+        if self.record.archived:
+            return "archived"
         if self.record.replaced_by is not None:
             return "replaced"
         return "ended" if self.record.ended else "resting"

@@ -167,18 +167,28 @@ class SessionFile:
             raise self._wrong(number, f"nobody knows what {', '.join(item) or 'an empty object'} is here")
 
     def _take_fact(self, reading: _Reading, number: int, data: Sequence[Any]) -> None:
-        seq, tape, kind, at, content = data
-        fact = Fact(TapeId(tape), seq, kind, datetime.fromisoformat(at), content)
-        if reading.about is None or tape.rpartition("/")[0] != reading.about["id"]:
-            raise self._wrong(number, f"the tape {tape} is not one of this session")
+        fact = _fact(data)
+        if reading.about is None or fact.tape.rpartition("/")[0] != reading.about["id"]:
+            raise self._wrong(number, f"the tape {fact.tape} is not one of this session")
         try:
-            apply(reading.state, seq, kind, content)
+            apply(reading.state, fact.seq, fact.kind, fact.data)
         except (Divergence, LookupError) as error:
             raise self._wrong(number, f"this fact cannot follow the ones before: {error}") from error
         reading.facts.append(fact)
 
     def _wrong(self, number: int, what: str) -> ConfigError:
         return ConfigError(f"{self._name}:{number}: {what}. Nothing was taken in.")
+
+
+def session_from(items: Sequence[Mapping[str, Any]]) -> WholeSession:
+    """The session of `session_lines`, read as JSON. Raises LookupError, TypeError or ValueError for other data."""
+    about, *facts = items
+    return _whole(about["session"], [_fact(item["fact"]) for item in facts])
+
+
+def _fact(data: Sequence[Any]) -> Fact:
+    seq, tape, kind, at, content = data
+    return Fact(TapeId(tape), seq, kind, datetime.fromisoformat(at), content)
 
 
 def _whole(about: Mapping[str, Any], facts: Sequence[Fact]) -> WholeSession:

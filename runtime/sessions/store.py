@@ -28,7 +28,8 @@ class Lease:
 class SessionRecord:
     """What is known of a session without reading its tapes. `seq` is the last fact's number.
 
-    `parent` is what it goes on from, `replaced_by` the session that went on in its place.
+    `parent` is what it goes on from, `replaced_by` the session that went on in its place. The facts of an `archived`
+    one are in the archive.
     """
 
     id: SessionId
@@ -39,6 +40,7 @@ class SessionRecord:
     ended: bool = False
     parent: Branch | None = None
     replaced_by: SessionId | None = None
+    archived: bool = False
 
     def at(self, seq: int) -> Branch:
         """What a session goes on from that goes on from fact `seq` of this one: whose fact it is."""
@@ -83,10 +85,15 @@ class SessionStore(TapeStore, Protocol):
         ...
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
-        """The session that lives in this conversation now."""
+        """The session that lives in this conversation now, brought back if it was in the archive.
+
+        Raises ArchiveUnavailable when it cannot be.
+        """
         ...
 
-    async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None: ...
+    async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
+        """A session of this shard, as `current`."""
+        ...
 
     async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
         """The newest snapshot of this version: the session's own, or one of what it goes on from, before the branch."""

@@ -19,6 +19,7 @@ from runtime.core.room import Reaction, RoomChange
 from runtime.sessions.inbox import InboxEvent, shard_of
 from runtime.sessions.store import Commit, SessionRecord
 from runtime.sessions.traces import Whose
+from runtime.storage.archive.sqlite import open_sqlite
 from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.counters import RedisCounters
@@ -215,3 +216,15 @@ async def test_a_rewrite_under_way_is_waited_for_and_another_begins_after_the_de
     _, second = await connection.retrying(rewrite_twice)
     assert "already in progress" in str(second)
     assert await RedisTraces(connection).rewrite()
+
+
+async def test_a_person_is_forgotten_in_the_archive_as_well(connection: RedisConnection, tmp_path: Path) -> None:
+    async with open_sqlite(tmp_path / "archive.sqlite") as archive:
+        for session, person, room in (("s1", ADA, "hall"), ("s2", BOB, "garden")):
+            await begun(connection, session, room, ("person", {"id": person, "name": "?"}))
+        catalog = RedisSessionCatalog(connection, archive)
+        assert all([await catalog.put_away(SessionId(session)) for session in ("s1", "s2")])
+        tapes, traces = RedisSessionStore(connection, archive), RedisTraces(connection)
+        await Erasure(catalog, tapes, traces, lambda _: False).person(ADA)
+        assert [session async for session in archive.sessions()] == ["s2"]
+        assert await catalog.find(SessionId("s1")) is None

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 from runtime.core.errors import SessionExists
 from runtime.core.ids import SessionId
+from runtime.sessions.archive import Archive
 from runtime.sessions.catalog import KnownSession, SessionPage, WholeSession, busy_session
 from runtime.sessions.inbox import shard_of
 from runtime.sessions.store import SessionRecord
 from runtime.storage.codec import address_to_json, to_json
+from runtime.storage.redis.cold import ColdSessions
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.fact_writing import write_facts
 from runtime.storage.redis.keys import ShardKeys
@@ -29,8 +32,9 @@ _INSERT = load_script("session_insert")
 class RedisSessionCatalog:
     """Implements `runtime.sessions.catalog.SessionCatalog`."""
 
-    def __init__(self, connection: RedisConnection) -> None:
+    def __init__(self, connection: RedisConnection, archive: Archive | None = None) -> None:
         self._connection = connection
+        self._cold = ColdSessions(connection, archive)
         self._places = SessionPlaces(connection)
         self._tapes = RedisTapes(connection, self._places)
         self._index = SessionIndex(connection)
@@ -79,6 +83,8 @@ class RedisSessionCatalog:
         found = await self.find(session)
         if found is None:
             return None
+        if found.record.archived:
+            return replace(await self._cold.whole(session), record=found.record)
         facts = [fact async for fact in self._tapes.read_session(session, until=found.record.seq)]
         return WholeSession(found.record, found.awake, found.pages, facts)
 
@@ -86,7 +92,18 @@ class RedisSessionCatalog:
         found = await self.find(session)
         if found is not None and found.busy and not force:
             raise busy_session(session, found.node)
+        await self._cold.forget(session)
         return await self._removal.remove(session, force=force)
+
+    async def put_away(self, session: SessionId, /) -> bool:
+        found, whole = await self.find(session), await self.whole(session)
+        if found is None or whole is None or found.record.archived or found.state == "working":
+            return False
+        if not await self._cold.put_away(found, whole):
+            return False
+        if found.record.parent is not None:
+            await self._removal.strike(found.record.parent.session, session)
+        return True
 
     async def insert(self, whole: WholeSession, /) -> None:
         record = whole.record

@@ -17,16 +17,18 @@ from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.session_places import RECORD_FIELDS, record_from
 
+_ARCHIVED = RECORD_FIELDS.index("archived")
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A session as its shard has it."""
+    """A session as its shard has it; `archived` is what was noted when it went into the archive."""
 
     record: SessionRecord
     awake: bool
     tapes: Sequence[str]
+    archived: str | None
 
 
 async def known_sessions(
@@ -43,6 +45,8 @@ async def known_sessions(
     known = {}
     for one in found:
         id_, measured = one.record.id, [measures[tape] for tape in one.tapes]
+        if one.archived is not None:
+            measured = [_as_noted(one.archived)]
         last_at = max([one.record.started_at, *(at for at, _ in measured)])
         size_bytes = sum(size for _, size in measured)
         known[id_] = KnownSession(one.record, one.awake, frozenset(pages.get(id_, ())), last_at, size_bytes, node)
@@ -72,7 +76,7 @@ async def _found(
         values, awake, tapes = rest[3 * number : 3 * number + 3]
         record = record_from(session, values)
         if record is not None:
-            found.append(_Found(record, bool(awake), [keys.tape(tape) for tape in tapes]))
+            found.append(_Found(record, bool(awake), [keys.tape(tape) for tape in tapes], values[_ARCHIVED]))
     return found, outbox, serving
 
 
@@ -90,6 +94,11 @@ async def _measures(connection: RedisConnection, tapes: Sequence[str]) -> Sequen
 
     answers = await connection.retrying(call, tapes[0])
     return [(_time(newest), size or 0) for newest, size in zip(answers[::2], answers[1::2], strict=True)]
+
+
+def _as_noted(text: str) -> tuple[datetime, int]:
+    at, size_bytes = json.loads(text)
+    return datetime.fromisoformat(at), size_bytes
 
 
 def _time(newest: Sequence[tuple[str, Mapping[str, str]]]) -> datetime:

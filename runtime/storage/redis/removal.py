@@ -50,7 +50,7 @@ class SessionRemoval:
                 break
         self._places.forget(session)
         if parent is not None:
-            await self._strike(parent, session)
+            await self.strike(parent, session)
         return True
 
     async def _names(self, keys: ShardKeys, session: SessionId, tapes: Sequence[TapeId]) -> list[str]:
@@ -109,7 +109,7 @@ class SessionRemoval:
                 raise SessionBusy(
                     f"The session {fork} is about to go on from {session}; nothing was changed. Try again in a minute."
                 )
-            await self._strike(session, SessionId(fork))
+            await self.strike(session, SessionId(fork))
 
     async def _free(self, keys: ShardKeys, fork: SessionId, parent: SessionId) -> bool:
         """Make a fork whole by itself; False when there is no such session."""
@@ -124,7 +124,7 @@ class SessionRemoval:
             await self._connection.run(_ADOPT, [keys.session(fork), keys.tapes(fork)], [parent, *sorted(tapes)])
         return seq is not None
 
-    async def _strike(self, parent: SessionId, fork: SessionId) -> None:
+    async def strike(self, parent: SessionId, fork: SessionId) -> None:
         """Forget that a session goes on from another."""
         keys = await self._places.keys(parent)
         if keys is None:

@@ -7,15 +7,17 @@ import itertools
 import json
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from redis.asyncio import Redis
 
 from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId, TapeId
+from runtime.sessions.archive import Archive
 from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.storage.codec import address_to_json, to_json
+from runtime.storage.redis.cold import ColdSessions
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.fact_form import FactForms
 from runtime.storage.redis.keys import ShardKeys
@@ -35,8 +37,9 @@ _KEEP = load_script("snapshot_keep")
 class RedisSessionStore:
     """Implements `runtime.sessions.store.SessionStore`."""
 
-    def __init__(self, connection: RedisConnection) -> None:
+    def __init__(self, connection: RedisConnection, archive: Archive | None = None) -> None:
         self._connection = connection
+        self._cold = ColdSessions(connection, archive)
         self._places = SessionPlaces(connection)
         self._tapes = RedisTapes(connection, self._places)
         self._writer = uuid.uuid4().hex
@@ -65,6 +68,10 @@ class RedisSessionStore:
                 f"Session {commit.session} is at fact {found}, not at {commit.expect}.",
                 expected=commit.expect,
                 actual=found,
+            )
+        if outcome == "archived":
+            raise TapeConflict(
+                f"Session {commit.session} was moved into the archive.", expected=commit.expect, actual=found
             )
         if outcome == "replaced":
             raise TapeConflict(
@@ -95,6 +102,9 @@ class RedisSessionStore:
         record = record_from(session, await self._connection.retrying(call, key))
         if record is not None:
             self._places.remember(session, shard)
+        if record is not None and record.archived:
+            await self._cold.bring_back(shard, session)
+            return replace(record, archived=False, parent=None)
         return record
 
     async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
@@ -120,6 +130,7 @@ class RedisSessionStore:
         keys = await self._places.keys(parent.session)
         outcome, found = ("gone", 0)
         if keys is not None:
+            await self.session(keys.shard, parent.session)
             names = [keys.session(parent.session), keys.forks(parent.session)]
             outcome, found = await self._connection.run(_BRANCH, names, [session, shard, parent.seq])
         if outcome == "gone":

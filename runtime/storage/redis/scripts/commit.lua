@@ -10,7 +10,7 @@
 --      large values (number of the key, hash, text), facts (number of the key, seq, kind, time, data, its values)
 --      and the tapes
 -- Returns {"ok"|"again", the number of the last fact, the number of the shard's last commit}, or
---   {"forgotten" (the server has lost commits)|"lease"|"conflict"|"unknown"|"replaced"|"taken", the number found}.
+--   {"forgotten" (the server has lost commits)|"lease"|"conflict"|"unknown"|"replaced"|"archived"|"taken", the number found}.
 if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then
   return {'lease', tonumber(redis.call('HGET', KEYS[1], 'token') or '0')}
 end
@@ -19,7 +19,7 @@ local commits = tonumber(redis.call('HGET', KEYS[1], 'commits') or '0')
 if commits < tonumber(ARGV[16]) then return {'forgotten', commits} end
 
 local expect, beginning = tonumber(ARGV[2]), ARGV[7] ~= ''
-local known = redis.call('HMGET', KEYS[2], 'seq', 'digest', 'writer', 'call', 'replaced_by')
+local known = redis.call('HMGET', KEYS[2], 'seq', 'digest', 'writer', 'call', 'replaced_by', 'archived')
 local seq = tonumber(known[1] or (beginning and ARGV[12]) or '0')
 if known[2] == ARGV[3] then
   -- Written again, so that who waits for a replica waits for it.
@@ -30,6 +30,7 @@ end
 if ARGV[14] ~= '' and known[3] == ARGV[14] and tonumber(ARGV[15]) <= tonumber(known[4]) then return {'again', seq, commits} end
 if known[5] then return {'replaced', seq} end
 if seq ~= expect then return {'conflict', seq} end
+if known[6] then return {'archived', seq} end
 if not known[1] and not beginning then return {'unknown', 0} end
 if ARGV[13] ~= '' and redis.call('HGET', KEYS[8], 'conversation') ~= ARGV[7] then return {'unknown', 0} end
 

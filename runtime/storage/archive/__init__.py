@@ -1,0 +1,1 @@
+"""Archives: a SQLite file, or a PostgreSQL database."""

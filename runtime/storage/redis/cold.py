@@ -1,0 +1,99 @@
+"""Sessions that go into the archive and come back: their facts move, their records stay."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.errors import ArchiveUnavailable
+from runtime.core.ids import SessionId, TapeId
+from runtime.sessions.archive import Archive
+from runtime.sessions.catalog import KnownSession, WholeSession
+from runtime.sessions.inbox import shard_of
+from runtime.storage.codec import to_json
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.fact_writing import write_facts
+from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.script import load_script
+from runtime.tape.tape import Fact
+
+_ARCHIVE = load_script("session_archive")
+_RETURN = load_script("session_return")
+
+
+class ColdSessions:
+    """Moves sessions between the database and the archive. Each move can be called again after it was broken off.
+    Raises ArchiveUnavailable, and StorageUnavailable.
+
+    A session is in the archive before its facts leave the database. The archive keeps what came back, until it is put
+    away anew or deleted.
+    """
+
+    def __init__(self, connection: RedisConnection, archive: Archive | None) -> None:
+        self._connection = connection
+        self._archive = archive
+
+    async def put_away(self, known: KnownSession, whole: WholeSession) -> bool:
+        """Move a session's facts into the archive; False when something goes on with it, or goes on from it."""
+        keys, session = ShardKeys(shard_of(known.record.address.key)), known.record.id
+        await self._kept(session).put(whole)
+        tapes, values = await self._contents(keys, session)
+        names = [
+            keys.session(session),
+            keys.awake,
+            keys.outbox,
+            keys.timers,
+            keys.tapes(session),
+            keys.forks(session),
+            keys.snapshot(session),
+            keys.anchors(session),
+            keys.values(session),
+            *map(keys.tape, tapes),
+            *map(keys.early, tapes),
+            *map(keys.value, values),
+        ]
+        note = to_json([known.last_at.isoformat(), known.size_bytes])
+        outcome = await self._connection.run(_ARCHIVE, names, [session, whole.record.seq, len(tapes), note])
+        return bool(outcome == "ok")
+
+    async def bring_back(self, shard: int, session: SessionId) -> None:
+        """Move a session's facts into the database. Raises ArchiveUnavailable when the archive has them not."""
+        keys, whole = ShardKeys(shard), await self.whole(session)
+        await write_facts(self._connection, _each(whole), session, keys, keys.tape)
+        await self._connection.run(_RETURN, [keys.session(session)], [])
+
+    async def whole(self, session: SessionId) -> WholeSession:
+        """A session that is in the archive. Raises ArchiveUnavailable when it is not there."""
+        found = await self._kept(session).get(session)
+        if found is None:
+            raise ArchiveUnavailable(
+                f"Session {session} was moved into an archive, and the one that archive.url names has it not."
+            )
+        return found
+
+    async def forget(self, session: SessionId) -> None:
+        """Take a session out of the archive, if there is one."""
+        if self._archive is not None:
+            await self._archive.remove(session)
+
+    def _kept(self, session: SessionId) -> Archive:
+        if self._archive is None:
+            raise ArchiveUnavailable(f"Session {session} was moved into an archive, and archive.url names none.")
+        return self._archive
+
+    async def _contents(self, keys: ShardKeys, session: SessionId) -> tuple[list[TapeId], list[str]]:
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=True) as batch:
+                batch.smembers(keys.tapes(session))
+                batch.smembers(keys.values(session))
+                return await batch.execute()
+
+        tapes, values = await self._connection.retrying(call, keys.lease)
+        return [TapeId(tape) for tape in sorted(tapes)], sorted(values)
+
+
+async def _each(whole: WholeSession) -> AsyncIterator[Fact]:
+    for fact in whole.facts:
+        yield fact

@@ -1,0 +1,296 @@
+"""Sessions that nobody has spoken with for long go into an archive, and come back when somebody does."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from runtime.core.address import Address
+from runtime.core.errors import ArchiveUnavailable, ConfigError, TapeConflict
+from runtime.core.ids import SessionId
+from runtime.sessions.archive import Archive, pack, unpack
+from runtime.sessions.catalog import WholeSession
+from runtime.sessions.inbox import shard_of
+from runtime.sessions.store import Commit, Lease, SessionRecord
+from runtime.storage.archive.postgres import open_postgres
+from runtime.storage.archive.sqlite import open_sqlite
+from runtime.storage.redis.catalog import RedisSessionCatalog
+from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.tape.tape import Branch, Fact, agent_tape, session_tape
+from tests.contract.storage_samples import T0, shard_lease
+from tests.fakes.postgres import RealPostgres
+
+pytestmark = pytest.mark.anyio
+
+HALL = Address("web", "hall")
+S1, S2 = SessionId("s1"), SessionId("s2")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[RealPostgres]:
+    """One real server for the whole run."""
+    server = RealPostgres()
+    server.start()
+    yield server
+    server.kill()
+    server.remove()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def archive(request: pytest.FixtureRequest, tmp_path: Path, anyio_backend: str) -> AsyncIterator[Archive]:
+    async with AsyncExitStack() as stack:
+        if request.param == "sqlite":
+            yield await stack.enter_async_context(open_sqlite(tmp_path / "archive.sqlite"))
+            return
+        server: RealPostgres = request.getfixturevalue("postgres")
+        opened = await stack.enter_async_context(open_postgres(server.url))
+        yield opened
+        for session in [session async for session in opened.sessions()]:
+            await opened.remove(session)
+
+
+@pytest.fixture
+async def connection(valkey_socket: Path, anyio_backend: str) -> AsyncIterator[RedisConnection]:
+    async with open_connection(valkey_socket, patience_s=5) as opened:
+        yield opened
+
+
+def facts_of(session: SessionId, first: int, last: int, text: str = "hello") -> tuple[Fact, ...]:
+    """Facts of two tapes in turn."""
+    tapes = (session_tape(session), agent_tape(session, "1000"))
+    return tuple(
+        Fact(tapes[seq % 2], seq, "noted", T0 + timedelta(seconds=seq), {"text": f"{text} {seq} 🜚"})
+        for seq in range(first, last + 1)
+    )
+
+
+def whole_of(session: SessionId, count: int, text: str = "hello") -> WholeSession:
+    record = SessionRecord(session, HALL, "greeter", T0, count)
+    return WholeSession(record, False, frozenset(), list(facts_of(session, 1, count, text)))
+
+
+class Hall:
+    """A conversation in a database, with what looks after its sessions."""
+
+    def __init__(self, connection: RedisConnection, archive: Archive | None, lease: Lease) -> None:
+        self.store = RedisSessionStore(connection, archive)
+        self.catalog = RedisSessionCatalog(connection, archive)
+        self.lease = lease
+
+    async def begin(self, session: SessionId, count: int, *, text: str = "hello") -> None:
+        record = SessionRecord(session, HALL, "greeter", T0, 0)
+        await self.store.commit(Commit(self.lease, session, 0, facts_of(session, 1, count, text), begin=record))
+
+    async def facts(self, session: SessionId) -> list[Fact]:
+        return [fact async for fact in self.store.read_session(session)]
+
+
+async def hall(connection: RedisConnection, archive: Archive | None) -> Hall:
+    return Hall(connection, archive, await shard_lease(RedisLeaseStore(connection), shard=shard_of(HALL.key)))
+
+
+async def test_session_is_kept_whole_and_replaced_and_removed(archive: Archive) -> None:
+    assert await archive.get(S1) is None
+    await archive.put(whole_of(S1, 3))
+    await archive.put(whole_of(S2, 1))
+    await archive.put(whole_of(S1, 700))
+    assert await archive.get(S1) == whole_of(S1, 700)
+    assert sorted([session async for session in archive.sessions()]) == [S1, S2]
+    assert (await archive.remove(S1), await archive.remove(S1)) == (True, False)
+    assert [session async for session in archive.sessions()] == [S2]
+
+
+async def test_more_sessions_than_a_page_are_listed_once_each(archive: Archive) -> None:
+    ids = [SessionId(f"session-{number}") for number in range(1201)]
+    for id_ in ids:
+        await archive.put(whole_of(id_, 1))
+    listed = [session async for session in archive.sessions()]
+    assert sorted(listed) == sorted(ids)
+
+
+async def test_content_that_cannot_be_read_is_told() -> None:
+    packed = pack(whole_of(S1, 2))
+    for content in (b"", packed[:-1], b"{}", pack(whole_of(S1, 0))[:5]):
+        with pytest.raises(ArchiveUnavailable, match="s1 cannot be read"):
+            unpack(S1, content)
+
+
+async def test_sqlite_file_belongs_to_its_user_and_another_file_is_refused(tmp_path: Path) -> None:
+    async with open_sqlite(tmp_path / "archive.sqlite") as archive:
+        await archive.put(whole_of(S1, 2))
+    assert (tmp_path / "archive.sqlite").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "letter").write_text("Dear Ada, this is no database at all, but a letter.")
+    with pytest.raises(ConfigError, match="letter cannot be used as an archive"):
+        async with open_sqlite(tmp_path / "letter"):
+            pass
+    newer = sqlite3.connect(tmp_path / "newer")
+    newer.execute("PRAGMA user_version = 2")
+    newer.close()
+    with pytest.raises(ConfigError, match="version 2"):
+        async with open_sqlite(tmp_path / "newer"):
+            pass
+
+
+async def test_postgres_that_is_not_there_is_told_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="PostgreSQL there cannot be used"):
+        async with open_postgres(f"postgresql://postgres@/postgres?host={tmp_path}"):
+            pass
+
+
+async def test_postgres_that_went_and_came_back_goes_on(postgres: RealPostgres) -> None:
+    async with open_postgres(postgres.url) as archive:
+        await archive.put(whole_of(S1, 2))
+        postgres.kill()
+        with pytest.raises(ArchiveUnavailable, match="away"):
+            await archive.get(S1)
+        postgres.start()
+        assert await archive.get(S1) == whole_of(S1, 2)
+        await archive.remove(S1)
+
+
+async def test_session_that_is_spoken_with_again_comes_back_as_it_was(
+    archive: Archive, connection: RedisConnection
+) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 500, text="x" * 5_000)
+    before = await room.catalog.find(S1)
+    assert before is not None
+    assert await room.catalog.put_away(S1)
+    away = await room.catalog.find(S1)
+    assert away is not None
+    assert (away.state, away.last_at, away.size_bytes) == ("archived", before.last_at, before.size_bytes)
+    with pytest.raises(TapeConflict, match="lacks fact 1"):
+        await room.facts(S1)
+    whole = await room.catalog.whole(S1)
+    assert whole is not None
+    assert len(whole.facts) == 500
+    back = await room.store.current(room.lease.shard, HALL.key)
+    assert back == before.record
+    assert await room.facts(S1) == list(facts_of(S1, 1, 500, "x" * 5_000))
+    await room.store.commit(Commit(room.lease, S1, 500, facts_of(S1, 501, 502)))
+    assert len(await room.facts(S1)) == 502
+
+
+async def test_large_values_leave_the_database_and_come_back(archive: Archive, connection: RedisConnection) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 2, text="y" * 40_000)
+    await room.catalog.put_away(S1)
+
+    async def values(client: object) -> list[str]:
+        return [key async for key in client.scan_iter("*:value:*")]  # type: ignore[attr-defined]
+
+    assert await connection.retrying(values) == []
+    await room.store.current(room.lease.shard, HALL.key)
+    assert await room.facts(S1) == list(facts_of(S1, 1, 2, "y" * 40_000))
+    assert len(await connection.retrying(values)) == 2
+
+
+async def test_who_has_the_session_in_memory_is_refused_and_finds_it_whole(
+    archive: Archive, connection: RedisConnection
+) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 3)
+    assert await room.catalog.put_away(S1)
+    with pytest.raises(TapeConflict, match="archive"):
+        await room.store.commit(Commit(room.lease, S1, 3, facts_of(S1, 4, 4)))
+    assert await room.store.session(room.lease.shard, S1) is not None
+    await room.store.commit(Commit(room.lease, S1, 3, facts_of(S1, 4, 4)))
+    assert len(await room.facts(S1)) == 4
+
+
+@pytest.mark.parametrize("busy", ["awake", "page", "fork"])
+async def test_what_something_goes_on_with_stays(busy: str, archive: Archive, connection: RedisConnection) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 3)
+    if busy == "awake":
+        await room.store.commit(Commit(room.lease, S1, 3, awake=True))
+    elif busy == "page":
+        await room.store.commit(Commit(room.lease, S1, 3, outbox_add=("p1",)))
+    else:
+        await fork(room)
+    assert not await room.catalog.put_away(S1)
+    assert len(await room.facts(S1)) == 3
+
+
+async def fork(room: Hall) -> None:
+    """S2 goes on from the second fact of S1, in the same place."""
+    record = SessionRecord(S2, HALL, "greeter", T0, 2, parent=Branch(S1, 2))
+    await room.store.commit(Commit(room.lease, S2, 2, facts_of(S2, 3, 4), begin=record, replaces=S1))
+
+
+async def test_fork_takes_what_it_goes_on_from_along_and_lets_it_go(
+    archive: Archive, connection: RedisConnection
+) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 3)
+    await fork(room)
+    assert await room.catalog.put_away(S2)
+    assert await room.catalog.put_away(S1), "nothing goes on from it any more"
+    back = await room.store.current(room.lease.shard, HALL.key)
+    assert (back and back.id, back and back.parent) == (S2, None)
+    assert [fact.seq for fact in await room.facts(S2)] == [1, 2, 3, 4]
+
+
+async def test_session_in_the_archive_can_be_gone_on_from(archive: Archive, connection: RedisConnection) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 3)
+    await room.catalog.put_away(S1)
+    await fork(room)
+    assert [fact.seq for fact in await room.facts(S2)] == [1, 2, 3, 4]
+
+
+async def test_move_that_was_broken_off_on_its_way_back_is_made_again(
+    archive: Archive, connection: RedisConnection
+) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 450)
+    await room.catalog.put_away(S1)
+    half = replace(whole_of(S1, 450), facts=list(facts_of(S1, 1, 200)))
+    await write_some(connection, half, room.lease.shard)
+    assert await room.store.current(room.lease.shard, HALL.key) is not None
+    assert await room.facts(S1) == list(facts_of(S1, 1, 450))
+
+
+async def write_some(connection: RedisConnection, whole: WholeSession, shard: int) -> None:
+    """What a node wrote that died over it."""
+    from runtime.storage.redis.fact_writing import write_facts
+    from runtime.storage.redis.keys import ShardKeys
+
+    async def each() -> AsyncIterator[Fact]:
+        for fact in whole.facts:
+            yield fact
+
+    keys = ShardKeys(shard)
+    await write_facts(connection, each(), whole.record.id, keys, keys.tape)
+
+
+async def test_deleted_session_is_deleted_from_the_archive(archive: Archive, connection: RedisConnection) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 3)
+    await room.catalog.put_away(S1)
+    assert await room.catalog.delete(S1)
+    assert await archive.get(S1) is None
+    assert await room.store.current(room.lease.shard, HALL.key) is None
+
+
+async def test_without_its_archive_a_session_is_not_taken_for_an_empty_one(
+    connection: RedisConnection, tmp_path: Path
+) -> None:
+    async with open_sqlite(tmp_path / "one") as one, open_sqlite(tmp_path / "other") as other:
+        room = await hall(connection, one)
+        await room.begin(S1, 3)
+        await room.catalog.put_away(S1)
+        for archive, why in ((other, "has it not"), (None, "names none")):
+            stranger = Hall(connection, archive, room.lease)
+            with pytest.raises(ArchiveUnavailable, match=why):
+                await stranger.store.current(room.lease.shard, HALL.key)
+        assert await room.store.current(room.lease.shard, HALL.key) is not None
+        assert len(await room.facts(S1)) == 3
