@@ -151,6 +151,13 @@ class Supervisor:
         """Bring a person's message to an agent, and to the meetings that it takes part in."""
         await self._agents[agent].participant.deliver(message)
 
+    def remind(self, agent: AgentId, message: Message) -> bool:
+        """Tell an agent what it wanted to be told; False when it is not there any more. Raises QueueFull."""
+        if agent not in self._agents:
+            return False
+        self._agents[agent].accept(message)
+        return True
+
     # -- whom calls and utterances mean
 
     def classes(self) -> tuple[str, ...]:

@@ -33,6 +33,8 @@ class MessageType(StrEnum):
     """A person put a mark on what was said; the content is the mark, empty when it was taken away."""
     CHOICE = "choice"
     """A person pressed one of the answers that a question offers; the content is its label."""
+    REMINDER = "reminder"
+    """An agent has itself told something at a time."""
 
 
 @dataclass(frozen=True, slots=True)

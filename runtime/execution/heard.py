@@ -9,7 +9,7 @@ from runtime.core.message import Message, MessageType
 _QUOTED_CHARS = 300
 
 _OURS = re.compile(
-    r"^(?=[^\S\n]*(?:(?:Message from|While you were working|You execute|Your reply)\b"
+    r"^(?=[^\S\n]*(?:(?:Message from|Reminder that you set|While you were working|You execute|Your reply)\b"
     r"|(?:Call stack|Arguments|Variables|Locals|Other agents|People here|Files people sent):"
     r"|[^\n]{1,80} \((?:user|agent [^)\n]*)\)))",
     re.MULTILINE,
@@ -37,6 +37,8 @@ def heard_content(message: Message) -> str:
 def heard_line(message: Message, *, while_working: bool = False) -> str:
     """A message as a model is told of it, without its files."""
     where = f" in meeting {message.meeting_id}" if message.meeting_id else ""
+    if message.type == MessageType.REMINDER:
+        return f"Reminder that you set: {message.content}"
     if message.from_human:
         who = message.sender_name or "user"
         who = who if who == "user" else f"{who} (user)"

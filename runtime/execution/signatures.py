@@ -16,6 +16,7 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Artifact": (3, ("name", "summary", "value")),
     "WaitForMessage": (1, ("source", "timeout_s")),
     "Sleep": (1, ("seconds",)),
+    "Remind": (2, ("when", "text")),
     "Now": (0, ()),
     "Random": (0, ()),
     "ReadFile": (1, ("name", "max_chars")),

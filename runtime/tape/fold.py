@@ -11,12 +11,12 @@ agent     agent[id, class] · anew[agent, mids?, set?] · paused[agent] · in[ag
           changed[agent, message, text, pid] · recalled[agent, message, pid] · aside[agent, message]
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc] · drop[f, pos, …]
           turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
-          park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
+          compact[f, turns, summary] · park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
 statement stmt[f, src] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val]
 call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] ·
           intent[f, pos, name, dig, key]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
-          ask[f, pos, page, options, of?] · reask[f, pos, page]
+          ask[f, pos, page, options, of?] · reask[f, pos, page] · remind[agent, due, text] · unremind[id]
 sign      marking[pid, mark] · marked[pid] · closed[page, agent, text, free, reply, parts] · settled[page]
 page      page[f, agent, to, file?, reply?, choices?] · opening[page, part, text] · sent[page, part, pid] ·
           fin[page, text, + res] · close[page, text] · shown[page]
@@ -30,12 +30,13 @@ from typing import Any
 
 from runtime.core.errors import Divergence
 from runtime.core.message import message_from_data
+from runtime.tape.compaction_rules import RULES as COMPACTION_RULES
 from runtime.tape.frame_rules import RULES as FRAME_RULES
 from runtime.tape.frame_rules import prune, take_messages
 from runtime.tape.lineage_rules import RULES as LINEAGE_RULES
 from runtime.tape.meeting_rules import RULES as MEETING_RULES
 from runtime.tape.people_rules import RULES as PEOPLE_RULES
-from runtime.tape.state import AgentState, SessionState
+from runtime.tape.state import AgentState, ReminderState, SessionState
 
 Data = Mapping[str, Any]
 
@@ -101,7 +102,17 @@ def _paused(state: SessionState, _: int, data: Data) -> None:
 
 
 def _in(state: SessionState, _: int, data: Data) -> None:
-    state.agents[data["agent"]].queue.append(message_from_data(data["message"]))
+    message = message_from_data(data["message"])
+    state.agents[data["agent"]].queue.append(message)
+    state.reminders.pop(message.id, None)
+
+
+def _remind(state: SessionState, seq: int, data: Data) -> None:
+    state.reminders[f"remind.{seq}"] = ReminderState(data["agent"], data["due"], data["text"])
+
+
+def _unremind(state: SessionState, _: int, data: Data) -> None:
+    state.reminders.pop(data["id"], None)
 
 
 def _dropped(state: SessionState, _: int, data: Data) -> None:
@@ -111,6 +122,7 @@ def _dropped(state: SessionState, _: int, data: Data) -> None:
 _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     **PEOPLE_RULES,
     **FRAME_RULES,
+    **COMPACTION_RULES,
     **MEETING_RULES,
     **LINEAGE_RULES,
     "wake": _wake,
@@ -123,5 +135,7 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "anew": _anew,
     "paused": _paused,
     "in": _in,
+    "remind": _remind,
+    "unremind": _unremind,
     "dropped": _dropped,
 }

@@ -250,12 +250,24 @@ class MeetingState:
     joined: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class ReminderState:
+    """What an agent is to be told at a time, in seconds since the epoch."""
+
+    agent: str
+    due: float
+    text: str
+
+
 def takes(source: Mapping[str, Any], message: Message) -> bool:
     """Whether a wait for `source` takes `message`. Keys of a source: `any`, `human`, `agents` (ids), `meeting` (id).
 
     A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
-    for the question (`ask`, its page) alone; `of` is the one person whose words count.
+    for the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait
+    but a question.
     """
+    if message.type == MessageType.REMINDER:
+        return "ask" not in source
     if message.type == MessageType.CHOICE:
         return message.answers is not None and source.get("ask") == message.answers
     if message.from_human and source.get("of") not in (None, message.sender_id):
@@ -290,6 +302,8 @@ class SessionState:
     fired: dict[str, list[str]] = field(default_factory=dict)
     people: dict[str, str] = field(default_factory=dict)
     meetings: dict[str, MeetingState] = field(default_factory=dict)
+    reminders: dict[str, ReminderState] = field(default_factory=dict)
+    """What is still to be told, by the id of the message that will tell it."""
     private: bool = True
     person: str | None = None
     """Who wrote last."""
@@ -347,8 +361,9 @@ class SessionState:
         """The first time that is waited for, in seconds since the epoch; None when only people are."""
         if self.ended or self.broken is not None:
             return None
-        return min((wait.due for wait in self.waits.values() if wait.due is not None), default=None)
+        waits = (wait.due for wait in self.waits.values() if wait.due is not None)
+        return min((*waits, *(reminder.due for reminder in self.reminders.values())), default=None)
 
     def _has_come(self, wait: WaitState) -> bool:
         queue = self.agents[self.frames[wait.frame].agent].queue
-        return any(takes(wait.source or {}, message) for message in queue)
+        return wait.source is not None and any(takes(wait.source, message) for message in queue)

@@ -85,6 +85,17 @@ async def test_an_answer_in_time_is_taken_and_the_timer_does_nothing_more(sandbo
     assert sleepers.chat == ["you said here I am"]
 
 
+async def test_a_message_to_a_sleeper_waits_and_lets_it_sleep_on_out_of_memory(sandbox: MontySandbox) -> None:
+    sleepers = Sleepers(NAP, sandbox)
+    await asleep(sleepers)
+    await sleepers.post("2", "wake up!")
+    sleepers.events.clear()
+    assert await sleepers.live(lambda: {"message.received", "session.rested"} <= set(sleepers.events))
+    assert sleepers.asleep
+    assert await sleepers.live(lambda: "good morning" in sleepers.chat, pass_s=600)
+    assert sleepers.chat == ["good night", "good morning"]
+
+
 async def test_nobody_in_time_is_noticed_once(sandbox: MontySandbox) -> None:
     sleepers = Sleepers(PATIENCE, sandbox)
     await asleep(sleepers)
