@@ -11,7 +11,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.sessions.session_file import files_of
 from runtime.sessions.traces import Traces, Whose
-from runtime.tape.tape import UNREADABLE, Fact, TapeStore
+from runtime.tape.tape import UNREADABLE, Fact, TapeStore, session_tape
 
 InRoom = Callable[[Address], bool]
 """Whether a conversation is in a room that we keep ourselves."""
@@ -73,7 +73,8 @@ class Erasure:
     async def _part(self, known: KnownSession, person: str) -> tuple[bool, bool]:
         """Whether the person took part in a session, and whether nobody else did, in private."""
         people, private = set(), False
-        async for fact in self._facts(known):
+        told_by = session_tape(known.record.id)
+        async for fact in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):
             if fact.kind == "person":
                 people.add(fact.data["id"])
             elif fact.kind == "heard":
