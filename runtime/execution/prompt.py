@@ -47,8 +47,8 @@ Markdown.
 "a text beside it")` sends one to the user.
 - `answer = await Ask("Ship it?", ["Yes", "No"])` asks the user to choose and waits; it gives the option that was \
 chosen, or what was written instead. `of="Ada"` lets only that person answer; without the list any answer is wanted.
-- `await Remind(600, "ask how it went")` has you told that text as a message after so many seconds, or at a time such as \
-"2026-05-01T09:00:00+02:00"; you need not wait for it.
+- `await Remind(600, "ask how it went")` has you told that text as a message after so many seconds, or at a time \
+such as "2026-05-01T09:00:00+02:00"; you need not wait for it.
 - `await Var("name", value)` sets the program's `$name`; it is read by its plain name. Other assignments make locals.
 - Playbooks are called as `result = await Playbook(args)`; other agents' public ones as `await Agent.Playbook(args)`.
 - End with exactly one of `await Yld("user")`, `await Yld("agent 1001")`, `await Yld("meeting")` (wait for a message), \
