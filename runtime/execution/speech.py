@@ -119,6 +119,10 @@ class Pages:
         """Close what the frame, or a frame it called, left open: nothing will finish it."""
         await self._close(lambda page: page.frame == frame or page.frame.startswith(frame + ":"))
 
+    async def close_all(self) -> None:
+        """Close whatever is open: the program cannot go on."""
+        await self._close(lambda _: True)
+
     async def _close(self, condition: Callable[[PageState], bool]) -> None:
         for page in [p for p in self._journal.state.pages.values() if p.status == "open" and condition(p)]:
             said = self._texts.pop(page.id, None) or page.opened.get(0, "")

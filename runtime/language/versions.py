@@ -12,7 +12,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from runtime.language.program import AgentSpec, PlaybookSpec, Program, PythonFence
+from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, PythonFence
 
 _DIGEST_CHARS = 8
 
@@ -49,7 +49,10 @@ def stands_on(location: str) -> Iterator[str]:
 
 
 def outline(program: Program) -> dict[str, str]:
-    """A digest of everything that is written of each playbook, by `Agent.Playbook`."""
+    """A digest of everything that is written of each playbook, by `Agent.Playbook`.
+
+    The tools of remote agents' servers are left out: they come and go with the servers.
+    """
     return {
         f"{agent.name}.{playbook.name}": _digest(
             version_of(agent, playbook),
@@ -59,6 +62,7 @@ def outline(program: Program) -> dict[str, str]:
             [[param.name, param.type, param.default] for param in playbook.params],
         )
         for agent in program.agents
+        if agent.kind is not AgentKind.MCP
         for playbook in agent.playbooks
     }
 

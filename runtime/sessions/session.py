@@ -205,6 +205,7 @@ class Session:
         if self._journal.state.ended:
             self._builtins.ended.set()
         elif self._broken is not None:
+            await self._pages.close_all()
             self._journal.note("broken", why=self._broken)
         else:
             self._supervisor.restore()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from runtime.core.errors import ProgramChanged
@@ -171,6 +172,21 @@ async def test_a_step_that_the_present_one_is_part_of_may_not_change(sandbox: Mo
         assert await later.say("Ada") == [
             CANNOT.format("step 01 of Main, at which it stands here, reads differently now")
         ]
+
+
+async def test_what_was_half_said_is_closed_when_it_will_not_be_finished(sandbox: MontySandbox) -> None:
+    model = Model(
+        replace(block('await Step("Main:01:QUE")', f'await Say("user", "{"Who " * 40}")'), gate=anyio.Event())
+    )
+    async with talking(asking(), model, sandbox) as talk:
+        talk.post("hi")
+        await model.writing.wait()
+        await talk.until(lambda: bool(talk.chat))
+    async with talking(asking(first=main("01:QUE Sing", *STEPS[1:])), Model(), sandbox, world=talk.world) as later:
+        await later.world.idle.wait()
+        half, why = later.chat
+    assert half.startswith("Who Who") and half.endswith("Who ⏹")
+    assert why == CANNOT.format("step 01 of Main, at which it stands here, reads differently now")
 
 
 async def test_a_program_that_is_changed_back_is_gone_on_with(sandbox: MontySandbox) -> None:
