@@ -27,11 +27,12 @@ from gateway.catalog import Ground, Listed, listed, platform_names
 from gateway.commands import menu, translated_menus
 from gateway.cron import Schedule, build_schedules, check_places
 from gateway.files import Files
-from gateway.inbound import CHOSEN_TABLE, Entrance, InboundRouter
+from gateway.inbound import Entrance, InboundRouter
 from gateway.jobs import JOBS_TABLE, Jobs
 from gateway.limits import Limits
 from gateway.node import Node
 from gateway.observability.logs import LogOptions, Logs
+from gateway.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.outbound import Outbound
 from gateway.parts import chosen_model, open_choice, open_storage, people_in, plain
 from gateway.people import People
@@ -70,6 +71,7 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.room_news import RedisRoomNews
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.shares import RedisShareStore
@@ -121,7 +123,8 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
 async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_ready: Callable[[Ready], None]) -> None:
     clock, bus, settings, connection = ground.clock, ground.bus, ground.settings, ground.connection
     commands, kept = menu(ground.texts, ground.routes.commands), RedisFileStore(connection)
-    web = WebAdapter(RedisRoomStore(connection), clock, files=kept, commands=commands)
+    holder = LeaseHolder(node_id(ground.data_dir), settings.nodes.lease_s)
+    web = _web_adapter(ground, holder, kept, commands)
     inbox = RedisInbox(connection)
     records = partial(RedisRecords, connection)
     choosable = ground.routes.choosable
@@ -138,7 +141,6 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     )
     chosen = list(listed(made_from, web))
     check_places(ground.schedules, [one.adapter.name for one in chosen])
-    holder = LeaseHolder(node_id(ground.data_dir), settings.nodes.lease_s)
     roster = Roster(RedisNodeStore(connection), holder, clock)
     leases = RedisLeaseStore(connection)
     node = Node(leases, inbox, roster, bus, park_s=settings.nodes.drain_s)
@@ -209,9 +211,17 @@ def _surroundings(
         busy={**dict.fromkeys(ground.programs, settings.busy), **ground.routes.busy},
         allowance=limits.allowance,
         idle_s=settings.nodes.idle_s,
+        transcript_chars=settings.limits.transcript_chars,
         alarm=alarm,
         servers=servers,
     )
+
+
+def _web_adapter(
+    ground: _Ground, holder: LeaseHolder, files: RedisFileStore, commands: Mapping[str, str]
+) -> WebAdapter:
+    rooms, news = RedisRoomStore(ground.connection), RedisRoomNews(ground.connection, holder.node)
+    return WebAdapter(rooms, ground.clock, files=files, commands=commands, news=news)
 
 
 async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | None:
@@ -227,10 +237,16 @@ def _entrance(ground: _Ground, inbox: RedisInbox, outbound: Outbound, people: Pe
         texts=ground.texts,
         routes=ground.routes,
         chosen=RedisRecords(ground.connection, CHOSEN_TABLE),
+        origins=_origins(ground),
         limits=limits,
         access=AccessCommands(people, ground.texts),
         message_chars=ground.settings.limits.message_chars,
     )
+
+
+def _origins(ground: _Ground) -> Origins:
+    records = RedisRecords(ground.connection, ORIGINS_TABLE)
+    return Origins(records, RedisRecords(ground.connection, CHOSEN_TABLE))
 
 
 async def _platforms(chosen: Sequence[Listed], people: People, clock: Clock, entrance: Entrance) -> dict[str, Platform]:
@@ -266,7 +282,7 @@ async def _outbound(
             await sign.open()
         if isinstance(adapter, HoldsConnections):
             stack.push_async_callback(_closed, adapter)
-    return Outbound(presenters, typing, marks, ground.texts, tasks)
+    return Outbound(presenters, typing, marks, ground.texts, tasks, _origins(ground))
 
 
 async def _closed(adapter: HoldsConnections) -> None:
@@ -284,9 +300,9 @@ async def _serve_web(
     task_status: anyio.abc.TaskStatus[int],
 ) -> None:
     own = ground.settings.web
-    options = WebOptions(
-        persistent_secret(ground.data_dir / "web-secret"), plain(own.password), own.host, own.public_hosts
-    )
+    records = RedisRecords(ground.connection, "web")
+    secret = await records.put_first("secret", persistent_secret(ground.data_dir / "web-secret"))
+    options = WebOptions(secret, plain(own.password), own.host, own.public_hosts)
     app = build_web(web, service.not_ready, options, ground.clock, receivers=receivers, files=files)
     await serve_web(app, own.host, own.port, task_status=task_status)
 

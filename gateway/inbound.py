@@ -15,6 +15,7 @@ from gateway.access import Access, Judgement, Verdict
 from gateway.access_commands import AccessCommands
 from gateway.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.limits import Limits
+from gateway.origins import Origins
 from gateway.roles import Role
 from gateway.routing import Routes
 from gateway.tidying import tidied
@@ -24,9 +25,6 @@ from runtime.core.errors import InboxFull
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.sessions.inbox import Inbox, InboxEvent
-
-CHOSEN_TABLE = "programs:chosen"
-"""The table of the programs that people chose, by conversation."""
 
 _FREE = frozenset({"stop", "status", "who"})
 """Commands that no limit holds for: they cost nothing, and one of them ends what costs."""
@@ -62,6 +60,7 @@ class Entrance:
     texts: Texts
     routes: Routes
     chosen: Records
+    origins: Origins
     limits: Limits
     access: AccessCommands
     message_chars: int
@@ -205,13 +204,17 @@ class InboundRouter:
             await self._keep(event, role, kind="new", text="")
 
     async def _serving(self, event: Inbound) -> str | None:
-        """The program for this event: that of its command, else the chosen one while it may be, else the route's."""
+        """The program for this event: that of its command, else the chosen one while it may be, else the route's, else
+        that of the conversation beside which this one was opened."""
         if event.command not in self._routes.commands:
             choices = self._routes.choices(event)
             chosen = await self._entrance.chosen.get(event.address.key) if choices else None
             if chosen in choices:
                 return chosen
-        return self._routes.program(event)
+        program = self._routes.program(event)
+        if program is None and (origin := await self._entrance.origins.of(event.address)) is not None:
+            return self._routes.program(replace(event, address=origin))
+        return program
 
     async def _keep(self, event: Inbound, role: Role, *, kind: str | None = None, text: str | None = None) -> None:
         """Put it into the inbox, unless it is empty, too long, over a limit, or no program serves here."""

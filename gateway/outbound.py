@@ -12,6 +12,7 @@ from adapters.marks import Marks
 from adapters.page_part import Extras, Line
 from adapters.presenter import Presenter
 from adapters.typing_sign import Typing
+from gateway.origins import Origins
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
@@ -29,12 +30,14 @@ class Outbound:
         marks: Mapping[str, Marks],
         texts: Texts,
         tasks: TaskGroup,
+        origins: Origins,
     ) -> None:
         self._presenters = presenters
         self._typing = typing
         self._marks = marks
         self._texts = texts
         self._tasks = tasks
+        self._origins = origins
         for name, presenter in presenters.items():
             if name in typing:
                 presenter.on_visible(typing[name].seen)
@@ -64,7 +67,10 @@ class Outbound:
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """See `Outbox`."""
         presenter = self._presenters.get(to.platform)
-        return None if presenter is None else await presenter.open_thread(to, title, nonce)
+        opened = None if presenter is None else await presenter.open_thread(to, title, nonce)
+        if opened is not None:
+            await self._origins.note(opened, to)
+        return opened
 
     async def link(self, to: Address, /) -> str | None:
         """See `Outbox`."""

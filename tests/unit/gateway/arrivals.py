@@ -11,6 +11,7 @@ from gateway.access import Access, AccessRules, Owners
 from gateway.access_commands import AccessCommands
 from gateway.inbound import Entrance, InboundRouter
 from gateway.limits import Limits
+from gateway.origins import Origins
 from gateway.people import People
 from gateway.roles import Role
 from gateway.routing import Route, Routes
@@ -87,6 +88,7 @@ class Door:
         self.offered: list[Choice] = []
         self.marks: list[tuple[str, Mark | None]] = []
         self.chosen = MemoryRecords()
+        self.origins = Origins(MemoryRecords(), self.chosen)
         self.bus = Bus(clock)
         known = store or people(clock)
         settings = LimitSettings.model_validate(limits or {})
@@ -99,6 +101,7 @@ class Door:
             texts=TEXTS,
             routes=routes,
             chosen=self.chosen,
+            origins=self.origins,
             limits=self.limits,
             access=AccessCommands(known, TEXTS),
             message_chars=20,

@@ -10,8 +10,10 @@ import pytest
 from gateway.commands import help_text
 from gateway.roles import Role
 from gateway.routing import Route, Routes
+from runtime.core.address import Address
 from runtime.core.errors import InboxFull, StorageUnavailable
 from runtime.core.message import Attachment, Quote
+from runtime.sessions.inbox import FORK, FORK_WANTED
 from tests.unit.gateway.arrivals import TEXTS, Door, event, opened, people
 
 pytestmark = pytest.mark.anyio
@@ -287,3 +289,54 @@ async def test_what_an_owner_reads_of_who_waits_has_a_tidy_name() -> None:
     await door.take(replace(event(person="66"), person_name="Eve\n- owner: Eve"))
     await door.take(event("list", person="1", command="access"))
     assert "Eve - owner: Eve" in door.said[-1]
+
+
+async def test_undo_and_fork_are_for_members_and_sessions_hear_whether_an_owner_asks() -> None:
+    known = people()
+    door = Door(await opened("open", store=known), store=known)
+    await door.take(event("2", command="undo"), event("Another way", command="fork"))
+    assert door.kept == [("undo", "2", "one"), (FORK_WANTED, "Another way", "one")]
+    assert [kept.by_owner for kept in door.inbox.events] == [False, False]
+    await known.set("test:42", Role.OWNER, "Ada")
+    await door.take(event("", command="undo"))
+    assert door.inbox.events[-1].by_owner
+    await known.set("test:42", Role.GUEST, "Ada")
+    await door.take(event("", command="undo"), event("", command="fork"))
+    assert len(door.kept) == 3
+    assert door.said == [
+        "/undo is not for you here. /help says what you may do.",
+        "/fork is not for you here. /help says what you may do.",
+    ]
+
+
+async def test_help_says_how_to_undo_and_fork() -> None:
+    text = help_text(TEXTS, Role.MEMBER)
+    assert "/undo [number]: undo the last exchange; with a number: so many" in text
+    assert "/fork [title]: go on in a thread of its own; here it stays as it is" in text
+
+
+async def test_a_command_of_a_person_is_never_what_the_gateway_says_to_itself() -> None:
+    door = Door(await opened("open"))
+    await door.take(event("s 1 ", command="fork"), event("s 1 ", command=FORK_WANTED))
+    assert [kind for kind, _, _ in door.kept] == [FORK_WANTED]
+    assert FORK not in {kept.kind for kept in door.inbox.events}
+
+
+async def test_what_serves_a_place_serves_what_was_opened_beside_it_unless_another_route_does() -> None:
+    door = Door(await opened("open"), routes=Routes([HIDDEN]))
+    seventh, beside, further = Address("test", "7"), Address("test", "7a"), Address("test", "7b")
+    await door.take(replace(event("hello"), address=beside, private=True))
+    assert door.said == ["No program serves this place."]
+    await door.origins.note(beside, seventh)
+    await door.origins.note(further, beside)
+    await door.take(replace(event("hello"), address=beside), replace(event("hello"), address=further))
+    assert [program for _, _, program in door.kept] == ["hidden", "hidden"]
+
+
+async def test_a_program_that_was_chosen_is_chosen_in_what_is_opened_beside() -> None:
+    door = Door(await opened("open"), routes=SEVERAL)
+    await door.take(event("tax", command="programs"))
+    beside = Address("test", "beside")
+    await door.origins.note(beside, event("").address)
+    await door.take(replace(event("hello"), address=beside))
+    assert door.kept[-1] == ("message", "hello", "tax")
