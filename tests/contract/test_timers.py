@@ -17,6 +17,7 @@ from runtime.storage.redis.connection import open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
+from tests.contract.setups import SETUPS, location_of
 from tests.contract.storage_samples import SESSION, beginning, facts, shard_lease
 
 pytestmark = pytest.mark.anyio
@@ -40,14 +41,14 @@ class Stand:
         return self.session in await self.sessions.unfinished(self.shard)
 
 
-@pytest.fixture(params=["memory", "redis"])
+@pytest.fixture(params=["memory", *SETUPS])
 async def stand(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Stand]:
     if request.param == "memory":
         leases = MemoryLeaseStore()
         sessions = MemorySessionStore(leases, MemoryInbox(leases))
         yield await _with_session(MemoryTimers(leases, sessions), sessions, leases)
         return
-    async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=5) as connection:
+    async with open_connection(location_of(request.param, request), patience_s=20) as connection:
         yield await _with_session(RedisTimers(connection), RedisSessionStore(connection), RedisLeaseStore(connection))
 
 
