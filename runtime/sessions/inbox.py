@@ -75,7 +75,8 @@ class Inbox(Protocol):
     async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
         """Entries of the given shards behind the given entry ids ("0" = all), oldest first in each shard.
 
-        A plain read: nothing is taken out. Returns an empty sequence after `wait_s` without news.
+        A plain read: nothing is taken out. Returns as soon as some of the shards have something, and an empty sequence
+        after `wait_s` without news.
         """
         ...
 

@@ -43,12 +43,16 @@ async def test_reading_takes_nothing_out_and_goes_on_behind_an_entry(stores: Sto
     assert list(await stores.inbox.read({SHARD: first.entry_id}, wait_s=1)) == [second]
 
 
-async def test_several_shards_are_read_at_once_and_others_are_not(stores: Stores) -> None:
+async def test_several_shards_are_read_together_and_others_are_not(stores: Stores) -> None:
     other = shard_of(ELSEWHERE.key)
     await stores.inbox.add(event("1"))
     await stores.inbox.add(event("2", address=ELSEWHERE))
-    both = await stores.inbox.read({SHARD: "0", other: "0"}, wait_s=1)
-    assert {(entry.shard, entry.event.id) for entry in both} == {(SHARD, "1"), (other, "2")}
+    after, found = {SHARD: "0", other: "0"}, []
+    while len(found) < 2:
+        for entry in await stores.inbox.read(after, wait_s=60):
+            after[entry.shard] = entry.entry_id
+            found.append((entry.shard, entry.event.id))
+    assert sorted(found) == sorted([(SHARD, "1"), (other, "2")])
     assert [entry.shard for entry in await stores.inbox.read({other: "0"}, wait_s=1)] == [other]
 
 
