@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from math import inf
 from typing import Protocol
 
 import anyio
@@ -44,7 +45,9 @@ class SystemClock:
         await anyio.sleep(max(0.0, monotonic_s - time.monotonic()))
 
 
-async def until(clock: Clock, at_s: float) -> None:
-    """Return when the calendar says `at_s`, in seconds since the epoch (UTC), or later."""
-    while (left_s := at_s - clock.now().timestamp()) > _EXACT_S:
+async def until(clock: Clock, at_s: float, *, at_most_s: float = inf) -> None:
+    """Return when the calendar says `at_s`, in seconds since the epoch (UTC), or later, and after `at_most_s` whatever
+    it says: it may be set back meanwhile."""
+    last_s = clock.monotonic() + at_most_s
+    while (left_s := min(at_s - clock.now().timestamp(), last_s - clock.monotonic())) > _EXACT_S:
         await clock.sleep_until(clock.monotonic() + min(left_s, LOOK_S))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from math import inf
 from typing import Any
 
 import anyio
@@ -136,7 +137,7 @@ class Builtins:
             due = None if timeout_s is None else self._clock.now().timestamp() + float(timeout_s)
             source = self.source(frame, str(source_text))
             self._journal.note("wait", **site(frame, call), source=source, due=due)
-        taken = await self.receive(frame, call.pos)
+        taken = await self.receive(frame, call.pos, within_s=None if timeout_s is None else float(timeout_s))
         values = None if taken is None else [_as_value(message) for message in taken]
         asides = [_as_value(message) for message in frame.agent.asides] if values else []
         if values and asides:
@@ -154,20 +155,26 @@ class Builtins:
             self._journal.note("wait", **site(frame, call), source=None, due=due)
         await self._journal.commit()
         with self._pages.presence.waiting(frame.id):
-            await until(self._clock, self._journal.state.waits[key].due or 0.0)
+            await until(self._clock, self._journal.state.waits[key].due or 0.0, at_most_s=float(seconds))
         self._journal.note("took", **site(frame, call), mids=[], val=None)
 
-    async def receive(self, frame: Frame, pos: str, *, at_most: int = MAX_WAITED_MESSAGES) -> list[Message] | None:
-        """Wait as the tape says at `pos`, going idle first; None when the time is over."""
-        with self._pages.presence.waiting(frame.id):
-            return await self._receive(frame, pos, at_most)
+    async def receive(
+        self, frame: Frame, pos: str, *, at_most: int = MAX_WAITED_MESSAGES, within_s: float | None = None
+    ) -> list[Message] | None:
+        """Wait as the tape says at `pos`, going idle first; None when the time is over.
 
-    async def _receive(self, frame: Frame, pos: str, at_most: int) -> list[Message] | None:
+        That is by the calendar, or `within_s` from now if the calendar is set back.
+        """
+        with self._pages.presence.waiting(frame.id):
+            return await self._receive(frame, pos, at_most, within_s)
+
+    async def _receive(self, frame: Frame, pos: str, at_most: int, within_s: float | None) -> list[Message] | None:
+        last_s = self._clock.monotonic() + (inf if within_s is None else within_s)
         wait = self._journal.state.waits[call_key(frame.id, pos)]
         await self._journal.commit()
         source, taken = wait.source or {}, list[Message]()
         while not taken:
-            left_s = None if wait.due is None else max(0.0, wait.due - self._clock.now().timestamp())
+            left_s = None if wait.due is None else self._left_s(wait.due, last_s)
             piece_s = None if left_s is None else min(left_s, LOOK_S)
             try:
                 came = await self._conduits.queue(frame.state.agent).get_batch(
@@ -184,6 +191,9 @@ class Builtins:
                 await anyio.sleep_forever()  # stopped while it was handed over: whoever did that cancels us
             taken = as_they_are(came, frame.agent)
         return taken
+
+    def _left_s(self, due: float, last_s: float) -> float:
+        return max(0.0, min(due - self._clock.now().timestamp(), last_s - self._clock.monotonic()))
 
     def forget(self, agent: str, messages: Collection[Message]) -> None:
         """Take messages out of an agent's queue that were shown to its work, on the tape already."""

@@ -168,8 +168,7 @@ class MontyEvaluation:
 
     async def start(self) -> None:
         """Run until quiet for the first time."""
-        async with self._sandbox.session(self._seed) as session:
-            await self._turn(session, self._first_snapshot)
+        await self._turn(self._first_snapshot)
 
     def take_calls(self) -> Sequence[HostCall]:
         """Calls made since the last asking, in order."""
@@ -189,15 +188,14 @@ class MontyEvaluation:
         if parked is None:
             return
         answer = _answer(outcome)
-        async with self._sandbox.session(self._seed) as session:
 
-            async def restored(session: monty.AsyncMontySession) -> Snapshot:
-                snapshot = await session.load_snapshot(parked, print_callback=self._printed())
-                if not isinstance(snapshot, monty.AsyncFutureSnapshot):
-                    raise SandboxError("The sandbox restored a statement in a state that it was not left in.")
-                return await snapshot.resume({call_id: answer})
+        async def restored(session: monty.AsyncMontySession) -> Snapshot:
+            snapshot = await session.load_snapshot(parked, print_callback=self._printed())
+            if not isinstance(snapshot, monty.AsyncFutureSnapshot):
+                raise SandboxError("The sandbox restored a statement in a state that it was not left in.")
+            return await snapshot.resume({call_id: answer})
 
-            await self._turn(session, restored)
+        await self._turn(restored)
 
     @property
     def ended(self) -> bool:
@@ -221,7 +219,23 @@ class MontyEvaluation:
         self._parked = None
         self._open.clear()
 
-    async def _turn(self, session: monty.AsyncMontySession, begin: Callable[[monty.AsyncMontySession], Any]) -> None:
+    async def _turn(self, begin: Callable[[monty.AsyncMontySession], Any]) -> None:
+        """Run until quiet. A worker that was killed, by whomever, is replaced once: nothing of the turn has left it."""
+        made, opened, suspensions = len(self._calls), dict(self._open), self._suspensions
+        for last in (False, True):
+            async with self._sandbox.session(self._seed) as session:
+                try:
+                    await self._run(session, begin)
+                except monty.MontyCrashedError as error:
+                    if last or error.timed_out:
+                        self._error = self._guest_error(error)
+                        return
+                else:
+                    return
+            del self._calls[made:]
+            self._open, self._suspensions, self._reading_prelude = opened, suspensions, False
+
+    async def _run(self, session: monty.AsyncMontySession, begin: Callable[[monty.AsyncMontySession], Any]) -> None:
         try:
             snapshot = await self._run_until_quiet(await begin(session))
             if isinstance(snapshot, monty.AsyncFutureSnapshot):
@@ -230,7 +244,7 @@ class MontyEvaluation:
             for name in self._snippet.keep:
                 await self._keep(session, name)
             self._through = True
-        except SandboxError:
+        except (SandboxError, monty.MontyCrashedError):
             raise
         except Exception as error:  # noqa: BLE001 - a guest can make the binding raise anything; the host goes on
             self._error = self._guest_error(error)

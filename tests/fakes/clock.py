@@ -25,6 +25,10 @@ class FakeClock:
     def monotonic(self) -> float:
         return self._elapsed_s
 
+    def set_calendar(self, seconds: float) -> None:
+        """Somebody puts the calendar on, or back; what measures time does not notice."""
+        self._start += timedelta(seconds=seconds)
+
     @property
     def sleeping(self) -> int:
         """How many tasks wait for a time."""

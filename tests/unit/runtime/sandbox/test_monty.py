@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from runtime.core.errors import SandboxError
@@ -328,13 +329,48 @@ async def test_worker_that_died_while_idle_is_replaced_unnoticed(sandbox: Sandbo
     assert not set(worker_processes()) & set(killed)
 
 
-async def test_worker_that_dies_at_work_is_an_error_of_its_statement_only() -> None:
+_AT_WORK_TICKS = 5
+"""Of a hundredth of a second each; a worker that only waits uses none."""
+
+
+async def kill_the_one_at_work(killed: Collection[int] = ()) -> list[int]:
+    """Kill the worker that computes, as soon as it does, and not one that was killed before."""
+    while not (found := [pid for pid in worker_processes() if pid not in killed and _ticks(pid) >= _AT_WORK_TICKS]):
+        await anyio.lowlevel.checkpoint()
+    for pid in found:
+        subprocess.run(["kill", "-9", str(pid)], check=True)  # noqa: ASYNC221 - takes a millisecond
+    return found
+
+
+def _ticks(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+    except OSError:
+        return 0
+
+
+async def test_statement_whose_worker_is_killed_is_run_by_another_as_if_nothing_had_happened() -> None:
+    source = "before = await Lookup(1)\nn = 0\nwhile n < 2000000:\n    n += 1\nafter = await Lookup(before)"
+    async with MontySandbox(max_workers=1, limits=SandboxLimits(feed_s=30)) as sandbox:
+        it_is = Snippet(source, functions=frozenset({"Lookup"}), keep=["after"])
+        async with sandbox.evaluate(it_is) as it:
+            await it.start()
+            (first,) = it.take_calls()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(it.resolve, first.number, Outcome(7))
+                await kill_the_one_at_work()
+            (second,) = it.take_calls()
+            assert second.args == (7,)
+            await it.resolve(second.number, Outcome("found"))
+            assert it.error is None
+            assert it.kept == {"after": "found"}
+
+
+async def test_worker_that_dies_at_work_again_is_an_error_of_its_statement_only() -> None:
     async with MontySandbox(max_workers=1, limits=SandboxLimits(feed_s=30)) as sandbox:
         async with anyio.create_task_group() as tasks, sandbox.evaluate(snippet("while True: pass")) as it:
             tasks.start_soon(it.start)
-            await anyio.wait_all_tasks_blocked()
-            for pid in worker_processes():
-                subprocess.run(["kill", "-9", str(pid)], check=True)  # noqa: ASYNC221 - takes a millisecond
+            await kill_the_one_at_work(await kill_the_one_at_work())
         assert it.error is not None
         assert "ended with its process" in it.error.text
         async with sandbox.evaluate(snippet("x = 1", keep=["x"])) as it:
