@@ -8,6 +8,8 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from urllib.parse import quote
 
+import anyio
+
 from adapters.adapter import File, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.web import codec
@@ -15,8 +17,10 @@ from adapters.web.acts import PLATFORM, Ledger, quote_of
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.codec import MAX_TEXT, Person
+from adapters.web.echo import Echo
 from adapters.web.hub import Hub
 from adapters.web.intake import Intake
+from adapters.web.news import RoomNews
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
 from adapters.web.visit import FRAMES, MESSAGES, House, Link, Visit
@@ -74,16 +78,19 @@ class WebAdapter:
         *,
         files: FileStore | None = None,
         commands: Mapping[str, str] | None = None,
+        news: RoomNews | None = None,
     ) -> None:
-        """Without `files` none are taken or sent; `commands` are those of its menu, with what they do."""
+        """Without `files` none are taken or sent; `commands` are those of its menu, with what they do. `news` is the
+        way to the other nodes, where there may be any."""
         self._rooms = rooms
         self._clock = clock
         self._files = files
         self._hub = Hub()
         self._intake = Intake()
-        self._board = Board(rooms, self._hub, first_room=FIRST_ROOM)
+        self._echo = Echo(news)
+        self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo)
         ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files)
-        self._house = House(ledger, self._hub, Allowance(FRAMES, clock), commands or {})
+        self._house = House(ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {})
 
     @property
     def name(self) -> str:
@@ -96,8 +103,16 @@ class WebAdapter:
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Inbound]]:
         """What people say, in the order in which the rooms show it; for one consumer at a time."""
-        async with aclosing(self._intake.items()) as items:
-            yield items
+        failure: Exception | None = None
+        async with anyio.create_task_group() as tasks, aclosing(self._intake.items()) as items:
+            tasks.start_soon(self._echo.run, self._board)
+            try:
+                yield items
+            except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
+                failure = error
+            tasks.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """One bucket for each room; its threads share it."""
@@ -188,7 +203,9 @@ class WebAdapter:
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         who = Person(speaker.id, speaker.name)
-        self._hub.to_room(to.conversation, codec.typing(to.conversation, to.thread, who, "agent", doing=doing))
+        frame = codec.typing(to.conversation, to.thread, who, "agent", doing=doing)
+        self._hub.to_room(to.conversation, frame)
+        self._echo.frame(to.conversation, frame)
 
     async def attend(self, link: Link, person: Person, *, language: str | None = None) -> None:
         """Serve one page over its WebSocket until either side ends it. `language` is the person's, such as `de`."""

@@ -14,6 +14,7 @@ import anyio
 
 from adapters.web import codec
 from adapters.web.codec import Cut, RoomHead, Shown
+from adapters.web.echo import Echo
 from adapters.web.hub import Browser, Hub
 from adapters.web.rooms import RoomStore
 from runtime.core.errors import MessageGone
@@ -38,9 +39,12 @@ class _Growing:
 class Board:
     """Rooms as people see them. Raises StorageUnavailable from every async method."""
 
-    def __init__(self, store: RoomStore, hub: Hub, *, first_room: str) -> None:
+    def __init__(self, store: RoomStore, hub: Hub, *, first_room: str, echo: Echo | None = None) -> None:
         self._store = store
         self._hub = hub
+        self._echo = echo or Echo(None)
+        self._seen: dict[str, int] = {}
+        hub.on_empty = self._left
         self._first_room = first_room
         self._locks: dict[str, anyio.Lock] = {}
         self._heads: dict[str, int] = {}
@@ -58,11 +62,13 @@ class Board:
             head = await self._head(room)
             kept = await self._store.put(room, post)
             self._heads[room] = max(head, kept.seq)
+            self._note_kept(room, kept)
             if not kept.final:
                 self._remember(room, kept)
             self._hub.to_room(room, codec.message(room, self._now(kept)))
             if kept.seq > head:
                 self._hub.to_others(room, codec.activity(RoomHead(room, kept.seq)))
+                self._echo.active(room, kept.seq)
         if head == 0 and room != self._first_room:
             self._hub.to_all(codec.rooms(await self.rooms()))
         return kept
@@ -72,14 +78,19 @@ class Board:
         growing = self._growing.get(message_id)
         if growing is not None and not final:
             self._show(growing, text)
+            self._echo.grew(room, message_id, text)
             return
+        if final:
+            self._echo.ended(message_id)
         async with self._lock(room):
             kept = await self._store.update(room, message_id, text=text, final=final)
             if kept is None:
                 self._growing.pop(message_id, None)
                 raise MessageGone(f"web: message {message_id} is no longer in room {room!r}")
+            self._note_kept(room, kept)
             if not final:
                 self._remember(room, kept)
+                self._echo.grew(room, message_id, text)
             elif growing is not None and self._growing.pop(message_id, None) is growing:
                 before = growing.message.text
                 self._hub.to_room(room, codec.grow(room, message_id, before, text, done_version=kept.version))
@@ -95,7 +106,9 @@ class Board:
             kept = await self._store.amend(room, message_id, change)
             if kept is None:
                 raise MessageGone(f"web: message {message_id} is no longer in room {room!r}")
+            self._note_kept(room, kept)
             if change.text is not None:
+                self._echo.ended(message_id)
                 self._growing.pop(message_id, None)
             if kept.version != known.version or change.text is not None:
                 self._hub.to_room(room, codec.message(room, self._now(kept)))
@@ -109,11 +122,15 @@ class Board:
     async def join(self, browser: Browser, room: str, version: int | None) -> None:
         """Send the page a cut through the room, and from then on what happens in it."""
         async with self._lock(room):
+            await self._echo.follow(room)
             cut = await self._changed(room, version) if version else None
             if cut is None:
                 cut = await self._page(room, before_seq=None, reset=True)
+            self._seen.setdefault(room, max((shown.message.version for shown in cut.messages), default=version or 0))
             self._hub.show(browser, room)
             browser.push(codec.joined(room, cut, self._hub.people(room)))
+        if await self._echo.follow(room):  # the last page before this one had left meanwhile
+            await self.catch_up(room)
 
     async def older(self, browser: Browser, room: str, before_seq: int) -> None:
         """Send the page what was said before `before_seq`."""
@@ -122,6 +139,69 @@ class Board:
 
     async def has(self, room: str) -> bool:
         return room == self._first_room or await self._head(room) > 0
+
+    # What other nodes tell; see `Audience`.
+
+    async def catch_up(self, room: str, /) -> None:
+        """Show what was kept since we looked last."""
+        async with self._lock(room):
+            if room not in self._seen:
+                return
+            found = await self._store.changes(room, after_version=self._seen[room], limit=MAX_CHANGES + 1)
+            self._seen[room] = max((kept.version for kept in found), default=self._seen[room])
+            if len(found) > MAX_CHANGES:
+                cut = await self._page(room, before_seq=None, reset=True)
+                self._hub.to_room(room, codec.joined(room, cut, self._hub.people(room)))
+                return
+            for kept in found:
+                if kept.final:
+                    self._growing.pop(kept.id, None)
+                else:
+                    self._remember(room, kept)
+                self._hub.to_room(room, codec.message(room, self._now(kept)))
+
+    async def catch_up_all(self) -> None:
+        """The same, in every room that a page looks at."""
+        for room in list(self._seen):
+            await self.catch_up(room)
+
+    async def grown(self, room: str, message_id: str, keep: int, add: str, /) -> bool:
+        """Show how a text of another node has grown."""
+        async with self._lock(room):
+            growing = self._growing.get(message_id)
+            if room not in self._seen:
+                return True
+            if growing is None:
+                kept = await self._store.get(room, message_id)
+                if kept is None or kept.final:
+                    return True
+                self._remember(room, kept)
+                growing = self._growing[message_id]
+            if len(growing.message.text) < keep:
+                return False
+            self._show(growing, growing.message.text[:keep] + add)
+            return True
+
+    async def active(self, room: str, seq: int, /) -> None:
+        """Tell the list of rooms."""
+        is_new, self._heads[room] = await self._head(room) == seq, max(seq, self._heads.get(room, 0))
+        self._hub.to_others(room, codec.activity(RoomHead(room, seq)))
+        if is_new and room != self._first_room:
+            self._hub.to_all(codec.rooms(await self.rooms()))
+
+    def show(self, room: str, frame: str, /) -> None:
+        """Show a frame of another node's."""
+        self._hub.to_room(room, frame)
+
+    def _left(self, room: str) -> None:
+        """No page looks at the room any more."""
+        self._seen.pop(room, None)
+        self._echo.unfollow(room)
+
+    def _note_kept(self, room: str, kept: RoomMessage) -> None:
+        self._echo.changed(room)
+        if self._seen.get(room) == kept.version - 1:
+            self._seen[room] = kept.version
 
     async def _page(self, room: str, *, before_seq: int | None, reset: bool) -> Cut:
         found = await self._store.history(room, before_seq=before_seq, limit=PAGE_LENGTH + 1)

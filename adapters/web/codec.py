@@ -188,7 +188,7 @@ def message(room: str, shown: Shown) -> str:
 
 def grow(room: str, message_id: str, before: str, after: str, *, done_version: int | None = None) -> str:
     """The change from one text to the next, as what differs at their ends."""
-    same = len(before) if after.startswith(before) else _common_length(before, after)
+    same = common_length(before, after)
     fields: dict[str, Any] = {"add": after[same:]}
     if same < len(before):
         fields["cut"] = len(before[same:].encode("utf-16-le")) // 2
@@ -197,8 +197,10 @@ def grow(room: str, message_id: str, before: str, after: str, *, done_version: i
     return _frame("grow", room=room, id=message_id, **fields)
 
 
-def _common_length(one: str, other: str) -> int:
+def common_length(one: str, other: str) -> int:
     """How long the beginning is that two texts share; by halving, because comparing slices is fast."""
+    if other.startswith(one):
+        return len(one)
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import anyio
 
@@ -56,6 +56,8 @@ class Hub:
     def __init__(self) -> None:
         self._browsers: dict[Browser, None] = {}
         self._in_room: dict[str, dict[Browser, None]] = {}
+        self.on_empty: Callable[[str], None] = lambda _room: None
+        """Called when no page shows a room any more."""
 
     def enter(self, browser: Browser) -> None:
         self._browsers[browser] = None
@@ -102,5 +104,6 @@ class Hub:
         self._in_room[room].pop(browser, None)
         if not self._in_room[room]:
             del self._in_room[room]
+            self.on_empty(room)
             return
         self.to_room(room, codec.people(room, self.people(room)))

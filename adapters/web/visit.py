@@ -14,6 +14,7 @@ from adapters.web import codec
 from adapters.web.acts import Acts, Ledger
 from adapters.web.allowance import Allowance
 from adapters.web.codec import Person
+from adapters.web.echo import Echo
 from adapters.web.hub import Browser, Hub
 from adapters.web.requests import (
     MAX_ROOM_NAME,
@@ -68,6 +69,7 @@ class House:
 
     ledger: Ledger
     hub: Hub
+    echo: Echo
     frames: Allowance
     commands: Mapping[str, str]
 
@@ -153,6 +155,7 @@ class Visit:
                 frame = codec.typing(room, thread, person, "person")
                 if room == self._browser.room:
                     self._house.hub.to_room(room, frame, but=self._browser)
+                    self._house.echo.frame(room, frame)
             case Open(name):
                 await self._open(name)
             case _:

@@ -17,7 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 from redis import exceptions
 from redis.asyncio import Redis
-from redis.asyncio.client import Pipeline
+from redis.asyncio.client import Pipeline, PubSub
 
 from runtime.core.clock import Clock, SystemClock
 from runtime.storage.notice import OnEvent, unheard
@@ -161,6 +161,22 @@ class RedisConnection:
             return answer or ()
 
         return await self._patiently(_serving(next(iter(after))), call)
+
+    async def subscribed(self, *channels: str) -> PubSub:
+        """Channels that are listened to by now, on the server of the first one's name; to be closed by the caller.
+
+        In a Cluster what is published anywhere is heard everywhere.
+        """
+
+        async def call(server: Server) -> PubSub:
+            heard = server.reader.pubsub()
+            await heard.subscribe(*channels)
+            for _ in channels:
+                if await heard.get_message(timeout=COMMAND_LIMIT_S) is None:
+                    raise TimeoutError(f"{server} does not confirm a subscription")
+            return heard
+
+        return await self._patiently(_serving(channels[0]), call)
 
     def watch(self) -> StreamWatch:
         """For one caller who waits for news in many streams, wherever they are."""

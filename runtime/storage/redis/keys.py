@@ -35,6 +35,7 @@
 {parley:shares}                    hash    node -> its part of every shared limit, and until when it lives (server ms)
 {parley:file:<id>}                 hash    a file: type, size, and its pieces by number, Base64 (files.py)
 {parley:files}:order, :sizes, :total       zset, hash, string: which files are kept, how long each is, and all of them
+{parley:rooms}:news                channel what nodes tell each other of rooms; :<node> for one of them (room_news.py)
 {parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
 {parley:count:<name>}              string  a sum that vanishes; :once:<id> is an addition made (counters.py)
 """

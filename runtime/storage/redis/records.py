@@ -37,6 +37,11 @@ class RedisRecords:
         """Keep `value`, in place of what was there."""
         await self._connection.write("HSET", self._key, name, value)
 
+    async def put_first(self, name: str, value: str, /) -> str:
+        """Keep `value` unless something is there; what is there."""
+        await self._connection.write("HSETNX", self._key, name, value)
+        return await self.get(name) or value
+
     async def remove(self, name: str, /) -> None:
         """Forget it."""
         await self._connection.write("HDEL", self._key, name)

@@ -1,0 +1,209 @@
+"""What happens in rooms on this node, told to the nodes whose pages look at them; and what happens there, told here.
+
+follow, unfollow   a node's pages look at a room from now on, or no more                          to all
+who                a node missed something: say again which rooms you follow                      to all
+active             a room has a new message, for the list of rooms                                to all
+changed            something is kept: read it from the store                                      to followers
+text               a text grows: keep its first characters, and add these                         to followers
+again              I do not have what this text begins with                                       to its teller
+frame              what pages are told and nobody keeps, such as who is typing                    to followers
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import Any, Protocol
+
+import anyio
+
+from adapters.web.codec import common_length
+from adapters.web.news import RoomNews
+
+_MAX_FRAMES = 200
+"""Frames that wait to be told; older ones are dropped."""
+
+
+class Audience(Protocol):
+    """Shows to this node's pages what happened on other nodes."""
+
+    async def catch_up(self, room: str, /) -> None:
+        """Something was kept."""
+        ...
+
+    async def catch_up_all(self) -> None:
+        """Something may have been kept, in any room."""
+        ...
+
+    async def grown(self, room: str, message_id: str, keep: int, add: str, /) -> bool:
+        """A text has grown; False when we do not have what it begins with."""
+        ...
+
+    async def active(self, room: str, seq: int, /) -> None:
+        """A room has a new message."""
+        ...
+
+    def show(self, room: str, frame: str, /) -> None:
+        """A frame for those who look at a room."""
+        ...
+
+
+class Echo:
+    """Telling never waits: the newest text of each message is told when its turn comes."""
+
+    def __init__(self, news: RoomNews | None) -> None:
+        self._news = news
+        self._followers: dict[str, set[str]] = {}
+        self._followed: dict[str, None] = {}
+        self._growing: dict[str, tuple[str, str]] = {}
+        self._told: dict[str, str] = {}
+        self._changed: dict[str, None] = {}
+        self._texts: dict[str, None] = {}
+        self._frames: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=_MAX_FRAMES)
+        self._something = anyio.Event()
+
+    async def run(self, audience: Audience) -> None:
+        """Tell and listen, for ever."""
+        if self._news is None:
+            return
+        news = self._news
+
+        async def heard(text: str) -> None:
+            await self._hear(audience, json.loads(text))
+
+        async def opened() -> None:
+            await self._send(None, t="who")
+            for room in list(self._followed):
+                await self._send(None, t="follow", room=room)
+            await audience.catch_up_all()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._tell_all)
+            await news.listen(opened, heard)
+
+    async def follow(self, room: str) -> bool:
+        """Pages of ours look at a room from now on. Returns when the others will hear of it; True when that is new."""
+        if self._news is None or room in self._followed:
+            return False
+        self._followed[room] = None
+        await self._send(None, t="follow", room=room)
+        return True
+
+    def unfollow(self, room: str) -> None:
+        """No page of ours looks at a room any more."""
+        if self._followed.pop(room, "none") is None:
+            self._later(None, t="unfollow", room=room)
+
+    def active(self, room: str, seq: int) -> None:
+        """A room has a new message."""
+        if self._news is not None:
+            self._later(None, t="active", room=room, seq=seq)
+
+    def changed(self, room: str) -> None:
+        """Something was kept in a room."""
+        if room in self._followers:
+            self._changed[room] = None
+            self._something.set()
+
+    def frame(self, room: str, frame: str) -> None:
+        """A frame for all who look at a room."""
+        if room in self._followers:
+            self._later(room, t="frame", room=room, frame=frame)
+
+    def grew(self, room: str, message_id: str, text: str) -> None:
+        """A text that is said here has grown."""
+        if self._news is None:
+            return
+        self._growing[message_id] = (room, text)
+        if room in self._followers:
+            self._texts[message_id] = None
+            self._something.set()
+
+    def ended(self, message_id: str) -> None:
+        """A text does not grow any more: what is kept says it all."""
+        for known in (self._growing, self._told, self._texts):
+            known.pop(message_id, None)
+
+    def _later(self, room: str | None, /, **news: Any) -> None:
+        self._frames.append((room, news))
+        self._something.set()
+
+    async def _tell_all(self) -> None:
+        while True:
+            await self._something.wait()
+            self._something = anyio.Event()
+            while self._changed:
+                room = next(iter(self._changed))
+                del self._changed[room]
+                await self._send(room, t="changed", room=room)
+            while self._frames:
+                to, news = self._frames.popleft()
+                await self._send(to, **news)
+            while self._texts and not self._changed:
+                await self._tell_text(next(iter(self._texts)))
+
+    async def _tell_text(self, message_id: str) -> None:
+        del self._texts[message_id]
+        room, text = self._growing[message_id]
+        before = self._told.get(message_id, "")
+        keep = common_length(before, text)
+        self._told[message_id] = text
+        await self._send(room, t="text", room=room, id=message_id, keep=keep, add=text[keep:])
+
+    async def _send(self, room: str | None, /, **news: Any) -> None:
+        """Tell those who follow a room; all for None."""
+        assert self._news is not None
+        text = json.dumps({**news, "from": self._news.node}, ensure_ascii=False, separators=(",", ":"))
+        if room is None:
+            await self._news.tell(text)
+            return
+        for node in sorted(self._followers.get(room, ())):
+            await self._news.tell(text, to=node)
+
+    async def _hear(self, audience: Audience, news: dict[str, Any]) -> None:
+        assert self._news is not None
+        sender, room = str(news["from"]), str(news.get("room", ""))
+        if sender == self._news.node:
+            return
+        match news["t"]:
+            case "changed":
+                await audience.catch_up(room)
+            case "text":
+                if not await audience.grown(room, news["id"], news["keep"], news["add"]):
+                    again = {"t": "again", "id": news["id"], "from": self._news.node}
+                    await self._news.tell(json.dumps(again), to=sender)
+            case "frame":
+                audience.show(room, news["frame"])
+            case "active":
+                await audience.active(room, news["seq"])
+            case _:
+                self._hear_of_interest(sender, room, news)
+
+    def _hear_of_interest(self, sender: str, room: str, news: dict[str, Any]) -> None:
+        """A node says what it wants to hear of."""
+        match news["t"]:
+            case "again":
+                self._tell_from_the_beginning([news["id"]])
+            case "follow":
+                self._followers.setdefault(room, set()).add(sender)
+                self._tell_from_the_beginning([id_ for id_, (where, _) in self._growing.items() if where == room])
+            case "unfollow":
+                self._forget(room, sender)
+            case "who":
+                for known in list(self._followers):
+                    self._forget(known, sender)
+                for followed in self._followed:
+                    self._later(None, t="follow", room=followed)
+
+    def _tell_from_the_beginning(self, messages: list[str]) -> None:
+        for message_id in messages:
+            if message_id in self._growing:
+                self._told.pop(message_id, None)
+                self._texts[message_id] = None
+                self._something.set()
+
+    def _forget(self, room: str, node: str) -> None:
+        following = self._followers.get(room, set())
+        following.discard(node)
+        if not following:
+            self._followers.pop(room, None)

@@ -1,0 +1,206 @@
+"""Two nodes of the browser chat over one store: a page sees on one what is said on the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from adapters.web.board import Board
+from adapters.web.codec import Person
+from adapters.web.echo import Echo
+from adapters.web.hub import Browser, Hub
+from adapters.web.news import OnNews, OnOpen
+from runtime.core.clock import SystemClock
+from runtime.core.room import RoomChange, RoomPost
+from runtime.storage.memory_rooms import MemoryRoomStore
+
+pytestmark = pytest.mark.anyio
+
+LIMIT_S = 20
+
+
+class Wire:
+    """What nodes tell each other in one process; `deaf` nodes miss it."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, WiredNews] = {}
+
+    def news(self, node: str) -> WiredNews:
+        self.nodes[node] = WiredNews(self, node)
+        return self.nodes[node]
+
+
+class WiredNews:
+    """Implements `adapters.web.news.RoomNews`."""
+
+    def __init__(self, wire: Wire, node: str) -> None:
+        self.node = node
+        self.deaf = False
+        self.heard: list[dict[str, Any]] = []
+        self._wire = wire
+        self._send, self._receive = anyio.create_memory_object_stream[str | None](1000)
+
+    async def tell(self, text: str, /, *, to: str | None = None) -> None:
+        for node in self._wire.nodes.values() if to is None else [self._wire.nodes[to]]:
+            if not node.deaf:
+                await node._send.send(text)
+
+    async def listen(self, on_open: OnOpen, on_news: OnNews, /) -> None:
+        await on_open()
+        async with self._send, self._receive:
+            async for text in self._receive:
+                if text is None:
+                    await on_open()
+                else:
+                    self.heard.append(json.loads(text))
+                    await on_news(text)
+
+    async def listen_again(self) -> None:
+        """Hear again, knowing that something was missed."""
+        self.deaf = False
+        await self._send.send(None)
+
+    def told(self, kind: str) -> list[dict[str, Any]]:
+        return [news for news in self.heard if news["t"] == kind]
+
+
+class House:
+    """The web chat of one node, with one page."""
+
+    def __init__(self, wire: Wire, store: MemoryRoomStore, name: str) -> None:
+        self.news = wire.news(name)
+        self.echo = Echo(self.news)
+        self.hub = Hub()
+        self.board = Board(store, self.hub, first_room="lobby", echo=self.echo)
+        self.page = Browser(Person(f"web:{name}", name))
+        self.shown: dict[str, str] = {}
+        self.live: set[str] = set()
+        self.rooms: list[str] = []
+
+    async def look(self, room: str = "lobby") -> None:
+        self.hub.enter(self.page)
+        await self.board.join(self.page, room, None)
+
+    async def until(self, message_id: str, text: str, *, live: bool) -> None:
+        """Return when the page shows this."""
+        with anyio.fail_after(LIMIT_S):
+            while self.shown.get(message_id) != text or (message_id in self.live) != live:
+                self._apply(json.loads(await self.page.next_frame()))
+
+    async def until_room(self, room: str) -> None:
+        with anyio.fail_after(LIMIT_S):
+            while room not in self.rooms:
+                self._apply(json.loads(await self.page.next_frame()))
+
+    def _apply(self, frame: dict[str, Any]) -> None:
+        for message in frame.get("messages", [frame["message"]] if frame["t"] == "message" else []):
+            self.shown[message["id"]] = message["text"]
+            (self.live.add if message["live"] else self.live.discard)(message["id"])
+        if frame["t"] == "grow":
+            before = self.shown[frame["id"]]
+            self.shown[frame["id"]] = before[: len(before) - frame.get("cut", 0)] + frame["add"]
+            (self.live.discard if "done" in frame else self.live.add)(frame["id"])
+        if frame["t"] == "rooms":
+            self.rooms = [room["id"] for room in frame["rooms"]]
+
+
+@asynccontextmanager
+async def houses(*names: str) -> AsyncIterator[list[House]]:
+    wire, store = Wire(), MemoryRoomStore()
+    made = [House(wire, store, name) for name in names]
+    async with anyio.create_task_group() as tasks:
+        for house in made:
+            tasks.start_soon(house.echo.run, house.board)
+        yield made
+        tasks.cancel_scope.cancel()
+
+
+def post(text: str, *, final: bool = True, id_: str = "m") -> RoomPost:
+    return RoomPost(id_, "1000", "Guide", "agent", text, SystemClock().now(), final=final)
+
+
+async def test_a_page_sees_a_text_of_another_node_grow_and_end() -> None:
+    async with houses("a", "b") as (ada, bob):
+        await ada.look()
+        await bob.board.post("lobby", post("Once", final=False))
+        await ada.until("m", "Once", live=True)
+        for text in ("Once there", "Once there was", "Once there is"):
+            await bob.board.change("lobby", "m", text, final=False)
+        await ada.until("m", "Once there is", live=True)
+        await bob.board.change("lobby", "m", "Once there is an end.", final=True)
+        await ada.until("m", "Once there is an end.", live=False)
+
+
+async def test_a_page_that_comes_later_sees_what_is_growing_elsewhere() -> None:
+    async with houses("a", "b") as (ada, bob):
+        await bob.board.post("lobby", post("Once", final=False))
+        await bob.board.change("lobby", "m", "Once there was", final=False)
+        await ada.look()
+        await ada.until("m", "Once there was", live=True)
+        await bob.board.change("lobby", "m", "Once there was more", final=False)
+        await ada.until("m", "Once there was more", live=True)
+
+
+async def test_a_text_that_another_node_goes_on_with_is_shown_as_that_node_has_it() -> None:
+    async with houses("a", "b", "c") as (ada, bob, cid):
+        await ada.look()
+        await bob.board.post("lobby", post("Once", final=False))
+        await bob.board.change("lobby", "m", "Once there was a gate", final=False)
+        await ada.until("m", "Once there was a gate", live=True)
+        await cid.board.change("lobby", "m", "Once there", final=False)
+        await cid.board.change("lobby", "m", "Once there stood", final=False)
+        await ada.until("m", "Once there stood", live=True)
+        await cid.board.change("lobby", "m", "Once there stood a gate.", final=True)
+        await ada.until("m", "Once there stood a gate.", live=False)
+
+
+async def test_a_node_that_missed_something_catches_up() -> None:
+    async with houses("a", "b") as (ada, bob):
+        await ada.look()
+        await bob.board.post("lobby", post("Once", final=False))
+        await ada.until("m", "Once", live=True)
+        ada.news.deaf = True
+        await bob.board.change("lobby", "m", "Once there was", final=False)
+        await bob.board.post("lobby", post("Beside it.", id_="n"))
+        await bob.board.amend("lobby", "n", RoomChange(text="Changed.", edited=True))
+        await anyio.wait_all_tasks_blocked()
+        await ada.news.listen_again()
+        await ada.until("n", "Changed.", live=False)
+        await ada.until("m", "Once there was", live=True)
+
+
+async def test_what_a_text_begins_with_is_asked_for_by_a_node_that_does_not_have_it() -> None:
+    async with houses("a", "b") as (ada, bob):
+        await ada.look()
+        await bob.board.post("lobby", post("Once", final=False))
+        await ada.until("m", "Once", live=True)
+        ada.news.deaf = True
+        await bob.board.change("lobby", "m", "Once there was a gate", final=False)
+        await anyio.wait_all_tasks_blocked()
+        ada.news.deaf = False
+        await bob.board.change("lobby", "m", "Once there was a gate at the end", final=False)
+        await ada.until("m", "Once there was a gate at the end", live=True)
+        assert len(bob.news.told("again")) == 1
+
+
+async def test_nothing_is_told_of_a_room_that_no_other_node_looks_at() -> None:
+    async with houses("a", "b") as (ada, bob):
+        await ada.look()
+        await ada.look("den")
+        await anyio.wait_all_tasks_blocked()
+        await bob.board.post("lobby", post("Once", final=False))
+        await bob.board.change("lobby", "m", "Once there was", final=False)
+        await anyio.wait_all_tasks_blocked()
+        assert ada.news.told("text") == ada.news.told("changed") == []
+
+
+async def test_a_new_room_comes_into_the_lists_of_all_nodes() -> None:
+    async with houses("a", "b") as (ada, bob):
+        await ada.look()
+        await bob.board.post("den", post("Open.", id_="o"))
+        await ada.until_room("den")
