@@ -19,8 +19,10 @@ from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
+from runtime.sessions.alarm import Alarm
 from runtime.sessions.inbox import InboxEntry, shard_of
 from runtime.sessions.store import SHARDS, Commit, Lease, LeaseHolder, SessionRecord
+from runtime.sessions.timers import TIMER, Timer
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.keys import ShardKeys
@@ -28,8 +30,9 @@ from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.server import ALONE_AFTER_S
 from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.timers import RedisTimers
 from runtime.tape.tape import Fact, agent_tape
-from tests.contract.storage_samples import SESSION, SHARD, T0, beginning, event, facts, shard_lease
+from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, event, facts, shard_lease
 from tests.fakes.shard_server import IdleServer
 from tests.fakes.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, wait_until
 
@@ -220,6 +223,24 @@ async def test_a_killed_primary_costs_nothing_that_was_acknowledged(ground: Grou
             await in_thread(ground.restart)
             await load.until_more(20)
         await load.check()
+
+
+async def test_a_timer_outlasts_the_primary_that_it_was_set_on_and_rings(ground: Ground) -> None:
+    async with open_connection(ground.url) as connection, anyio.create_task_group() as tasks:
+        sessions, timers, inbox = RedisSessionStore(connection), RedisTimers(connection), RedisInbox(connection)
+        alarm = Alarm(timers, sessions, inbox, SystemClock())
+        tasks.start_soon(alarm.run)
+        lease = await shard_lease(RedisLeaseStore(connection), NODE)
+        await sessions.commit(beginning(lease))
+        timer = Timer(SESSION, SystemClock().now().timestamp() + 3600)
+        assert await alarm.set(lease, timer, 0)
+        old = await in_thread(ground.primary)
+        await in_thread(old.kill)
+        assert await timers.due(SHARD, timer.due_s, 10) == [timer]
+        assert await alarm.set(lease, Timer(SESSION, 1.0), 0)
+        (entry,) = await inbox.read({SHARD: "0"}, wait_s=30)
+        assert (entry.event.kind, entry.event.address) == (TIMER, HERE)
+        tasks.cancel_scope.cancel()
 
 
 async def test_a_frozen_primary_that_comes_back_costs_nothing(ground: Ground) -> None:
