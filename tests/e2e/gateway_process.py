@@ -123,6 +123,10 @@ class Gateway:
                 self._cookies[name] = "; ".join(f"{key}={value}" for key, value in answer.cookies.items())
         return self._cookies[name]
 
+    def know(self, name: str, cookie: str) -> None:
+        """Have pages of this name come with a cookie that another node gave."""
+        self._cookies[name] = cookie
+
     @asynccontextmanager
     async def page(self, name: str = "Ada") -> AsyncIterator[PageSocket]:
         """A browser page without a screen. It reads ahead without bound, so that it notices a kill at once."""

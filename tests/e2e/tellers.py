@@ -40,3 +40,16 @@ async def in_mid_story(nodes: Nodes, talks: Sequence[TelegramTalk], story: str) 
     for talk in talks:
         await until_begun(talk, "Once")
     await nodes.until(lambda: sum(len(nodes.logged(one, "page.sent")) for one in nodes.by_name) >= 2 * len(talks))
+
+
+async def until_last(talks: Sequence[TelegramTalk], text: str) -> None:
+    """Return when this is the last message in each conversation."""
+    for talk in talks:
+        await until_begun(talk, text)
+
+
+async def all_answered(talks: Sequence[TelegramTalk], text: str) -> None:
+    """Everybody says something and is answered."""
+    for talk in talks:
+        await talk.say(text)
+    await until_last(talks, f"You said: {text}")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.several_nodes import Nodes, Record, noted, one_valkey, several_nodes
 from tests.e2e.talks import TelegramTalk
-from tests.e2e.tellers import END_OF_STORY, TELLER, in_mid_story, telegram_settings
+from tests.e2e.tellers import END_OF_STORY, TELLER, all_answered, in_mid_story, telegram_settings
 from tests.fakes.cut_wire import CutWire
 from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import TelegramPlatform
@@ -23,14 +23,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 CHATS = range(721, 727)
 
 
-async def all_answered(talks: Sequence[TelegramTalk], text: str) -> None:
-    """Everybody says something and is answered."""
-    for talk in talks:
-        await talk.say(text)
-    for talk in talks:
-        await talk.until_that(lambda talk=talk: talk.texts()[-1] == f"You said: {text}")
-
-
 async def back_again(nodes: Nodes, talks: Sequence[TelegramTalk], record: Record) -> None:
     """The first node has its half again, has let go of what it believed to own, and all that is said is answered."""
     told = nodes.balances("a")
@@ -39,8 +31,8 @@ async def back_again(nodes: Nodes, talks: Sequence[TelegramTalk], record: Record
     await all_answered(talks, "again")
     noted(record, {name: len(nodes.logged("a", name)) for name in ("session.fenced", "node.shard_lost")})
     for talk in talks:
-        told = [text.endswith(END_OF_STORY) for text in talk.platform.messages(talk.chat)[1].history]
-        assert told == [*[False] * (len(told) - 1), True]
+        history = talk.platform.messages(talk.chat)[1].history
+        assert [text.endswith(END_OF_STORY) for text in history].index(True) == len(history) - 1
         assert [text.split()[0] for text in talk.texts()] == ["I", "Once", "You", "You"]
         assert talk.texts()[1].endswith(END_OF_STORY)
         assert talk.posts() == 4

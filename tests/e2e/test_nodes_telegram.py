@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.several_nodes import Record, noted, one_valkey, several_nodes
 from tests.e2e.talks import TelegramTalk, until
-from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER, greeted, in_mid_story, telegram_settings
+from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER, greeted, in_mid_story, telegram_settings, until_last
 from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import TelegramPlatform
 from tests.fakes.telegram_server import serving
@@ -39,8 +39,7 @@ async def test_a_kill_of_the_node_that_polls_loses_and_doubles_nothing(tmp_path:
             await talk.say("and then?")
         await nodes[other].prints('"telegram", "event": "adapter.connected"')
         times = {"polled_again_s": anyio.current_time() - killed_at}
-        for talk in talks:
-            await talk.until_that(lambda talk=talk: talk.texts()[-1] == "You said: and then?")
+        await until_last(talks, "You said: and then?")
         times["all_answered_s"] = anyio.current_time() - killed_at
         noted(record_property, times)
         assert nodes.logged(other, "node.balanced")[-1]["shards"] == 64
