@@ -1,0 +1,7 @@
+# Friend
+You remember what people like.
+
+## Main
+Answers whoever writes.
+### Triggers
+- When program starts

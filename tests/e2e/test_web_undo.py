@@ -1,0 +1,100 @@
+"""Undoing and forking on the chat page, in Chromium, before a gateway of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, expect
+
+from tests.e2e.browsing import LIMIT_MS, appears, entered, say, saying
+from tests.e2e.gateway_process import ROOT, gateway
+from tests.fakes.openai_server import OpenAIServer, Reply
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+
+PROGRAMS = ROOT / "tests" / "e2e" / "programs"
+LIKES = ("apples", "pears", "plums")
+
+
+def noticed(page: Page, text: str) -> Locator:
+    """What the gateway says itself."""
+    return page.locator(".message.notice", has_text=text)
+
+
+def what_is_liked(request: Mapping[str, Any]) -> Reply:
+    """A model that says what it finds in what it is told."""
+    said = json.dumps(request["messages"])
+    found = [like for like in LIKES if f"I like {like}" in said]
+    return Reply(
+        f'```python\nawait Say("user", "You like {" and ".join(found) or "nothing"}.")\nawait Yld("user")\n```'
+    )
+
+
+async def test_undo_and_fork_with_a_model(tmp_path: Path, browser: Browser) -> None:
+    async with OpenAIServer(what_is_liked) as model:
+        environment = {
+            "PARLEY_MODEL": "openai/test",
+            "PARLEY_MODEL_BASE_URL": model.base_url,
+            "PARLEY_MODEL_API_KEY": "key",
+        }
+        async with gateway(tmp_path, PROGRAMS / "friend.pb", environment) as running:
+            page = await entered(browser, running.url, "Ada")
+            await say(page, "hello")
+            await appears(saying(page, "You like nothing."))
+            await say(page, "I like apples")
+            await appears(saying(page, "You like apples."))
+            await say(page, "I like pears")
+            await appears(saying(page, "You like apples and pears."))
+            await say(page, "/undo")
+            await appears(noticed(page, "We are back before Ada said “I like pears”"))
+            await say(page, "/fork Only plums")
+            link = noticed(page, "goes on in a second place as well").get_by_role("link", name="Only plums")
+            await expect(link).to_be_visible(timeout=LIMIT_MS)
+            await say(page, "what do I like?")
+            await expect(saying(page, "You like apples.")).to_have_count(2, timeout=LIMIT_MS)
+            await link.click()
+            await expect(page.locator("#room-name")).to_contain_text("only-plums")
+            await appears(noticed(page, "A conversation goes on here, from what came of Ada: “I like apples”"))
+            await say(page, "I like plums")
+            await appears(saying(page, "You like apples and plums."))
+            await page.get_by_role("link", name="Where it began").click()
+            await expect(page.locator("#room-name")).to_have_text("lobby")
+            await say(page, "and now?")
+            await expect(saying(page, "You like apples.")).to_have_count(3, timeout=LIMIT_MS)
+
+
+async def test_a_press_is_undone_and_the_question_is_asked_again(tmp_path: Path, browser: Browser) -> None:
+    async with gateway(tmp_path, PROGRAMS / "counter.pb") as running:
+        page = await entered(browser, running.url, "Ada")
+        await say(page, "hello")
+        await appears(saying(page, "I count."))
+        await say(page, "one")
+        await appears(saying(page, "1: one"))
+        await say(page, "reset")
+        answers = page.get_by_role("group", name="Answers")
+        await answers.get_by_role("button", name="Yes").click()
+        await appears(saying(page, "Now at 0."))
+        await say(page, "/undo")
+        await appears(noticed(page, "We are back before Ada said “Yes”"))
+        await expect(answers).to_have_count(1, timeout=LIMIT_MS)
+        running.kill()
+        await running.gone()
+        await running.start()
+        page = await entered(browser, running.url, "Ada")
+        await page.get_by_role("group", name="Answers").get_by_role("button", name="No").click()
+        await appears(saying(page, "Now at 1."))
+
+
+async def test_the_menu_and_help_name_both_commands(tmp_path: Path, browser: Browser) -> None:
+    async with gateway(tmp_path, PROGRAMS / "counter.pb") as running:
+        page = await entered(browser, running.url, "Ada")
+        await say(page, "/help")
+        told = noticed(page, "/undo [number]: undo the last exchange")
+        await appears(told)
+        await expect(told).to_contain_text("/fork [title]: go on in a thread of its own")
+        await say(page, "/undo")
+        await appears(noticed(page, "There is nothing to undo."))
