@@ -34,7 +34,7 @@ from gateway.node import Node
 from gateway.observability.logs import LogOptions, Logs
 from gateway.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.outbound import Outbound
-from gateway.parts import chosen_model, open_choice, open_storage, people_in, plain
+from gateway.parts import chosen_model, keeping_of, open_archive, open_choice, open_storage, people_in, plain
 from gateway.people import People
 from gateway.programs import compile_routes, routes_of
 from gateway.remote import remote_secrets, remote_servers
@@ -60,6 +60,7 @@ from runtime.llm.local import NoModelClient
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import wrap_worker
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.archive import Archive
 from runtime.sessions.registry import Registry
 from runtime.sessions.store import LeaseHolder
 from runtime.sessions.surroundings import Surroundings
@@ -90,6 +91,7 @@ class _Ground:
     model_line: str
     sandbox: MontySandbox
     connection: RedisConnection
+    archive: Archive | None
     clock: Clock
     bus: Bus
     data_dir: Path
@@ -113,8 +115,21 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
         logs.hide(remote_secrets(settings, compiled.values()))
         sandbox = await stack.enter_async_context(_sandbox(settings))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
+        archive = await stack.enter_async_context(open_archive(settings))
         ground = _Ground(
-            settings, routes, schedules, compiled, llm, model_line, sandbox, connection, clock, bus, data_dir, texts
+            settings,
+            routes,
+            schedules,
+            compiled,
+            llm,
+            model_line,
+            sandbox,
+            connection,
+            archive,
+            clock,
+            bus,
+            data_dir,
+            texts,
         )
         async with anyio.create_task_group() as tasks:
             await _start(ground, stack, tasks, on_ready)
@@ -186,7 +201,8 @@ def _ready(
 def _jobs(ground: _Ground, inbox: RedisInbox, holder: LeaseHolder) -> Jobs:
     """What is done at times by one node of all."""
     leases, done = RedisLeaseStore(ground.connection), RedisRecords(ground.connection, JOBS_TABLE)
-    jobs = [schedule.job(inbox) for schedule in ground.schedules]
+    keeping = keeping_of(ground.settings, ground.connection, ground.archive)
+    jobs = [*(schedule.job(inbox) for schedule in ground.schedules), keeping.retention.job(ground.bus)]
     return Jobs(jobs, leases, done, holder, ground.clock, ground.bus)
 
 
@@ -195,7 +211,7 @@ def _surroundings(
 ) -> Surroundings:
     settings, clock = ground.settings, ground.clock
     servers = remote_servers(settings, ground.programs.values(), clock, ground.bus, tasks)
-    store = RedisSessionStore(ground.connection)
+    store = RedisSessionStore(ground.connection, ground.archive)
     alarm = Alarm(RedisTimers(ground.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
     return Surroundings(

@@ -38,16 +38,17 @@ class Erasure:
         self._traces = traces
         self._in_room = in_room
 
-    async def session(self, session: SessionId, *, force: bool = False) -> bool:
-        """Delete a session, its messages in a room of ours, and the files that no other session has."""
-        known = await self._catalog.find(session)
-        if known is None:
-            return False
-        _refuse_busy([known], force)
-        files = await self._delete(known, force)
+    async def sessions(self, sessions: Iterable[SessionId], *, force: bool = False) -> int:
+        """Delete sessions, their messages in rooms of ours, and the files that no others have; how many there were."""
+        found = [known for id_ in sessions if (known := await self._catalog.find(id_)) is not None]
+        _refuse_busy(found, force)
+        files: set[str] = set()
+        for known in _forks_first(found):
+            files |= await self._delete(known, force)
         await self._forget_files(files)
-        await self._traces.rewrite()
-        return True
+        if found:
+            await self._traces.rewrite()
+        return len(found)
 
     async def person(self, person: str, *, force: bool = False) -> Erased:
         """Delete every session in which the person took part, whoever else did, and all that names the person.
@@ -61,9 +62,8 @@ class Erasure:
                 theirs.append(known)
                 conversations |= {known.record.address.key} if alone else set()
         _refuse_busy(theirs, force)
-        theirs.sort(key=lambda known: known.record.started_at, reverse=True)  # forks first, for them to inherit nothing
         files: set[str] = set()
-        for known in theirs:
+        for known in _forks_first(theirs):
             files |= await self._delete(known, force)
         await self._forget_files(files)
         entries = await self._traces.person(Whose(person, frozenset(conversations)))
@@ -118,6 +118,11 @@ class Erasure:
             async for fact in self._facts(known):
                 files -= set(files_of([fact]))
         await self._traces.files(files)
+
+
+def _forks_first(known: Iterable[KnownSession]) -> list[KnownSession]:
+    """In an order in which a session that goes is not given the facts of one that goes after it."""
+    return sorted(known, key=lambda one: one.record.started_at, reverse=True)
 
 
 def _refuse_busy(known: Iterable[KnownSession], force: bool) -> None:

@@ -18,13 +18,16 @@ from gateway.catalog import CATALOG, Ground, Kind, platform_names
 from gateway.commands import menu
 from gateway.erasure import Erasure
 from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
+from gateway.retention import Retention
 from gateway.settings import Settings, environment_keys
+from gateway.settings_retention import NO_ARCHIVE
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import LLMUnavailable
+from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.core.files import FileStore
 from runtime.core.texts import english
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+from runtime.sessions.archive import Archive
 from runtime.sessions.catalog import SessionCatalog
 from runtime.sessions.dead_letters import DeadLetters
 from runtime.sessions.inbox import NOTICE, InboxEvent
@@ -134,6 +137,29 @@ async def tell_later(connection: RedisConnection, request: Request, text: str) -
     await RedisInbox(connection).add(notice)
 
 
+@asynccontextmanager
+async def open_archive(settings: Settings) -> AsyncIterator[Archive | None]:
+    """The archive of the settings; None where there is none. Raises ConfigError for one that cannot be used."""
+    url = settings.retention.archive_url
+    if url is None and settings.redis_url is None:
+        url = f"sqlite:///{settings.data_dir / 'archive.sqlite'}"
+    if url is None or url == NO_ARCHIVE:
+        yield None
+    elif url.startswith("sqlite:"):
+        from runtime.storage.archive.sqlite import open_sqlite
+
+        async with open_sqlite(Path(url.removeprefix("sqlite:///"))) as file:
+            yield file
+    else:
+        try:
+            from runtime.storage.archive.postgres import open_postgres
+        except ImportError:
+            needs = "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg."
+            raise ConfigError(needs) from None
+        async with open_postgres(url) as database:
+            yield database
+
+
 @dataclass(frozen=True, slots=True)
 class Keeping:
     """What the commands that look after a database need of it."""
@@ -143,10 +169,11 @@ class Keeping:
     tapes: TapeStore
     files: FileStore
     erasure: Erasure
+    retention: Retention
 
 
-def keeping_of(connection: RedisConnection) -> Keeping:
-    """Dead letters, sessions and files, as the database has them."""
+def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
+    """Dead letters, sessions and files, as the database and the archive have them."""
     from adapters.web.acts import PLATFORM
     from runtime.storage.redis.catalog import RedisSessionCatalog
     from runtime.storage.redis.dead_letters import RedisDeadLetters
@@ -154,9 +181,11 @@ def keeping_of(connection: RedisConnection) -> Keeping:
     from runtime.storage.redis.session_store import RedisSessionStore
     from runtime.storage.redis.traces import RedisTraces
 
-    catalog, tapes = RedisSessionCatalog(connection), RedisSessionStore(connection)
+    catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
     erasure = Erasure(catalog, tapes, RedisTraces(connection), lambda address: address.platform == PLATFORM)
-    return Keeping(RedisDeadLetters(connection), catalog, tapes, RedisFileStore(connection), erasure)
+    cold = None if archive is None else catalog
+    retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
+    return Keeping(RedisDeadLetters(connection), catalog, tapes, RedisFileStore(connection), erasure, retention)
 
 
 async def probes(settings: Settings) -> list[Probe]:
@@ -166,6 +195,7 @@ async def probes(settings: Settings) -> list[Probe]:
     return [
         Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_model(settings)),
         Probe("valkey", lambda: _ask_valkey(settings)),
+        Probe("archive", lambda: _ask_archive(settings), "set retention.archive_url"),
         *(Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}") for name, kind in CATALOG.items()),
         Probe("programs", lambda: _ask_programs(settings)),
         Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
@@ -222,6 +252,15 @@ async def _ask_schedules(settings: Settings) -> str | None:
     schedules = build_schedules(settings.cron, routes_of(settings), platforms=platform_names())
     now = SystemClock().now()
     return "\n".join(schedule.line(now) for schedule in schedules) or None
+
+
+async def _ask_archive(settings: Settings) -> str | None:
+    with anyio.fail_after(_STORAGE_LIMIT_S):
+        async with open_archive(settings) as archive:
+            if archive is None:
+                return None
+            kept = [session async for session in archive.sessions()]
+            return f"{len(kept)} sessions"
 
 
 async def _ask_valkey(settings: Settings) -> str:

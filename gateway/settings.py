@@ -21,6 +21,7 @@ from gateway.settings_cron import CronSettings, read_cron
 from gateway.settings_forms import FilePath, Section, Words
 from gateway.settings_platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings_remote import INHERITED, RemoteSettings
+from gateway.settings_retention import RetentionSettings
 from gateway.settings_routes import Busy, RouteSettings, read_routes
 from gateway.settings_sources import (
     CONFIG_VARIABLE,
@@ -58,6 +59,7 @@ class LimitSettings(Section):
     """
 
     message_chars: int = Field(default=32_000, ge=1)
+    transcript_chars: int = Field(default=100_000, ge=1_000)
     model_first_text_s: float = Field(default=90, gt=0)
     model_answer_s: float = Field(default=600, gt=0)
     person_messages_per_minute: int = Field(default=0, ge=0)
@@ -120,6 +122,7 @@ class Settings(BaseSettings):
     limits: LimitSettings = LimitSettings()
     nodes: NodeSettings = NodeSettings()
     remote: RemoteSettings = RemoteSettings()
+    retention: RetentionSettings = RetentionSettings()
     sandbox: SandboxSettings = SandboxSettings()
     logs: LogSettings = LogSettings()
 

@@ -28,10 +28,11 @@ def with_keeping(config: Path | None, ask: Callable[[Keeping], Awaitable[Answer]
     import anyio
 
     async def asked() -> Answer:
-        from gateway.parts import keeping_of, open_storage
+        from gateway.parts import keeping_of, open_archive, open_storage
 
-        async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:
-            return await ask(keeping_of(connection))
+        settings = load_settings(config)
+        async with open_storage(settings, patience_s=_PATIENCE_S) as connection, open_archive(settings) as archive:
+            return await ask(keeping_of(settings, connection, archive))
 
     with plain_errors():
         return anyio.run(asked)

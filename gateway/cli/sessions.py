@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gateway.erasure import Erased
     from gateway.parts import Keeping
+    from gateway.retention import Done, Step
     from runtime.sessions.catalog import KnownSession, WholeSession
 
 SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]
@@ -167,9 +168,38 @@ def delete(
             checked_person(person)
         _say_erased(person, with_keeping(config, lambda keeping: keeping.erasure.person(person, force=force)))
         return
-    if not with_keeping(config, lambda keeping: keeping.erasure.session(_id(session), force=force)):
+    if not with_keeping(config, lambda keeping: keeping.erasure.sessions([_id(session)], force=force)):
         raise _unknown(session)
     say(f"The session {session} is deleted.")
+
+
+@app.command()
+def prune(
+    apply: Annotated[bool, typer.Option("--apply", help="Do it, rather than only list it.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Show which sessions go into the archive, and which are deleted, by the rules of the settings."""
+
+    async def ask(keeping: Keeping) -> tuple[list[Step], Done | None]:
+        if apply:
+            return [], await keeping.retention.apply()
+        return [step async for step in keeping.retention.plan()], None
+
+    steps, done = with_keeping(config, ask)
+    if done is not None:
+        say(f"{done.archived} sessions are in the archive now, {done.deleted} are deleted, {done.left} were left.")
+    elif not steps:
+        say("By these rules everything stays where it is.")
+    else:
+        head = ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY")
+        say_table(head, [_step_row(step) for step in steps])
+        note("Nothing was changed; parley sessions prune --apply does it, as a running gateway does every six hours.")
+
+
+def _step_row(step: Step) -> list[str]:
+    known = step.session
+    about = [str(known.record.id), known.record.address.key, when(known.last_at), size(known.size_bytes)]
+    return [*about, step.doing, step.rule]
 
 
 def checked_person(person: str) -> str:

@@ -126,11 +126,11 @@ async def test_a_deleted_session_takes_its_messages_and_files_but_not_those_of_o
         ("sent", {"pid": "sent"}),
     )
     await begun(connection, "s2", "elsewhere", ("file", {**file, "url": f"file:{shared}"}))
-    assert await erasure(connection).session(SessionId("s1"))
+    assert await erasure(connection).sessions([SessionId("s1")])
     assert [message.id for message in await rooms.history("hall", limit=10)] == ["other"]
     assert await files.head(alone) is None
     assert await files.head(shared) is not None
-    assert not await erasure(connection).session(SessionId("s1"))
+    assert not await erasure(connection).sessions([SessionId("s1")])
 
 
 async def forked(
@@ -187,7 +187,7 @@ async def test_a_deleted_fork_leaves_the_messages_from_before_its_branch(connect
         await rooms.put("hall", post(name))
     await begun(connection, "s1", "hall", ("sent", {"pid": "before"}))
     await forked(connection, "s2", Branch(SessionId("s1"), 1), "hall", {"pid": "after"})
-    assert await erasure(connection).session(SessionId("s2"))
+    assert await erasure(connection).sessions([SessionId("s2")])
     assert [message.id for message in await rooms.history("hall", limit=10)] == ["before"]
 
 
