@@ -11,9 +11,10 @@ import anyio
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
-from runtime.core.errors import LLMError, PlaybookError, SandboxError, VerificationError
+from runtime.core.errors import ContextTooLong, LLMError, PlaybookError, SandboxError, VerificationError
 from runtime.core.message import Message, MessageType
 from runtime.execution.builtins import Builtins
+from runtime.execution.compaction import TRANSCRIPT_CHARS, Compaction
 from runtime.execution.doing import doing_step
 from runtime.execution.drive import drive
 from runtime.execution.frame import Frame
@@ -27,7 +28,7 @@ from runtime.execution.utterances import LiveStream
 from runtime.execution.verifier import CallShape, Position, Rejected, step_line
 from runtime.language.flow import Flow
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
-from runtime.llm.client import CompletionRequest, LLMClient
+from runtime.llm.client import CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import Evaluation, HostCall, Sandbox, Snippet
 from runtime.tape.frame_rules import TURN
 from runtime.tape.journal import Journal
@@ -53,7 +54,8 @@ MayAsk = Callable[[str | None], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What executing a session needs. `steers`: what people say to an agent at work is shown to the work."""
+    """What executing a session needs. `steers`: what people say to an agent at work is shown to the work. A past of more
+    than `transcript_chars` is summed up."""
 
     program: Program
     journal: Journal
@@ -67,6 +69,7 @@ class Machine:
     may_ask: MayAsk
     steers: bool = False
     servers: RemoteServers = field(default_factory=NoRemoteServers)
+    transcript_chars: int = TRANSCRIPT_CHARS
 
 
 class Interpreter:
@@ -91,11 +94,14 @@ class Interpreter:
         self._types = state_types
         self._flow = Flow(playbook) if playbook.steps else None
         self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
+        self._compaction = Compaction(machine.journal, machine.llm, machine.transcript_chars)
         self._state_params = {param.name for param in playbook.params if param.state}
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises VerificationError or RaisedByPlaybook when it fails."""
         while self._frame.alive:
+            if self._compaction.due(self._frame.state):
+                await self._compact()
             await self._hear()
             await self._turn()
             ending = self._frame.state.ending
@@ -159,10 +165,32 @@ class Interpreter:
             try:
                 await self._ask(run)
             except LLMError as error:
+                if isinstance(error, ContextTooLong) and await self._compact():
+                    continue
                 breaks += 1
                 if not run.said_anything or breaks > MAX_BREAKS:
                     await self._model_failed(error)
                     return
+
+    async def _compact(self) -> bool:
+        """Shorten what the model is told of earlier turns; False when that cannot be."""
+        person = self._frame.agent.person or self._machine.journal.state.person
+        if await self._machine.may_ask(person) is not None:
+            return False
+        usage = await self._compaction.shorten(self._frame.state)
+        if usage is not None:
+            self._answered(usage, person)
+        return usage is not None
+
+    def _answered(self, usage: Usage, person: str | None) -> None:
+        self._publish(
+            "llm.answered",
+            tokens_in=usage.input_tokens,
+            tokens_out=usage.output_tokens,
+            cost_usd=usage.cost_usd,
+            conversation=self._machine.pages.address.key,
+            participant_id=person,
+        )
 
     def _steering(self) -> list[Message]:
         """What people said to the agent while it worked, when that is for the work to see."""
@@ -209,14 +237,7 @@ class Interpreter:
         finally:
             with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
                 await machine.builtins.utterances.drop_stream(frame.id, "the reply broke off")
-        self._publish(
-            "llm.answered",
-            tokens_in=usage.input_tokens,
-            tokens_out=usage.output_tokens,
-            cost_usd=usage.cost_usd,
-            conversation=machine.pages.address.key,
-            participant_id=person,
-        )
+        self._answered(usage, person)
         if run.rejected is not None:
             self._reject(run.rejected)
 

@@ -19,7 +19,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """What is asked. `purpose` is "execute" or "compile", for logs and accounting."""
+    """What is asked. `purpose` is "execute", "summarize" or "compile", for logs and accounting."""
 
     messages: tuple[ChatMessage, ...]
     purpose: str = "execute"

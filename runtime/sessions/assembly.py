@@ -67,6 +67,7 @@ def assembled(
         may_ask=lambda person: around.allowance(record.address, person),
         steers=busy == "steer",
         servers=around.servers,
+        transcript_chars=around.transcript_chars,
     )
     library = Library(program, machine, supervisor)
     supervisor.equip(library, host)

@@ -11,6 +11,7 @@ from runtime.channels.outbox import Outbox
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
+from runtime.execution.compaction import TRANSCRIPT_CHARS
 from runtime.execution.files import Files
 from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
@@ -37,7 +38,8 @@ class Surroundings:
     """What every session of a node shares.
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
-    is by the same name, "queue" where it says nothing. Without an `alarm` sessions that wait for a time stay in memory.
+    is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
+    `transcript_chars`. Without an `alarm` sessions that wait for a time stay in memory.
     """
 
     programs: Mapping[str, Program]
@@ -54,6 +56,7 @@ class Surroundings:
     allowance: Allowance = unlimited
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     alarm: Alarm | None = None
+    transcript_chars: int = TRANSCRIPT_CHARS
 
     def program(self, name: str) -> Program:
         """The program of that name, the first for "". One that is not served here any more has no agents."""
