@@ -104,7 +104,12 @@ class PortServer:
         """The server's answer, not parsed."""
         if self._client is None:
             self._client = redis.Redis(
-                port=self.port, retry=Retry(NoBackoff(), 0), socket_timeout=5, protocol=2, decode_responses=True
+                port=self.port,
+                password=self.settings.get("requirepass"),
+                retry=Retry(NoBackoff(), 0),
+                socket_timeout=5,
+                protocol=2,
+                decode_responses=True,
             )
             self._client.response_callbacks.clear()
         send: Callable[..., Any] = self._client.execute_command
@@ -132,7 +137,8 @@ class PortServer:
             os.killpg(self._process.pid, number)
 
 
-def _durable() -> dict[str, str]:
+def durable() -> dict[str, str]:
+    """Settings with which a killed server loses nothing."""
     return {"appendonly": "yes", "appendfsync": "everysec", "save": '""', "repl-diskless-sync-delay": "0"}
 
 
@@ -140,7 +146,7 @@ class ValkeyCluster:
     """Three primaries, with so many replicas each. A primary that is away for `node_timeout_ms` is replaced."""
 
     def __init__(self, directory: Path, *, replicas: int = 0, node_timeout_ms: int = 15_000) -> None:
-        settings = _durable() | {"cluster-enabled": "yes", "cluster-node-timeout": str(node_timeout_ms)}
+        settings = durable() | {"cluster-enabled": "yes", "cluster-node-timeout": str(node_timeout_ms)}
         count = 3 * (1 + replicas)
         self.servers = [
             PortServer(directory / str(number), settings | {"cluster-port": str(free_port())})
@@ -277,8 +283,8 @@ class ValkeySentinel:
     def __init__(self, directory: Path, *, down_after_ms: int = 15_000) -> None:
         self._down_after_ms = down_after_ms
         self._directory = directory
-        first = PortServer(directory / "0", _durable())
-        second = PortServer(directory / "1", _durable() | {"replicaof": f"127.0.0.1 {first.port}"})
+        first = PortServer(directory / "0", durable())
+        second = PortServer(directory / "1", durable() | {"replicaof": f"127.0.0.1 {first.port}"})
         self.servers = [first, second]
         self.sentinels: list[PortServer] = []
 

@@ -106,7 +106,7 @@ class Outage:
 def _refuse_hopeless(error: Exception) -> None:
     if isinstance(error, _REFUSED):
         raise StorageUnavailable(f"The Redis server refuses us: {error}. Check the URL's password.") from error
-    if isinstance(error, exceptions.NoPermissionError):
+    if isinstance(error, exceptions.NoPermissionError) or str(error).startswith("ACL failure"):
         raise StorageUnavailable(
             f"The Redis server's user may not do what is needed: {error}. See docs/operating.md for the rights."
         ) from error
