@@ -10,10 +10,10 @@ _PLACES = ("/usr/lib/*/faketime/libfaketime.so.1", "/usr/local/lib/faketime/libf
 class FakeTime:
     """Processes with `environment` read the time from the file `path`: the machine's, put on by so many seconds.
 
-    Only the wall clock is moved. What measures time by a monotonic clock is not told, as when somebody sets a clock.
+    They look every second, or each time with `at_once`. Only the wall clock is moved. What measures time by a monotonic clock is not told, as when somebody sets a clock.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, at_once: bool = False) -> None:
         self._path = path
         self.offset_s = 0.0
         self._write()
@@ -24,7 +24,7 @@ class FakeTime:
             self.environment = {
                 "LD_PRELOAD": str(library),
                 "FAKETIME_TIMESTAMP_FILE": str(path),
-                "FAKETIME_CACHE_DURATION": "1",
+                **({"FAKETIME_NO_CACHE": "1"} if at_once else {"FAKETIME_CACHE_DURATION": "1"}),
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
                 "DONT_FAKE_MONOTONIC": "1",
                 "NO_FAKE_STAT": "1",

@@ -6,6 +6,10 @@ local fields = redis.call('HGETALL', KEYS[1])
 local living, known = {}, ARGV[1] == ''
 for i = 1, #fields, 2 do
   local left = tonumber(fields[i + 1]) - now
+  if ARGV[1] ~= '' and left > tonumber(ARGV[2]) then  -- the clock was set back
+    left = tonumber(ARGV[2])
+    redis.call('HSET', KEYS[1], fields[i], string.format('%.0f', now + left))
+  end
   if left <= 0 then
     redis.call('HDEL', KEYS[1], fields[i])
   elseif fields[i] == ARGV[1] then

@@ -6,6 +6,10 @@ local fields = redis.call('HGETALL', KEYS[1])
 local nodes, taken = 1, 0
 for i = 1, #fields, 2 do
   local part, expires = string.match(fields[i + 1], '^(%S+) (%S+)$')
+  if tonumber(expires) - now > tonumber(ARGV[2]) then  -- the clock was set back
+    expires = string.format('%.0f', now + ARGV[2])
+    redis.call('HSET', KEYS[1], fields[i], part .. ' ' .. expires)
+  end
   if tonumber(expires) <= now then
     redis.call('HDEL', KEYS[1], fields[i])
   elseif fields[i] ~= ARGV[1] then

@@ -1,0 +1,90 @@
+"""The Redis stores while the server's clock is set back: nobody who died is taken to live until it has caught up."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from runtime.sessions.store import LeaseHolder
+from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.shares import RedisShareStore
+from tests.chaos.clock import FakeTime
+from tests.chaos.valkey import OutsideServer, ask
+
+pytestmark = pytest.mark.anyio
+
+DEAD, LIVING = LeaseHolder("dead", 10), LeaseHolder("living", 10)
+HOUR_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A server whose clock can be moved."""
+
+    connection: RedisConnection
+    time: FakeTime
+    server: OutsideServer
+
+    async def jump(self, size_s: float) -> None:
+        """Move its clock. It looks at it once in a while, so it is asked something."""
+        self.time.jump(size_s)
+        for _ in range(3):
+            await ask(self.server.socket, b"PING")
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
+    time = FakeTime(tmp_path / "clock", at_once=True)
+    assert time.available, "libfaketime is missing. On Debian and Ubuntu: apt-get install faketime"
+    server = OutsideServer(tmp_path, time.environment)
+    await server.start()
+    try:
+        async with open_connection(server.socket) as connection:
+            yield Stage(connection, time, server)
+    finally:
+        server.kill()
+
+
+@pytest.mark.parametrize("name", ["shard:3", "bot:telegram"])
+async def test_a_dead_nodes_lease_runs_out_though_the_clock_was_set_back(stage: Stage, name: str) -> None:
+    leases = RedisLeaseStore(stage.connection)
+    assert await leases.acquire(name, DEAD) is not None
+    await stage.jump(-HOUR_S)
+    assert await leases.acquire(name, LIVING) is None
+    await stage.jump(DEAD.ttl_s + 1)
+    assert await leases.acquire(name, LIVING) is not None
+
+
+async def test_a_living_nodes_lease_is_kept_though_the_clock_was_set_back(stage: Stage) -> None:
+    leases = RedisLeaseStore(stage.connection)
+    token = await leases.acquire("shard:3", LIVING)
+    assert token is not None
+    await stage.jump(-HOUR_S)
+    assert await leases.acquire("shard:3", DEAD) is None
+    await stage.jump(LIVING.ttl_s / 2)
+    assert await leases.renew("shard:3", LIVING, token)
+    await stage.jump(LIVING.ttl_s / 2 + 1)
+    assert await leases.acquire("shard:3", DEAD) is None
+
+
+async def test_a_dead_node_leaves_the_roster_though_the_clock_was_set_back(stage: Stage) -> None:
+    nodes = RedisNodeStore(stage.connection)
+    await nodes.announce(DEAD)
+    await stage.jump(-HOUR_S)
+    assert set((await nodes.announce(LIVING)).nodes) == {"dead", "living"}
+    await stage.jump(DEAD.ttl_s + 1)
+    assert set((await nodes.announce(LIVING)).nodes) == {"living"}
+
+
+async def test_a_dead_node_leaves_its_share_though_the_clock_was_set_back(stage: Stage) -> None:
+    shares = RedisShareStore(stage.connection)
+    assert await shares.claim(DEAD, 1.0) == 1.0
+    await stage.jump(-HOUR_S)
+    assert await shares.claim(LIVING, 0.0) < 1.0
+    await stage.jump(DEAD.ttl_s + 1)
+    assert await shares.claim(LIVING, 0.0) == 1.0
