@@ -142,7 +142,9 @@ async def open_archive(settings: Settings) -> AsyncIterator[Archive | None]:
     """The archive of the settings; None where there is none. Raises ConfigError for one that cannot be used."""
     url = settings.retention.archive_url
     if url is None and settings.redis_url is None:
-        url = f"sqlite:///{settings.data_dir / 'archive.sqlite'}"
+        from runtime.storage.data_directory import prepare
+
+        url = f"sqlite:///{prepare(settings.data_dir) / 'archive.sqlite'}"
     if url is None or url == NO_ARCHIVE:
         yield None
     elif url.startswith("sqlite:"):

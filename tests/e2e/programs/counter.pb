@@ -1,25 +1,18 @@
 # Counter
-Counts what it is told, and asks before it forgets.
+Counts what it is told, however long ago it was told something.
 
 ```python
 @playbook(triggers=["When program starts"])
 async def Begin():
-    """Says that it is there, then counts."""
-    await Var("count", 0)
+    """Says what it does, then does it."""
     await Say("user", "I count.")
-    await Count()
+    await Count(1)
 
 
 @playbook
-async def Count():
-    """Counts messages; on "reset" it asks whether to begin anew."""
-    for message in await WaitForMessage("user"):
-        if message["text"] == "reset":
-            sure = await Ask("Begin anew?", ["Yes", "No"])
-            await Var("count", 0 if sure == "Yes" else variables["count"])
-            await Say("user", f"Now at {variables['count']}.")
-        else:
-            await Var("count", variables["count"] + 1)
-            await Say("user", f"{variables['count']}: {message['text']}")
-    return Again()
+async def Count(number):
+    """Says how many messages there were."""
+    await WaitForMessage("user")
+    await Say("user", f"That was number {number}.")
+    return Again(number + 1)
 ```
