@@ -17,12 +17,9 @@ from gateway.routing import Routes
 from gateway.settings_cron import CronSettings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
-from runtime.sessions.inbox import Inbox, InboxEvent
+from runtime.sessions.inbox import SCHEDULE, Inbox, InboxEvent
 
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
-
-PERSON = "schedule:"
-"""How the person begins as whom a schedule speaks; its name follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Schedule:
     def event(self, due: datetime) -> InboxEvent:
         """What comes into the inbox at a time."""
         kind = "new" if self.begins else "message"
-        id_, person = f"{PERSON}{self.name}.{due.isoformat()}", f"{PERSON}{self.name}"
+        id_, person = f"{SCHEDULE}{self.name}.{due.isoformat()}", f"{SCHEDULE}{self.name}"
         return InboxEvent(
             id_,
             self.address,

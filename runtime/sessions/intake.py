@@ -10,7 +10,7 @@ from runtime.core.ids import AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote, message_to_data
 from runtime.execution.questions import Questions
 from runtime.execution.speech import Pages
-from runtime.sessions.inbox import InboxEvent
+from runtime.sessions.inbox import SCHEDULE, InboxEvent
 from runtime.sessions.surroundings import Busy
 from runtime.tape.journal import Journal
 from runtime.tape.people_rules import MAX_QUOTED_CHARS
@@ -197,7 +197,7 @@ class Intake:
             await self._supervisor.interrupt(agent)
             working = False
         await self._supervisor.hear(message, agent)
-        if working:
+        if working and not message.sender_id.startswith(SCHEDULE):
             self._acknowledge(message, agent)
 
     def _works(self, agent: AgentId, message: Message) -> bool:

@@ -8,8 +8,10 @@ import pytest
 from runtime.core.errors import LLMUnavailable
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.inbox import SCHEDULE, InboxEntry, InboxEvent
+from runtime.sessions.store import Lease
 from runtime.sessions.surroundings import Busy
-from tests.fakes.crash_world import World
+from tests.fakes.crash_world import ADDRESS, World
 from tests.fakes.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
@@ -107,6 +109,24 @@ async def test_without_marks_one_sentence_acknowledges_until_what_waits_is_taken
     async with talking(worker(), model, sandbox, world=world) as talk:
         await interrupted_by(talk, model, gate, "one", "two")
     assert talk.chat.count("I am working on something; your message comes next.") == 1
+
+
+async def test_nobody_is_told_that_a_schedule_has_to_wait(sandbox: MontySandbox) -> None:
+    first, gate = slow()
+    model, world = Model(first, answer("Now to the bell.")), World(())
+    world.reacts = False
+    async with talking(worker(), model, sandbox, world=world) as talk:
+        talk.post("go")
+        await model.writing.wait()
+        bell = InboxEvent("bell", ADDRESS, f"{SCHEDULE}bell", "bell", "ding", world.clock.now())
+        entry = InboxEntry(0, "99", bell)
+        world.take_in(entry)
+        talk.registry.dispatch(entry, Lease(0, 1))
+        await talk.settled()
+        gate.set()
+        await talk.until(lambda: talk.chat[-1:] == ["Now to the bell."])
+        assert len(talk.chat) == 4
+    assert "bell (user): ding" in model.told(1).replace("Message from ", "")
 
 
 async def test_a_message_to_who_waits_is_not_marked(sandbox: MontySandbox) -> None:
