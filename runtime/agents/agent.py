@@ -97,6 +97,18 @@ class Agent:
         self._running.cancel()
         self._waiting.cancel()
 
+    def look(self) -> None:
+        """See whether there is something in the queue to handle: a playbook that others called on it has returned."""
+        if len(self.queue) and not self._is_called():
+            self._waiting.cancel()
+
+    def _is_called(self) -> bool:
+        """Whether a playbook is executed on it that somebody else called: what comes is for that first."""
+        return any(frame.agent == self.id for frame in self._journal.state.frames.values())
+
+    def _handles(self, message: Message) -> bool:
+        return message.type == MessageType.MEETING_INVITATION or not self._is_called()
+
     def forget(self, messages: Collection[str]) -> None:
         """Take messages out of the queue that the tape no longer has in it."""
         self.queue.remove(lambda message: message.id in messages)
@@ -146,7 +158,7 @@ class Agent:
 
     async def _wait(self) -> Sequence[Message]:
         await self._journal.commit()
-        first = await self.queue.get(lambda _: True)
+        first = await self.queue.get(self._handles)
         if first.type == MessageType.MEETING_INVITATION or not len(self.queue):
             return [first]
         rest = await self.queue.get_batch(

@@ -57,8 +57,8 @@ class Continuity:
 
     async def _adopted(self, state: FrameState) -> str:
         """The version with which a frame goes on."""
-        klass = self._journal.state.agents[state.agent].klass
-        executable = self._library.find(klass, state.playbook)
+        remote, _, name = state.playbook.rpartition(".")
+        executable = self._library.find(remote or self._journal.state.agents[state.agent].klass, name)
         if executable is None:
             raise ProgramChanged(f"{state.playbook} is being executed here, and is no longer in the program")
         if executable.version != state.version:

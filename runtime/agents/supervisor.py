@@ -60,6 +60,11 @@ class Supervisor:
         """Give what is made after the supervisor, before any agent lives."""
         self._library = library
         self._host = host
+        host.on_returned = self._look
+
+    def _look(self) -> None:
+        for agent in self._agents.values():
+            agent.look()
 
     def restore(self) -> None:
         """Wake the agents that the tape knows and the program still has."""

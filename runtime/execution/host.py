@@ -80,6 +80,8 @@ class Host:
         self._builtins = builtins
         self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
         self._frames: dict[str, Frame] = {}
+        self.on_returned: Callable[[], None] = lambda: None
+        """Told whenever a frame is no more."""
 
     def busy(self) -> bool:
         """Whether code of a frame runs, or a call that is neither a wait nor a playbook."""
@@ -109,6 +111,7 @@ class Host:
         if scope is not None:
             scope.cancel()
         self._journal.note("drop", **site(frame, call), exc=["Cancelled", ""])
+        self.on_returned()
 
     async def reap(self, frame: str) -> None:
         """Stop every call below `frame` and close the pages it left open."""
@@ -181,6 +184,7 @@ class Host:
         await self.reap(id_)
         if id_ in self._journal.state.frames:
             self._journal.note("ret", f=id_, **outcome)
+        self.on_returned()
         return failure
 
 

@@ -91,6 +91,16 @@ def _known(state: SessionState, population: Population) -> str:
     return ", ".join(names)
 
 
+def _ended_unread(text: str, state: SessionState, agent: str, current: str | None) -> str | None:
+    """The meeting that `text` means, when it has ended and the agent has not read all of it."""
+    if not text.lower().startswith("meeting"):
+        return None
+    number = parse_meeting_id(text) or current
+    meeting = state.meetings.get(number or "")
+    unread = any(message.meeting_id == number for message in state.agents[agent].queue)
+    return meeting.id if meeting is not None and meeting.status == "ended" and unread else None
+
+
 def wait_source(text: str, state: SessionState, population: Population, *, agent: str, meeting: str | None) -> Any:
     """What `Yld(text)` or `WaitForMessage(text)` waits for, as data for the tape.
 
@@ -106,6 +116,9 @@ def wait_source(text: str, state: SessionState, population: Population, *, agent
         if last is None or not last.startswith("agent "):
             raise UnknownTarget("no agent was spoken to yet, so there is none to wait for; name it as `agent 1001`")
         return {"agents": [last.removeprefix("agent ")]}
+    ended = _ended_unread(words, state, agent, meeting)
+    if ended is not None:
+        return {"meeting": ended}
     if words.lower().startswith("agent ") and parse_agent_id(words) is None:
         words = words[len("agent ") :]
     target = resolve_target(words, state, population, meeting=meeting)

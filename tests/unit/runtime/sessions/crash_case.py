@@ -12,7 +12,9 @@ from runtime.sessions.surroundings import Busy
 class Case:
     """A program, what the model answers, what people say, and what must be seen in the end.
 
-    `replies` are those of the playbook that begins, `others` one reply each of playbooks that are called by name.
+    `replies` are those of the playbook that begins, `others` one reply each of playbooks that are called by name, and
+    `reacts` the replies of others by a word that they heard. `mended` is the reply after a statement failed, `refused`
+    a statement that is left out once it was refused.
     People do one thing after the other, each when all is quiet: "edit:m1:text", "press:1" (the second choice of the
     last question) or just a text. What begins with "!" is done at once, while the agents are at work.
     """
@@ -26,3 +28,6 @@ class Case:
     busy: Busy = "queue"
     loose: bool = False
     """How far the work comes depends on the moment: `seen` must be there once, and everything heard once."""
+    reacts: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...] = ()
+    mended: tuple[str, ...] = ()
+    refused: str = ""

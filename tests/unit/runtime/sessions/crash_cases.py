@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.unit.runtime.sessions.crash_case import Case
+from tests.unit.runtime.sessions.crash_company import COMPANY
 from tests.unit.runtime.sessions.crash_lineage import UNDOING
 from tests.unit.runtime.sessions.crash_tales import HELLO, MEETING, NESTED, PYTHON
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
@@ -356,4 +357,5 @@ CASES = {
     "trigger": TRIGGER,
     "busy": BUSY,
     **UNDOING,
+    **COMPANY,
 }

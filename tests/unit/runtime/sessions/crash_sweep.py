@@ -38,13 +38,29 @@ class Company(Scripted):
 
     def __init__(self, case: Case, rng: random.Random) -> None:
         super().__init__(case.replies, rng)
-        self._others = dict(case.others)
+        self._case = case
 
     def _reply(self, request: CompletionRequest) -> str:
-        for name, lines in self._others.items():
-            if f"You execute {name} " in request.messages[-1].content:
+        asked = request.messages[-1].content
+        for name, lines in self._case.others:
+            if f"You execute {name} " in asked:
                 return Scripted([lines], self.rng)._reply(request)
+        for name, reactions in self._case.reacts:
+            if f"You execute {name} " in asked:
+                heard = asked.partition("You execute")[0]
+                return Scripted([next(lines for word, lines in reactions if word in heard)], self.rng)._reply(request)
+        if self._case.mended and "   failed: " in asked:
+            return self._mended(asked)
+        if self._case.refused and "was refused" in asked:
+            turns = [[line for line in turn if line != self._case.refused] for turn in self.turns]
+            return Scripted(turns, self.rng)._reply(request)
         return super()._reply(request)
+
+    def _mended(self, asked: str) -> str:
+        """Goes on behind the statement that failed."""
+        done = [line for line in self._case.mended if f". {line}\n" in asked + "\n"]
+        count = asked.partition("block is `# resume: ")[2].partition("`")[0]
+        return "\n".join(["```python", f"# resume: {count}", *self._case.mended[len(done) :], "```"])
 
 
 @dataclass(frozen=True)
