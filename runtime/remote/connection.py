@@ -23,6 +23,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
+    METHOD_NOT_FOUND,
     CallToolResult,
     Implementation,
     RequestParamsMeta,
@@ -40,8 +41,11 @@ from runtime.remote.tools import KEY
 
 MAX_PAGES = 50
 _US = Implementation(name="parley", version="1")
+NOT_FOUND = 404
+"""What a server answers, doing nothing, when it does not know our session: it is another one now."""
+
 _SESSION_GONE = "Session terminated"
-"""What the SDK makes of a 404 within a session: the server is another one now, and has done nothing."""
+"""What the SDK makes of that when nothing else is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ class Connection:
 
     def _outcome(self, error: MCPError, attempt: Attempt) -> Lost:
         why = one_line(error.message, 300)
-        if error.message == _SESSION_GONE:
+        if error.message == _SESSION_GONE or (attempt.status == NOT_FOUND and error.code != METHOD_NOT_FOUND):
             self.closed.set()
             return Lost(sent=False, why="the server was restarted")
         if error.code == CONNECTION_CLOSED:

@@ -26,6 +26,8 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 60.0
 """Between two attempts to connect; each pause is twice the one before."""
 
+MASK = "********"
+SHORTEST_SECRET = 6
 ANY_COMMAND = "*"
 PYTHON = "python"
 """How the settings name the Python that runs a program's own server."""
@@ -89,16 +91,13 @@ class RemoteServer:
         self._last_said = ""
         try:
             async with open_connection(self._spec, self._wiring()) as connection:
-                with anyio.fail_after(self._options.connect_s):
-                    await self._list(connection)
+                await self._list_in_time(connection)
                 self._publish("remote.connected", tools=len(self.tools or ()))
                 self._use(connection)
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._relist, connection)
                     await connection.closed.wait()
                     tasks.cancel_scope.cancel()
-        except TimeoutError as error:
-            raise RemoteUnavailable(f"it does not say in {self._options.connect_s:g} s which tools it has") from error
         finally:
             self._connection = None
 
@@ -107,13 +106,21 @@ class RemoteServer:
         self._settle()
 
     def _fail(self, why: str, pause_s: float) -> None:
-        self.trouble = f"{why} ({self._last_said})" if self._last_said else why
+        self.trouble = self._hidden(f"{why} ({self._last_said})" if self._last_said else why)
         self._publish("remote.unreachable", error=self.trouble, retry_after_s=pause_s)
         self._settle()
 
     def _settle(self) -> None:
         self._settled.set()
         self._settled = anyio.Event()
+
+    async def _list_in_time(self, connection: Connection) -> None:
+        limit_s = self._options.connect_s
+        try:
+            with anyio.fail_after(limit_s):
+                await self._list(connection)
+        except TimeoutError as error:
+            raise RemoteUnavailable(f"it does not say in {limit_s:g} s which tools it has") from error
 
     async def _list(self, connection: Connection) -> None:
         listed = await connection.tools()
@@ -128,9 +135,9 @@ class RemoteServer:
             await connection.changed.wait()
             connection.changed = anyio.Event()
             try:
-                await self._list(connection)
+                await self._list_in_time(connection)
             except RemoteError as error:
-                self._publish("remote.unreachable", error=str(error))
+                self._publish("remote.unreachable", error=self._hidden(str(error)))
                 connection.closed.set()
                 return
             self._publish("remote.listed", tools=len(self.tools or ()))
@@ -168,12 +175,12 @@ class RemoteServer:
         try:
             came = await connection.call(tool.tool, arguments, key)
         except RemoteFault as error:
-            raise RemoteFault(f"{what}: {error}") from error
+            raise RemoteFault(self._hidden(f"{what}: {error}")) from error
         if isinstance(came, Lost):
             self._publish("remote.lost", playbook=what, error=came.why)
             return came
         if came.is_error:
-            raise ToolFailed(f"{what}: {error_of(came)}")
+            raise ToolFailed(self._hidden(f"{what}: {error_of(came)}"))
         return (value_of(came, self._schemas.get(tool.tool), self._options.result_chars),)
 
     async def _connection_for(self, what: str) -> Connection:
@@ -209,7 +216,15 @@ class RemoteServer:
 
     def _hear(self, text: str) -> None:
         self._last_said = text
-        self._publish("remote.said", text=text)
+        self._publish("remote.said", text=self._hidden(text))
+
+    def _hidden(self, text: str) -> str:
+        """A text of the server without the secrets that it was given."""
+        for name in self._spec.variables:
+            secret = self._options.variables.get(name, "")
+            if len(secret) >= SHORTEST_SECRET:
+                text = text.replace(secret, MASK)
+        return text
 
     def _publish(self, name: str, **data: Any) -> None:
         self._bus.publish(name, agent=self._agent.name, server=self._spec.shown, **data)

@@ -31,9 +31,11 @@ MAX_SCHEMA_CHARS = 50_000
 """A tool with a longer schema is left out."""
 
 MAX_PARAMS = 60
-MAX_DEPTH = 40
+MAX_DEPTH = 15
 MAX_DESCRIPTION_CHARS = 600
 MAX_PARAM_CHARS = 200
+MAX_TOLD_CHARS = 20_000
+"""Of all descriptions of one server: they stand in every prompt. Of many tools each is told in fewer words."""
 
 _TYPES = {
     "string": "str",
@@ -53,20 +55,24 @@ _BY_NAME = ("properties", "$defs", "definitions", "dependentSchemas")
 
 def remote_tools(tools: Sequence[Tool], span: Span) -> list[RemoteTool]:
     """The tools that can be playbooks, in the server's order, each under a name of its own."""
+    short = [tool for tool in tools if _fits(tool.input_schema)][:MAX_TOOLS]
     made: list[RemoteTool] = []
     names: set[str] = set()
-    for tool in tools:
-        if len(made) == MAX_TOOLS:
-            break
-        if len(json.dumps(tool.input_schema, default=str)) > MAX_SCHEMA_CHARS:
-            continue
+    for tool in short:
         name = _free(identifier(tool.name), names)
         names.add(name)
-        made.append(_remote_tool(tool, name, span))
+        made.append(_remote_tool(tool, name, span, MAX_TOLD_CHARS // len(short)))
     return made
 
 
-def _remote_tool(tool: Tool, name: str, span: Span) -> RemoteTool:
+def _fits(schema: Mapping[str, Any]) -> bool:
+    try:
+        return len(json.dumps(schema, default=str)) <= MAX_SCHEMA_CHARS
+    except RecursionError:
+        return False
+
+
+def _remote_tool(tool: Tool, name: str, span: Span, told_chars: int) -> RemoteTool:
     properties = _properties(tool.input_schema)
     wanted = tool.input_schema.get("required")
     required = [p for p in wanted if p in properties] if isinstance(wanted, list) else []
@@ -83,7 +89,7 @@ def _remote_tool(tool: Tool, name: str, span: Span) -> RemoteTool:
         span,
         tuple(params),
         _returns(tool),
-        " ".join(part for part in described if part),
+        one_line(" ".join(part for part in described if part), max(told_chars, MAX_DESCRIPTION_CHARS // 6)),
         {"public": True},
     )
     return RemoteTool(spec, tool.name, arguments, _checker(tool.input_schema), _repeatable(tool))
@@ -127,19 +133,31 @@ def _literal(value: Any) -> str:
 
 
 def _type(schema: Mapping[str, Any]) -> str | None:
+    """The type as programs write it, None when they cannot."""
+    choices = schema.get("anyOf")
+    if isinstance(choices, list):
+        return _either([_type(choice) if isinstance(choice, dict) else None for choice in choices])
     kind = schema.get("type")
+    if isinstance(kind, list):
+        return _either([_TYPES.get(str(one)) for one in kind])
     if kind == "array":
         items = schema.get("items")
         inner = _TYPES.get(str(items.get("type"))) if isinstance(items, dict) else None
         return f"list[{inner}]" if inner else "list"
-    return _TYPES.get(kind) if isinstance(kind, str) else None
+    return _TYPES.get(str(kind))
+
+
+def _either(kinds: Sequence[str | None]) -> str | None:
+    known = [kind for kind in kinds if kind is not None]
+    return " | ".join(known) if known and len(known) == len(kinds) else None
 
 
 def _note(name: str, schema: Mapping[str, Any]) -> str:
     """What the signature does not say about a parameter."""
-    plain = {"type", "title", "default", "description"}
+    plain = {"title", "default", "description", *(("type", "anyOf") if _type(schema) else ())}
     rest = {key: value for key, value in schema.items() if key not in plain}
-    if rest.get("items") == {"type": (schema.get("items") or {}).get("type")}:
+    items = rest.get("items")
+    if isinstance(items, dict) and set(items) <= {"type", "title"}:
         del rest["items"]
     said = one_line(str(schema.get("description") or ""), MAX_PARAM_CHARS)
     shape = one_line(json.dumps(rest, ensure_ascii=False, default=str), MAX_PARAM_CHARS) if rest else ""

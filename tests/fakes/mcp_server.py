@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from mcp.server import runner
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
+from mcp.shared.exceptions import MCPError
+from mcp_types import METHOD_NOT_FOUND, RequestParams, ToolAnnotations
+from starlette.responses import PlainTextResponse
 
 from gateway.web.server import serve
 
@@ -179,6 +182,7 @@ def _add_texts(server: MCPServer) -> None:
 
         server.add_tool(tides, annotations=READS)
         await context.notify_tools_changed()
+        await context.session.send_tool_list_changed()
         return "grown"
 
     @server.tool(name="read-file/now", annotations=READS)
@@ -188,13 +192,39 @@ def _add_texts(server: MCPServer) -> None:
 
 
 @asynccontextmanager
-async def over_http(server: MCPServer, port: int = 0) -> AsyncIterator[int]:
-    """Serve on loopback; yields the port."""
+async def over_http(server: MCPServer, port: int = 0, *, secret: tuple[str, str] | None = None) -> AsyncIterator[int]:
+    """Serve on loopback, perhaps only those who send a header with a secret; yields the port."""
     app = server.streamable_http_app()
+    if secret is not None:
+        app = guarded(app, *secret)
     async with server.session_manager.run(), anyio.create_task_group() as tasks:
         yield await tasks.start(serve, app, "127.0.0.1", port)
         tasks.cancel_scope.cancel()
 
 
+def of_2025(server: MCPServer) -> MCPServer:
+    """The server as it was before 2026: with a handshake, sessions, and news that nobody asks for."""
+
+    async def refuse(*_: Any) -> Any:
+        raise MCPError(METHOD_NOT_FOUND, "Method not found")
+
+    server._lowlevel_server.add_request_handler("server/discover", RequestParams, refuse)
+    return server
+
+
+def guarded(app: Any, header: str, value: str) -> Any:
+    """An application that answers 401 to whoever does not know a secret."""
+
+    async def guard(scope: Any, receive: Any, send: Any) -> None:
+        if dict(scope["headers"]).get(header.lower().encode()) == value.encode():
+            await app(scope, receive, send)
+        else:
+            await PlainTextResponse("who are you?", 401)(scope, receive, send)
+
+    return guard
+
+
 if __name__ == "__main__":
+    if sys.argv[2:] == ["2025"]:
+        runner._has_modern_envelope = lambda _: False  # type: ignore[assignment]
     build(Ledger(Path(sys.argv[1]))).run()

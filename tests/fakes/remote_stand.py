@@ -30,9 +30,9 @@ def remote(name: str = "Weather", /, **said: Any) -> AgentSpec:
     return AgentSpec(name, AgentKind.MCP, span, metadata={"remote": {"type": "mcp", **said}})
 
 
-def by_stdio(ledger: Path, **more: Any) -> AgentSpec:
-    """The server of the tests as a process."""
-    return remote(command=sys.executable, args=["-m", "tests.fakes.mcp_server", str(ledger)], **more)
+def by_stdio(ledger: Path, *era: str, **more: Any) -> AgentSpec:
+    """The server of the tests as a process; of the era "2025", or of today's."""
+    return remote(command=sys.executable, args=["-m", "tests.fakes.mcp_server", str(ledger), *era], **more)
 
 
 def by_http(port: int, **more: Any) -> AgentSpec:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from runtime.core.errors import OutcomeUnknown, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
 from runtime.language.program import AgentSpec
-from tests.fakes.mcp_server import Ledger, build, over_http
+from tests.fakes.mcp_server import Ledger, build, of_2025, over_http
 from tests.fakes.remote_stand import Stand, by_http, by_stdio, in_memory, program_of, remote, standing
 
 pytestmark = pytest.mark.anyio
@@ -28,15 +29,16 @@ def ledger(tmp_path: Path) -> Ledger:
     return Ledger(tmp_path / "ledger")
 
 
-@pytest.fixture(params=["stdio", "http", "memory"])
+@pytest.fixture(params=["stdio", "stdio of 2025", "http", "http of 2025", "memory"])
 async def agent(request: pytest.FixtureRequest, tmp_path: Path, ledger: Ledger) -> AsyncIterator[AgentSpec]:
-    """The same server, by each transport."""
-    if request.param == "stdio":
-        yield by_stdio(tmp_path / "ledger")
+    """The same server, by each transport and of each era of the protocol."""
+    if request.param.startswith("stdio"):
+        yield by_stdio(tmp_path / "ledger", *request.param.split()[2:])
     elif request.param == "memory":
         yield in_memory(tmp_path)
     else:
-        async with over_http(build(ledger)) as port:
+        server = of_2025(build(ledger)) if "2025" in request.param else build(ledger)
+        async with over_http(server) as port:
             yield by_http(port)
 
 
@@ -207,6 +209,57 @@ async def test_a_harmless_call_over_http_is_repeated_at_the_server_that_comes_ne
             await answered.wait()
     assert outcome == ["reserve done"]
     assert ledger.keys("reserve") == ["key-1", "key-1"]
+
+
+async def test_an_older_server_that_was_restarted_knows_no_session_and_is_called_again(ledger: Ledger) -> None:
+    async with standing() as stand:
+        async with over_http(of_2025(build(ledger))) as port:
+            agent = by_http(port)
+            assert await stand.call(agent, "buy", what="bread") == "bought bread"
+        async with over_http(of_2025(build(ledger)), port):
+            assert await stand.call(agent, "buy", key="key-2", what="milk") == "bought milk"
+    assert ledger.keys("buy") == ["key-1", "key-2"]
+
+
+@pytest.mark.parametrize(
+    ("auth", "header", "value"),
+    [
+        ("WEATHER_TOKEN", "Authorization", "Bearer s3cret-t0ken"),
+        ({"header": "X-Api-Key", "secret": "WEATHER_TOKEN"}, "X-Api-Key", "s3cret-t0ken"),
+    ],
+)
+async def test_a_secret_is_sent_in_its_header(auth: object, header: str, value: str, ledger: Ledger) -> None:
+    async with over_http(build(ledger), secret=(header, value)) as port:
+        async with standing(variables={"WEATHER_TOKEN": "s3cret-t0ken"}) as stand:
+            assert await stand.call(by_http(port, auth=auth), "greet", name="Ada") == "Hello Ada"
+        agent = by_http(port, auth=auth)
+        async with standing(variables={"WEATHER_TOKEN": "another"}) as stand:
+            await stand.pool.ready(program_of(agent))
+            assert stand.pool.trouble(agent) == (
+                "the server answered HTTP 401; check `auth` in the program and the secret that it names"
+            )
+
+
+async def test_what_a_server_tells_of_a_secret_is_hidden(tmp_path: Path) -> None:
+    script = "import os, sys; sys.exit('bad key ' + os.environ['STARS_KEY'])"
+    agent = remote(command=sys.executable, args=["-c", script], env=["STARS_KEY"])
+    async with standing(variables={"STARS_KEY": "abc-def-ghi"}) as stand:
+        await stand.pool.ready(program_of(agent))
+        assert "bad key ********" in str(stand.pool.trouble(agent))
+        assert "abc-def-ghi" not in str(stand.events)
+
+
+async def test_a_server_that_does_not_say_which_tools_it_has_is_given_up_in_time(tmp_path: Path) -> None:
+    file = tmp_path / "mute.py"
+    file.write_text(
+        "import anyio\nfrom mcp.server import Server\n"
+        "async def tools(context, params):\n    await anyio.sleep_forever()\n"
+        "server = Server('mute', on_list_tools=tools)\n"
+    )
+    agent = remote(url=f"memory://{file}")
+    async with standing(connect_s=0.5) as stand:
+        await stand.pool.ready(program_of(agent))
+        assert stand.pool.trouble(agent) == "it does not say in 0.5 s which tools it has"
 
 
 async def test_a_server_that_is_not_there_did_nothing(ledger: Ledger) -> None:
