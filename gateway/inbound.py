@@ -21,10 +21,13 @@ from gateway.routing import Routes
 from gateway.tidying import tidied
 from runtime.bus import Bus
 from runtime.core.address import Address
-from runtime.core.errors import InboxFull
+from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.sessions.inbox import Inbox, InboxEvent
+
+MAX_TOLD = 10_000
+"""Conversations that are remembered as told that they are full."""
 
 _FREE = frozenset({"stop", "status", "who"})
 """Commands that no limit holds for: they cost nothing, and one of them ends what costs."""
@@ -75,6 +78,7 @@ class InboundRouter:
         self._entrance = entrance
         self._texts = entrance.texts
         self._routes = entrance.routes
+        self._told: set[str] = set()
 
     async def run(self) -> None:
         """Take events for ever. Raises AuthFailed when the platform refuses our token."""
@@ -233,8 +237,20 @@ class InboundRouter:
             kept = _kept(event, kind, event.text if text is None else text, program)
             try:
                 await self._entrance.inbox.add(replace(kept, by_owner=role is Role.OWNER))
+            except ConversationFull as full:
+                await self._crowded(event, "inbound.crowded", limit=full.bound)
             except InboxFull:
-                await self._not_taken(event, "inbound.full")
+                await self._crowded(event, "inbound.full")
+            else:
+                self._told.discard(event.address.key)
+
+    async def _crowded(self, event: Inbound, key: str, **values: object) -> None:
+        """Mark what is not taken for now; the first of several is told why, for all of them."""
+        first = event.address.key not in self._told
+        self._told.add(event.address.key)
+        if len(self._told) > MAX_TOLD:
+            self._told.clear()
+        await self._not_taken(event, key, tell=first, **values)
 
     async def _over_limit(self, event: Inbound, role: Role) -> bool:
         if event.act not in ("message", "edit") or event.command in _FREE:

@@ -45,6 +45,7 @@ ParleyError
     ├── TapeConflict             the tape's head is not where the writer thought
     ├── LeaseLost                another node owns the shard; stop at once
     ├── InboxFull                too much is waiting in this shard; nothing was taken
+    │   └── ConversationFull     too much is waiting in this conversation
     ├── FileTooLarge             the file is longer than what is kept; nothing was
     ├── LetterGone               there is no such dead letter, or not any more
     ├── SessionBusy              a running node is at work on the session; nothing was changed
@@ -215,6 +216,14 @@ class LeaseLost(StorageError): ...
 
 
 class InboxFull(StorageError): ...
+
+
+class ConversationFull(InboxFull):
+    """So many events wait in one conversation that another is not taken."""
+
+    def __init__(self, text: str, *, bound: int) -> None:
+        super().__init__(text)
+        self.bound = bound
 
 
 class FileTooLarge(StorageError): ...

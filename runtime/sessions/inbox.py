@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from runtime.core.address import Address
+from runtime.core.errors import ConversationFull
 from runtime.core.message import Quote
 from runtime.sessions.store import SHARDS
 
@@ -23,6 +24,13 @@ FORK = "fork"
 
 FORK_WANTED = "fork_wanted"
 """The kind of the command that asks for that."""
+
+
+CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
+"""The kinds of events of which only so many may wait in one conversation. Commands, a stop above all, always may."""
+
+CONVERSATION_BOUND = 200
+"""So many of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +76,14 @@ def shard_of(conversation: str) -> int:
     return zlib.crc32(conversation.encode()) % SHARDS
 
 
+def crowded(conversation: str, bound: int) -> ConversationFull:
+    """The error for an event too many."""
+    text = f"{bound} events wait in conversation {conversation}; another was not taken."
+    return ConversationFull(text, bound=bound)
+
+
 class Inbox(Protocol):
-    """Raises InboxFull or StorageUnavailable, and nothing else."""
+    """Raises InboxFull, or ConversationFull, or StorageUnavailable, and nothing else."""
 
     async def add(self, event: InboxEvent, /) -> bool:
         """Keep the event durably; False when an event of this id in this conversation was already taken in."""

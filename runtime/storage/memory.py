@@ -10,7 +10,7 @@ import anyio
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.sessions.inbox import InboxEntry, InboxEvent, shard_of
+from runtime.sessions.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, crowded, shard_of
 from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.storage.codec import event_from_json, event_to_json, fact_fields
 from runtime.storage.memory_tapes import MemoryTapes, StoredFact
@@ -65,9 +65,12 @@ class MemoryLeaseStore:
 class MemoryInbox:
     """Implements `runtime.sessions.inbox.Inbox`. `bound` is how many events may wait in one shard."""
 
-    def __init__(self, leases: MemoryLeaseStore, *, bound: int = 10_000) -> None:
+    def __init__(
+        self, leases: MemoryLeaseStore, *, bound: int = 10_000, conversation_bound: int = CONVERSATION_BOUND
+    ) -> None:
         self._leases = leases
         self.bound = bound
+        self._conversation_bound = conversation_bound
         self._seen: set[tuple[str, str]] = set()
         self._waiting: dict[int, dict[int, str]] = {}
         self._count = 0
@@ -82,9 +85,15 @@ class MemoryInbox:
             return False
         if len(waiting) >= self.bound:
             raise InboxFull(f"{self.bound} events wait in shard {shard}; the one of {conversation} was not taken.")
+        if event.kind in CROWDING and self._waiting_in(conversation) >= self._conversation_bound:
+            raise crowded(conversation, self._conversation_bound)
         self._seen.add((conversation, event.id))
         self._append(waiting, event)
         return True
+
+    def _waiting_in(self, conversation: str) -> int:
+        waiting = self._waiting[shard_of(conversation)].values()
+        return sum(event_from_json(text).address.key == conversation for text in waiting)
 
     def _append(self, waiting: dict[int, str], event: InboxEvent) -> None:
         self._count += 1

@@ -9,7 +9,7 @@ from typing import Any
 from redis.asyncio import Redis
 
 from runtime.core.errors import InboxFull, LeaseLost
-from runtime.sessions.inbox import InboxEntry, InboxEvent, shard_of
+from runtime.sessions.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, crowded, shard_of
 from runtime.storage.codec import event_from_entry, event_to_json
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.keys import ShardKeys
@@ -20,17 +20,25 @@ REMEMBERED_S = 7 * 24 * 3600
 
 _DEAD_LETTERS = 10_000
 _READ_AT_ONCE = 100
+_COUNTED_AT_MOST = 1_000
 
 _ADD = load_script("inbox_add")
 _DISCARD = load_script("inbox_discard")
 
 
 class RedisInbox:
-    """Implements `runtime.sessions.inbox.Inbox`. `bound` is how many events may wait in one shard."""
+    """Implements `runtime.sessions.inbox.Inbox`.
 
-    def __init__(self, connection: RedisConnection, *, bound: int = 10_000) -> None:
+    `bound` is how many events may wait in one shard, `conversation_bound` how many of the kinds CROWDING in one
+    conversation: among the newest of the shard, which bounds what it costs to count them.
+    """
+
+    def __init__(
+        self, connection: RedisConnection, *, bound: int = 10_000, conversation_bound: int = CONVERSATION_BOUND
+    ) -> None:
         self._connection = connection
         self._bound = bound
+        self._conversation_bound = conversation_bound
         self._watch = connection.watch()
 
     async def add(self, event: InboxEvent, /) -> bool:
@@ -39,8 +47,18 @@ class RedisInbox:
         outcome = await self._connection.run(
             _ADD,
             [keys.seen(conversation, event.id), keys.inbox],
-            [uuid.uuid4().hex, REMEMBERED_S, self._bound, event_to_json(event)],
+            [
+                uuid.uuid4().hex,
+                REMEMBERED_S,
+                self._bound,
+                event_to_json(event),
+                conversation,
+                self._conversation_bound if event.kind in CROWDING else "",
+                _COUNTED_AT_MOST,
+            ],
         )
+        if outcome == "crowded":
+            raise crowded(conversation, self._conversation_bound)
         if outcome == "full":
             raise InboxFull(
                 f"{self._bound} events wait in shard {keys.shard}; the one of {conversation} was not taken."

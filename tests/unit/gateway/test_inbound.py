@@ -11,7 +11,7 @@ from gateway.commands import help_text
 from gateway.roles import Role
 from gateway.routing import Route, Routes
 from runtime.core.address import Address
-from runtime.core.errors import InboxFull, StorageUnavailable
+from runtime.core.errors import ConversationFull, InboxFull, StorageUnavailable
 from runtime.core.message import Attachment, Quote
 from runtime.sessions.inbox import FORK, FORK_WANTED
 from tests.unit.gateway.arrivals import TEXTS, Door, event, opened, people
@@ -102,6 +102,19 @@ async def test_when_the_inbox_is_full_the_person_is_told() -> None:
     await door.take(event())
     assert door.said == [TEXTS("inbound.full")]
     assert door.marks == [("m1", "failed")]
+
+
+async def test_the_first_of_several_that_are_not_taken_is_told_why_for_all_and_each_is_marked() -> None:
+    door = Door(await opened("open"))
+    door.inbox.fault = ConversationFull("crowded", bound=200)
+    await door.take(*(event(message_id=f"m{number}") for number in range(3)), event(chat="2", message_id="n"))
+    assert door.said == [TEXTS("inbound.crowded", limit=200)] * 2
+    assert door.marks == [("m0", "failed"), ("m1", "failed"), ("m2", "failed"), ("n", "failed")]
+    door.inbox.fault = None
+    await door.take(event())
+    door.inbox.fault = ConversationFull("crowded", bound=200)
+    await door.take(event())
+    assert len(door.said) == 3
 
 
 async def test_an_event_that_cannot_be_kept_now_is_not_acknowledged() -> None:

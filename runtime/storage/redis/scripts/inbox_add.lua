@@ -1,5 +1,6 @@
 -- Takes an event in once. KEYS 1 seen  2 inbox   ARGV 1 this attempt's own mark  2 seconds to remember  3 bound  4 event
--- Returns "added", "known" or "full". An attempt that is repeated because its answer was lost is told "added" again.
+--      5 conversation  6 how many of a conversation may wait, or ""  7 how many of the newest entries are looked at
+-- Returns "added", "known", "full" or "crowded". An attempt that is repeated because its answer was lost is told "added" again.
 local seen = redis.call('GET', KEYS[1])
 if seen then
   -- Written again, so that who waits for a replica waits for it: nobody may have waited for the first time.
@@ -7,6 +8,13 @@ if seen then
   return seen == ARGV[1] and 'added' or 'known'
 end
 if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[3]) then return 'full' end
+if ARGV[6] ~= '' and redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[6]) then
+  local waiting = 0
+  for _, entry in ipairs(redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', ARGV[7])) do
+    if entry[2][4] == ARGV[5] then waiting = waiting + 1 end
+  end
+  if waiting >= tonumber(ARGV[6]) then return 'crowded' end
+end
 redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
-redis.call('XADD', KEYS[2], '*', 'e', ARGV[4])
+redis.call('XADD', KEYS[2], '*', 'e', ARGV[4], 'c', ARGV[5])
 return 'added'

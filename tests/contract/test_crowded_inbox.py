@@ -1,0 +1,76 @@
+"""What every Inbox does when one conversation has more waiting than it may."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from runtime.core.address import Address
+from runtime.core.clock import SystemClock
+from runtime.core.errors import ConversationFull
+from runtime.sessions.inbox import Inbox, shard_of
+from runtime.sessions.store import LeaseStore
+from runtime.storage.memory import MemoryInbox, MemoryLeaseStore
+from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore
+from tests.contract.storage_samples import SHARD, event, shard_lease
+
+pytestmark = pytest.mark.anyio
+
+THERE = next(address for address in (Address("web", str(n)) for n in range(10_000)) if shard_of(address.key) == SHARD)
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[tuple[Inbox, LeaseStore]]:
+    """An inbox in which three events of a conversation may wait."""
+    if request.param == "memory":
+        leases = MemoryLeaseStore(SystemClock())
+        yield MemoryInbox(leases, conversation_bound=3), leases
+        return
+    async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=5) as connection:
+        yield RedisInbox(connection, conversation_bound=3), RedisLeaseStore(connection)
+
+
+@pytest.fixture
+def inbox(stores: tuple[Inbox, LeaseStore]) -> Inbox:
+    return stores[0]
+
+
+async def fill(inbox: Inbox) -> None:
+    for number in range(3):
+        assert await inbox.add(event(f"m{number}"))
+
+
+async def test_a_crowded_conversation_refuses_and_forgets_nothing(inbox: Inbox) -> None:
+    await fill(inbox)
+    with pytest.raises(ConversationFull) as refused:
+        await inbox.add(event("one too many"))
+    assert refused.value.bound == 3
+    assert not await inbox.add(event("m0"))
+    waiting = await inbox.read({SHARD: "0"}, wait_s=1)
+    assert [entry.event.id for entry in waiting] == ["m0", "m1", "m2"]
+
+
+async def test_another_conversation_of_the_shard_has_room(inbox: Inbox) -> None:
+    await fill(inbox)
+    assert await inbox.add(event("m", address=THERE))
+
+
+@pytest.mark.parametrize("kind", ["stop", "new", "undo", "notice", "timer"])
+async def test_commands_and_what_we_say_ourselves_always_have_room(inbox: Inbox, kind: str) -> None:
+    await fill(inbox)
+    assert await inbox.add(replace(event(kind), kind=kind))
+
+
+async def test_what_was_refused_is_taken_when_there_is_room(stores: tuple[Inbox, LeaseStore]) -> None:
+    inbox, leases = stores
+    await fill(inbox)
+    with pytest.raises(ConversationFull):
+        await inbox.add(event("late"))
+    lease = await shard_lease(leases)
+    (first, *_) = await inbox.read({SHARD: "0"}, wait_s=1)
+    await inbox.dismiss(first, lease.token)
+    assert await inbox.add(event("late"))
