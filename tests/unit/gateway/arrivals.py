@@ -93,7 +93,7 @@ class Door:
         known = store or people(clock)
         settings = LimitSettings.model_validate(limits or {})
         self.limits = Limits(settings, MemoryCounters(clock), Owners(known, {}).has, TEXTS, clock)
-        entrance = Entrance(
+        self.entrance = entrance = Entrance(
             inbox=cast("Any", self.inbox),
             say=self._say,
             mark=lambda _to, message, mark: self.marks.append((message, mark)),
