@@ -20,7 +20,7 @@ REMEMBERED_S = 7 * 24 * 3600
 
 _DEAD_LETTERS = 10_000
 _READ_AT_ONCE = 100
-_COUNTED_AT_MOST = 1_000
+_COUNTED_AT_MOST = 500
 
 _ADD = load_script("inbox_add")
 _DISCARD = load_script("inbox_discard")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
 import anyio
 import pytest
 
@@ -11,6 +15,7 @@ from adapters.presenter import Presenter
 from gateway.origins import Origins
 from gateway.outbound import Outbound
 from runtime.core.address import Address
+from runtime.core.errors import AdapterError, NotDelivered, RateLimited
 from runtime.core.texts import english
 from tests.fakes.bucket_platform import TOTAL
 from tests.fakes.clock import FakeClock
@@ -39,3 +44,64 @@ async def test_where_the_mark_on_a_waiting_message_is_refused_a_sentence_acknowl
         assert not outbound.mark(ROOM, "n", "queued")
         assert not outbound.mark(Address("elsewhere", "1"), "m", "queued")
         tasks.cancel_scope.cancel()
+
+
+class WithThreads(MarkedPlatform):
+    """Opens threads, unless the next call meets a fault."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock)
+        self.failures: list[AdapterError] = []
+        self.opened: list[tuple[str, str]] = []
+
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.opened.append((title, nonce))
+        return replace(to, thread=f"t{len(self.opened)}")
+
+    async def link(self, to: Address, /) -> str | None:
+        if self.failures:
+            raise self.failures.pop(0)
+        return f"at:{to.key}"
+
+
+@asynccontextmanager
+async def opening(platform: MarkedPlatform, clock: FakeClock, chosen: MemoryRecords) -> AsyncIterator[Outbound]:
+    async with anyio.create_task_group() as tasks:
+        presenter = Presenter(platform, EditScheduler(TOTAL, clock, tasks), clock)
+        yield Outbound({"fake": presenter}, {}, {}, english(), tasks, Origins(MemoryRecords(), chosen))
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_conversation_is_opened_in_its_turn_and_has_the_program_that_was_chosen() -> None:
+    clock, chosen = FakeClock(), MemoryRecords({ROOM.key: "tax"})
+    platform = WithThreads(clock)
+    platform.failures = [RateLimited("wait", retry_after_s=5)]
+    async with opening(platform, clock, chosen) as outbound, anyio.create_task_group() as tasks:
+        found: list[Address | None] = []
+
+        async def ask() -> None:
+            found.append(await outbound.open_thread(ROOM, "Another way", nonce="f.1"))
+
+        tasks.start_soon(ask)
+        await clock.advance(1)
+        assert found == []
+        await clock.advance(10)
+        assert found == [replace(ROOM, thread="t1")]
+    assert platform.opened == [("Another way", "f.1")]
+    assert chosen.records[replace(ROOM, thread="t1").key] == "tax"
+
+
+async def test_where_a_platform_refuses_or_cannot_nothing_is_opened() -> None:
+    clock = FakeClock()
+    refusing = WithThreads(clock)
+    refusing.failures = [NotDelivered("no right"), NotDelivered("no right")]
+    async with opening(refusing, clock, MemoryRecords()) as outbound:
+        assert await outbound.open_thread(ROOM, "Another way", nonce="f.1") is None
+        assert await outbound.link(ROOM) is None
+        assert await outbound.link(ROOM) == f"at:{ROOM.key}"
+    async with opening(MarkedPlatform(clock), clock, MemoryRecords()) as outbound:
+        assert await outbound.open_thread(ROOM, "Another way", nonce="f.1") is None
+        assert await outbound.link(ROOM) is None
+        assert await outbound.open_thread(Address("elsewhere", "1"), "Another way", nonce="f.1") is None
