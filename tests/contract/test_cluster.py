@@ -384,3 +384,27 @@ async def test_a_slot_that_moves_key_by_key_is_waited_for(six: ValkeyCluster) ->
             await load.until_more(20)
             assert await in_thread(six.primary_of, INBOX) is target
         await load.check()
+
+
+async def test_a_primary_that_is_away_holds_up_no_other_shards_lease(six: ValkeyCluster) -> None:
+    six.flush()
+    ttl_s = 2.0
+
+    def lose_both() -> None:
+        primary = six.primary_of(INBOX)
+        six.replica_of(primary).kill()
+        primary.kill()
+
+    elsewhere = next(s for s in range(SHARDS) if six.primary_of(ShardKeys(s).lease) is not six.primary_of(INBOX))
+    lease, other = ShardKeys(elsewhere).lease, six.primary_of(ShardKeys(elsewhere).lease)
+    async with open_connection(six.url) as connection, anyio.create_task_group() as tasks:
+        roster = Roster(RedisNodeStore(connection), LeaseHolder("node-a", ttl_s=ttl_s), SystemClock())
+        node = Node(RedisLeaseStore(connection), RedisInbox(connection), roster, Bus(SystemClock()))
+        await node.run(tasks, IdleServer())
+        await in_thread(lose_both)
+        ends_at = int(await in_thread(other.ask, "HGET", lease, "expires"))
+        later = str(ends_at + 2000 * ttl_s)
+        await in_thread(wait_until, lambda: other.ask("HGET", lease, "expires") > later, "it was not renewed")
+        assert (node.may_show(elsewhere), node.may_show(SHARD)) == (True, False)
+        tasks.cancel_scope.cancel()
+    await in_thread(six.restart)

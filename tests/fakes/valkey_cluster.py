@@ -146,7 +146,11 @@ class ValkeyCluster:
     """Three primaries, with so many replicas each. A primary that is away for `node_timeout_ms` is replaced."""
 
     def __init__(self, directory: Path, *, replicas: int = 0, node_timeout_ms: int = 15_000) -> None:
-        settings = durable() | {"cluster-enabled": "yes", "cluster-node-timeout": str(node_timeout_ms)}
+        settings = durable() | {
+            "cluster-enabled": "yes",
+            "cluster-node-timeout": str(node_timeout_ms),
+            "cluster-require-full-coverage": "no",
+        }
         count = 3 * (1 + replicas)
         self.servers = [
             PortServer(directory / str(number), settings | {"cluster-port": str(free_port())})
