@@ -279,22 +279,31 @@ class Supervisor:
         state = frame.state
         if state.meeting is not None:
             current = self.meetings.get(state.meeting)
-            if current.frame != frame.id or current.status == "active":
+            if current.frame != frame.id or current.held:
                 return current
         required = [self.ensure(klass) for klass in playbook.metadata.get("required_attendees") or ()]
         optional = [self.ensure(klass) for klass in playbook.metadata.get("optional_attendees") or ()]
         meeting = self._opened(state, playbook.name)
+        if meeting.status == "inviting":
+            await self._gather(meeting, state.agent, required, optional)
+        if not meeting.held:
+            names = ", ".join(self._journal.state.agents[a].klass for a in required if a not in meeting.joined)
+            raise PlaybookError(f"meeting {meeting.id} did not take place: {names} did not join")
+        return meeting
+
+    async def _gather(
+        self, meeting: MeetingState, host: str, required: Sequence[AgentId], optional: Sequence[AgentId]
+    ) -> None:
+        """Invite, and begin the meeting when everybody required is there; else end it."""
         for agent in (*required, *optional):
             await self.meetings.invite(meeting, agent)
         await self._journal.commit()
-        with self._pages.presence.working(state.agent, self._pages.texts("doing.meeting")):
+        with self._pages.presence.working(host, self._pages.texts("doing.meeting")):
             missing = await self.meetings.wait_for(meeting, required)
         if missing:
             await self.meetings.end(meeting)
-            names = ", ".join(self._journal.state.agents[a].klass for a in missing)
-            raise PlaybookError(f"meeting {meeting.id} did not take place: {names} did not join")
-        await self.meetings.start(meeting)
-        return meeting
+        else:
+            await self.meetings.start(meeting)
 
     def calls(self) -> dict[str, Builtin]:
         """The host calls about meetings, by name."""

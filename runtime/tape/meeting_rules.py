@@ -32,7 +32,8 @@ def _left(state: SessionState, _: int, data: Data) -> None:
 
 
 def _meeting_active(state: SessionState, _: int, data: Data) -> None:
-    state.meetings[data["id"]].status = "active"
+    meeting = state.meetings[data["id"]]
+    meeting.status, meeting.held = "active", True
 
 
 def _meeting_end(state: SessionState, _: int, data: Data) -> None:

@@ -239,13 +239,14 @@ class ThreadState:
 
 @dataclass(slots=True)
 class MeetingState:
-    """A meeting: its host, who is in it, and how far it has come."""
+    """A meeting: its host, who is in it, and how far it has come. `held`: it has been active."""
 
     id: str
     topic: str
     host: str
     frame: str
     status: Literal["inviting", "active", "ended"] = "inviting"
+    held: bool = False
     invited: dict[str, str] = field(default_factory=dict)
     joined: list[str] = field(default_factory=list)
 
@@ -277,6 +278,16 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     if "meeting" in source:
         return bool(message.meeting_id == source["meeting"])
     return message.meeting_id is None and message.sender_id in source.get("agents", ())
+
+
+@dataclass(slots=True)
+class HomeState:
+    """Where the result of a fork goes when it ends; `first` is the first fact of its own."""
+
+    platform: str
+    conversation: str
+    thread: str | None
+    first: int
 
 
 @dataclass(slots=True)
@@ -321,6 +332,8 @@ class SessionState:
     """The latest last; the oldest are forgotten beyond `MAX_EXCHANGES`."""
     threads: dict[str, ThreadState] = field(default_factory=dict)
     """By the id of the event that asked for each."""
+    home: HomeState | None = None
+    """Of a fork, until its result was given back."""
 
     def roots(self, agent: str) -> list[FrameState]:
         """The frames of `agent` that nobody called."""
@@ -344,8 +357,10 @@ class SessionState:
         )
 
     def restless(self) -> bool:
-        """Whether there is work to do now: a frame that waits neither for people nor for a time."""
-        return not self.ended and self.broken is None and self.at_work()
+        """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to be given."""
+        if self.ended:
+            return self.home is not None
+        return self.broken is None and self.at_work()
 
     def at_work(self) -> bool:
         """Whether a frame does something else than waiting, or is about to: then there is no going on from here."""
