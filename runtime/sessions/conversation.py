@@ -22,7 +22,7 @@ from runtime.core.errors import (
 from runtime.core.ids import SessionId
 from runtime.sessions.backlog import Backlog
 from runtime.sessions.fork import forked, is_fork
-from runtime.sessions.inbox import FORK, FORK_WANTED, Inbox, InboxEntry
+from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, Inbox, InboxEntry
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.session import Session
 from runtime.sessions.store import Lease, SessionRecord
@@ -161,7 +161,7 @@ class Conversation:
             entry = self._backlog.take()
             if entry is None or entry.event.kind in _BEGINNING or is_fork(entry.event):
                 return entry
-            if entry.event.kind == TIMER:
+            if entry.event.kind in (TIMER, MERGED):
                 await self._inbox.dismiss(entry, self._lease().token)
                 continue
             await self._discard(entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 
 import anyio
@@ -23,19 +24,23 @@ OPENED_WITHIN_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a fork goes on from, as the text of its event has it; `link` leads to it where links do."""
+    """What a fork goes on from, and where it was asked for, as the text of its event has it; `link` leads there where
+    links do."""
 
     branch: Branch
+    home: Address
     link: str = ""
 
     @classmethod
     def read(cls, text: str) -> Origin:
         """The inverse of `str`. Raises ValueError."""
-        session, seq, link = text.split(" ", 2)
-        return cls(Branch(SessionId(session), int(seq)), link)
+        session, seq, more = text.split(" ", 2)
+        home, link = json.loads(more)
+        return cls(Branch(SessionId(session), int(seq)), Address(*home), link)
 
     def __str__(self) -> str:
-        return f"{self.branch.session} {self.branch.seq} {self.link}"
+        home = [self.home.platform, self.home.conversation, self.home.thread]
+        return f"{self.branch.session} {self.branch.seq} {json.dumps([home, self.link])}"
 
 
 class Forks:
@@ -70,7 +75,7 @@ class Forks:
             return self._say("no_threads")
         place, seq = opened
         here = await self._around.outbox.link(self._record.address)
-        origin = Origin(self._record.at(seq), here or "")
+        origin = Origin(self._record.at(seq), self._record.address, here or "")
         begins = InboxEvent(
             id=f"fork.{event.id}",
             address=place,
@@ -117,7 +122,7 @@ def is_fork(event: InboxEvent) -> bool:
     """Whether a session can begin with the event that goes on from another."""
     try:
         return event.kind == FORK and bool(Origin.read(event.text))
-    except ValueError:
+    except (ValueError, TypeError):
         return False
 
 
@@ -129,4 +134,5 @@ def forked(record: SessionRecord, event: InboxEvent, around: Surroundings) -> Su
     told = [around.texts(f"session.{key}", **said)]
     if origin.link:
         told.append(around.texts("session.fork_link", link=origin.link))
-    return Succession(replace(record, seq=origin.branch.seq, parent=origin.branch), " ".join(told))
+    begun = replace(record, seq=origin.branch.seq, parent=origin.branch)
+    return Succession(begun, " ".join(told), home=origin.home)

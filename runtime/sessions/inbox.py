@@ -25,6 +25,9 @@ FORK = "fork"
 FORK_WANTED = "fork_wanted"
 """The kind of the command that asks for that."""
 
+MERGED = "merged"
+"""The kind of the event that brings back what came of a fork; `text` is what `runtime.sessions.merge.Result` writes."""
+
 
 CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which only so many may wait in one conversation. Commands, a stop above all, always may."""

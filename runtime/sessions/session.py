@@ -23,8 +23,9 @@ from runtime.language.versions import listed, outline
 from runtime.sessions.assembly import assembled
 from runtime.sessions.backlog import Backlog, Stop
 from runtime.sessions.fork import Forks
-from runtime.sessions.inbox import FORK, FORK_WANTED, Inbox, InboxEntry, InboxEvent
+from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, Inbox, InboxEntry, InboxEvent
 from runtime.sessions.intake import Intake, message_of
+from runtime.sessions.merge import Merge
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.overview import status_of, those_here
 from runtime.sessions.snapshots import Snapshots
@@ -34,6 +35,10 @@ from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.timers import TIMER, Timer
 from runtime.sessions.undo import Undo
 from runtime.tape.journal import Batch, Journal
+
+
+UNATTENDED_IDLE_S = 10.0
+"""A session to which nobody has said anything since it came back leaves memory after so long."""
 
 
 class Session:
@@ -65,9 +70,11 @@ class Session:
         self.unfinished: list[InboxEntry] = []
         """The events that were being taken when the session ended, for the next one to take."""
         self._listening = False
+        self._spoken_with = False
         self._written = anyio.Event()
         self._undo: Undo
         self._forks: Forks
+        self._merge: Merge
         self._questions: Questions
         self._reminders: Reminders
         self._supervisor: Supervisor
@@ -177,6 +184,7 @@ class Session:
         self._reminders = parts.reminders
         self._undo = Undo(self.record, self._journal, parts.supervisor, parts.pages, parts.intake, self._around)
         self._forks = Forks(self.record, self._journal, self._around, self._inbox)
+        self._merge = Merge(self.record, self._journal, self._around, self._inbox)
 
     async def _restore(self, first: InboxEntry | None) -> None:
         await self._snapshots.restore()
@@ -228,6 +236,7 @@ class Session:
     async def _begin(self, entry: InboxEntry) -> None:
         program, event = self._program, entry.event
         self._consume(entry)
+        self._spoken_with = True
         self._journal.note("begin", program=program.digest, playbooks=outline(program))
         self._note_person(event)
         if event.kind == "message" or event.text:
@@ -259,6 +268,7 @@ class Session:
         if heard is not Outcome.RESTING:
             self._intake.ended()
         await self._pages.all_shown()
+        await self._merge.give_back()
         await self._journal.rest()
         return heard or Outcome.ENDED
 
@@ -278,10 +288,15 @@ class Session:
                 if outcome is not None:
                     return outcome
                 entry = None
-            with anyio.move_on_after(self._around.idle_s):
+            with anyio.move_on_after(self._idle_s()):
                 entry = await backlog.receive()
             if entry is None and self._may_rest() and not len(backlog):
                 return Outcome.RESTING
+
+    def _idle_s(self) -> float:
+        """How long nothing has to happen for the session to leave memory: not so long where nobody has spoken since
+        it came back, by a timer or a restart."""
+        return self._around.idle_s if self._spoken_with else min(self._around.idle_s, UNATTENDED_IDLE_S)
 
     def _may_rest(self) -> bool:
         """Whether the session may leave memory: nothing goes on before somebody does something, or a timer rings."""
@@ -294,9 +309,12 @@ class Session:
         event, since = entry.event, self._journal.state.seq
         told = await self._forks.open(event) if event.kind == FORK_WANTED else None
         self._consume(entry)
-        if event.kind == TIMER:
-            await self._taken(entry)  # what is due its frame knows by the tape
+        if event.kind in (TIMER, MERGED):  # what is due at a time its frame knows by the tape
+            if event.kind == MERGED:
+                self._pages.tell(self._merge.take(event))
+            await self._taken(entry)
             return
+        self._spoken_with = True
         self._note_person(event)
         if told is not None:
             await self._supervisor.say(told)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.sessions.store import SessionRecord
 
@@ -18,19 +20,23 @@ _AT = "@\u2060"
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """A session that is to go on from its parent: what people are told first, and which session it stands in for."""
+    """A session that is to go on from its parent: what people are told first, which session it stands in for, and, of a
+    fork, where its result goes."""
 
     record: SessionRecord
     notice: str
     replaces: SessionId | None = None
+    home: Address | None = None
 
     @property
-    def fact(self) -> Mapping[str, str | int]:
+    def fact(self) -> Mapping[str, Any]:
         """What the tape says of it. Raises ValueError for a record without a parent."""
         parent = self.record.parent
         if parent is None:
             raise ValueError(f"session {self.record.id} goes on from none")
-        return {"session": parent.session, "seq": parent.seq, "why": "fork" if self.replaces is None else "undo"}
+        fact = {"session": parent.session, "seq": parent.seq, "why": "fork" if self.replaces is None else "undo"}
+        home = self.home
+        return fact if home is None else {**fact, "home": [home.platform, home.conversation, home.thread]}
 
 
 def name_within(name: str) -> str:

@@ -4,7 +4,7 @@ Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a ca
 session   wake · broken[why] · begin[program, playbooks] ·
           adopted[program, playbooks, versions, begun, news] · told · person[id, name] ·
           file[name, type, url, size] · ended · heard[person, name, private, agent, message, text, pid?]
-lineage   branch[session, seq, why] · exchange[seq, person, name, text, pid?] · during[pid] ·
+lineage   branch[session, seq, why, home?] · returned · exchange[seq, person, name, text, pid?] · during[pid] ·
           thread[event, platform, conversation, thread?, seq] · forked[event] ·
           merged[agent, message, session, first, last]
 agent     agent[id, class] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] · dropped[agent, mids] ·

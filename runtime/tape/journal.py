@@ -32,7 +32,7 @@ _PAID: Mapping[str, tuple[str, str]] = {
 
 _SESSION_KINDS = frozenset(
     {"wake", "broken", "begin", "adopted", "told", "person", "file", "heard", "ended", "agent"}
-    | {"branch", "exchange", "during", "thread", "forked"}
+    | {"branch", "exchange", "during", "thread", "forked", "returned"}
 )
 
 

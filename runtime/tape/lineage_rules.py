@@ -8,7 +8,7 @@ from typing import Any
 from runtime.core.message import message_from_data
 from runtime.tape.frame_rules import call_key
 from runtime.tape.people_rules import MAX_ASIDES
-from runtime.tape.state import MAX_EXCHANGES, ExchangeState, SessionState, ThreadState
+from runtime.tape.state import MAX_EXCHANGES, ExchangeState, HomeState, SessionState, ThreadState
 
 Data = Mapping[str, Any]
 
@@ -16,10 +16,13 @@ MAX_DURING = 50
 """Messages that are remembered as said during one exchange."""
 
 
-def _branch(state: SessionState, _: int, __: Data) -> None:
+def _branch(state: SessionState, seq: int, data: Data) -> None:
     """What the other session was about to show is its own affair; what can be asked again is."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
     state.broken = None
+    if data.get("home"):
+        platform, conversation, thread = data["home"]
+        state.home = HomeState(platform, conversation, thread, seq)
     for question in state.questions.values():
         question.parts, question.reply_to = {}, None
 
@@ -57,6 +60,10 @@ def _merged(state: SessionState, _: int, data: Data) -> None:
     del asides[:-MAX_ASIDES]
 
 
+def _returned(state: SessionState, _: int, __: Data) -> None:
+    state.home = None
+
+
 RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "branch": _branch,
     "exchange": _exchange,
@@ -65,4 +72,5 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "forked": _forked,
     "reask": _reask,
     "merged": _merged,
+    "returned": _returned,
 }
