@@ -45,6 +45,11 @@ class HookApi:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
+    @property
+    def ahead_s(self) -> float:
+        """How far our calendar is before Discord's, as far as is known."""
+        return self._calls.rest.ahead_s
+
     async def of_channel(self, channel_id: str, application_id: str) -> list[Hook]:
         """Our webhooks in a channel."""
         route = Route("GET", "/channels/{channel_id}/webhooks", channel_id=channel_id)

@@ -8,6 +8,7 @@ repeated webhook call posts twice. Here a call fails at once and says why; whoev
 from __future__ import annotations
 
 import json
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import aiohttp
@@ -42,6 +43,9 @@ class Rest(HTTPClient):
         self._timeout = aiohttp.ClientTimeout(total=call_timeout_s)
         self._waits = Buckets(clock)
         self._calls: aiohttp.ClientSession | None = None
+        self._clock = clock
+        self.ahead_s = 0.0
+        """How far our calendar was before Discord's at its last answer; negative where ours was behind."""
 
     async def request(
         self, route: Route, *, files: Any = None, form: Any = None, file: File | None = None, **kwargs: Any
@@ -59,6 +63,7 @@ class Rest(HTTPClient):
             arguments["data"] = _multipart(arguments.pop("json"), file)
         async with self._session().request(route.method, url, headers=headers, **arguments) as response:
             data = await json_or_text(response)
+        self._compare(response.headers.get("Date"))
         self._waits.learn(route.key, route.major_parameters, response.headers)
         if response.status >= 300:
             raise self._error(route, response, data)
@@ -91,6 +96,12 @@ class Rest(HTTPClient):
         await super().close()
         if self._calls is not None:
             await self._calls.close()
+
+    def _compare(self, date: str | None) -> None:
+        try:
+            self.ahead_s = (self._clock.now() - parsedate_to_datetime(date or "")).total_seconds()
+        except (ValueError, TypeError):
+            return  # something before Discord answers without a date, or without a zone
 
     def _session(self) -> aiohttp.ClientSession:
         if self._calls is None:

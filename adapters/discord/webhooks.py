@@ -6,6 +6,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Final
 
 import anyio
@@ -25,7 +26,7 @@ HOOK_NAMES: Final = ("Parley", *(f"Parley {number}" for number in range(2, HOOKS
 REFUSED_FOR_S: Final = 600.0
 """After how long it is tried again to make a webhook where that was not allowed."""
 CLOCKS_APART_S: Final = 60.0
-"""How far our clock may be before Discord's when we look for what we may have posted."""
+"""How far our clock may be before Discord's, beyond what Discord's answers tell, when we look for our posts."""
 MAX_PAGES_SEARCHED: Final = 10
 """Pages of history that are looked through for one such post."""
 MAX_POSTED: Final = 10_000
@@ -157,7 +158,8 @@ class Webhooks:
 
     def _since(self, spot: Spot) -> str:
         """An id that what is posted from now on exceeds, and that what we know to have posted there does not."""
-        early = snowflake_at(self._clock.now()) - (int(CLOCKS_APART_S * 1000) << 22)
+        margin_s = CLOCKS_APART_S + max(0.0, self._hooks.ahead_s)
+        early = snowflake_at(self._clock.now() - timedelta(seconds=margin_s))
         return str(max(early, self._newest.get(spot.place, 0)))
 
     def _note(self, message: dict[str, Any], spot: Spot) -> None:

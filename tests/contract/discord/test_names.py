@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import anyio
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.limits import CAPABILITIES, HOOKS_PER_CHANNEL
 from runtime.core.address import GATEWAY, Speaker
+from runtime.core.clock import SystemClock
 from runtime.core.errors import MessageGone, OutcomeUncertain, RateLimited
 from tests.contract.discord.speaking import GUEST, HOST, edit, general, new_adapter, private, send
 from tests.fakes.discord_limits import DiscordLimits
@@ -20,6 +22,16 @@ from tests.fakes.discord_world import MAX_HOOKS
 from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
+
+
+class WrongClock(SystemClock):
+    """The machine's clock, set wrong."""
+
+    def __init__(self, ahead_s: float) -> None:
+        self._ahead = timedelta(seconds=ahead_s)
+
+    def now(self) -> datetime:
+        return super().now() + self._ahead
 
 
 async def test_agents_speak_under_their_names_and_are_spread_over_a_few_webhooks(
@@ -170,6 +182,20 @@ async def test_uncertain_post_of_a_webhook_is_looked_for_before_it_is_repeated(
     said = platform.world.messages(platform.world.general)
     assert [each.text for each in said] == ["hi", "hi there"]
     assert [f"{each.id}@{each.hook}" for each in said] == [same, message]
+
+
+@pytest.mark.parametrize("ahead_s", [7200.0, -7200.0])
+async def test_post_of_a_webhook_is_looked_for_by_discords_clock(
+    options: DiscordOptions, platform: DiscordPlatform, ahead_s: float
+) -> None:
+    us = general(platform)
+    async with aclosing(new_adapter(options, clock=WrongClock(ahead_s))) as adapter:
+        await send(adapter, "hi", to=us, nonce="before.0")
+        platform.fail("hook_send", "drop", applied=True)
+        with pytest.raises(OutcomeUncertain):
+            await send(adapter, "hi there", to=us)
+        await send(adapter, "hi there", to=us)
+    assert [each.text for each in platform.world.messages(platform.world.general)] == ["hi", "hi there"]
 
 
 async def test_webhooks_of_a_channel_are_held_by_their_headers(
