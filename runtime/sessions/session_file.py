@@ -14,7 +14,7 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -113,7 +113,9 @@ class SessionFile:
                 raise self._wrong(number, f"it is not as this format has it ({error!r})") from error
         if not reading.ended or reading.about is None:
             raise self._wrong(number, "the file ends here, before the session does; it was cut off")
-        return _whole(reading.about, reading.facts)
+        whole = _whole(reading.about, reading.facts)
+        # A timer does not come with the file: who waits for a time is to be taken into memory first.
+        return whole if reading.state.next_due() is None else replace(whole, awake=True)
 
     def files(self) -> Iterator[FileContent]:
         """The files, one after the other."""

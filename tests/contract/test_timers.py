@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from runtime.sessions.store import Commit, Lease, LeaseStore, SessionStore
 from runtime.sessions.timers import Timer, Timers
 from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.storage.memory_timers import MemoryTimers
+from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.session_store import RedisSessionStore
@@ -117,3 +119,11 @@ async def test_a_session_that_has_ended_sets_no_timer(stand: Stand) -> None:
     await stand.sessions.commit(Commit(stand.lease, stand.session, 1, facts=facts(2, "two"), awake=False, end=True))
     assert not await stand.timers.set(stand.lease, Timer(stand.session, 50.0), 2)
     assert await stand.timers.first(stand.shard) is None
+
+
+async def test_a_session_that_is_deleted_takes_its_timer_along(valkey_socket: Path) -> None:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
+        stand = await _with_session(RedisTimers(connection), RedisSessionStore(connection), RedisLeaseStore(connection))
+        await stand.timers.set(stand.lease, Timer(stand.session, 50.0), 1)
+        assert await RedisSessionCatalog(connection).delete(stand.session)
+        assert await stand.timers.first(stand.shard) is None

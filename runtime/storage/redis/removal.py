@@ -48,6 +48,7 @@ class SessionRemoval:
                 raise busy_session(session, node)
             if outcome != "grown":
                 break
+        await self._connection.write("ZREM", keys.timers, session)
         self._places.forget(session)
         if parent is not None:
             await self.strike(parent, session)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -58,6 +59,14 @@ def changed(number: int, old: str, new: str) -> list[str]:
 
 def test_what_is_written_is_read_again() -> None:
     assert read(*LINES).session() == WHOLE
+
+
+def test_a_session_that_waits_for_a_time_is_awake_when_it_is_taken_in() -> None:
+    more = (("agent", {"id": "1000", "class": "Main"}), ("remind", {"agent": "1000", "due": 5.0, "text": "tea"}))
+    facts = [*FACTS, *(Fact(session_tape(SESSION), seq, kind, NOW, data) for seq, (kind, data) in enumerate(more, 4))]
+    asleep = replace(WHOLE, awake=False, facts=facts)
+    assert read(header_line(NOW), *session_lines(asleep), end_line(5, 0)).session().awake
+    assert not read(header_line(NOW), *session_lines(replace(WHOLE, awake=False)), end_line(3, 0)).session().awake
     assert list(read(*LINES).files()) == [PICTURE]
     assert all(line.count("\n") == 1 and line.endswith("\n") for line in LINES)
 
