@@ -36,7 +36,6 @@ from runtime.sessions.timers import TIMER, Timer
 from runtime.sessions.undo import Undo
 from runtime.tape.journal import Batch, Journal
 
-
 UNATTENDED_IDLE_S = 10.0
 """A session to which nobody has said anything since it came back leaves memory after so long."""
 
