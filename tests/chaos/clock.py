@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+MOST_WRONG_S = 86_400.0
 _PLACES = ("/usr/lib/*/faketime/libfaketime.so.1", "/usr/local/lib/faketime/libfaketime.so.1")
 
 
@@ -32,8 +33,8 @@ class FakeTime:
             }
 
     def jump(self, size_s: float) -> None:
-        """Put the clock on, or back."""
-        self.offset_s += size_s
+        """Put the clock on, or back; the other way when it would be more than a day wrong."""
+        self.offset_s += size_s if abs(self.offset_s + size_s) <= MOST_WRONG_S else -size_s
         self._write()
 
     def _write(self) -> None:

@@ -35,6 +35,7 @@ _FIRST_CHAT = 700
 _FIRST_GROUP = -1001000000700
 _CONNECTED_LIMIT_S = 30.0
 _RESTART_PAUSE_S = 0.5
+_MOST_STARTS = 10
 _MISBEHAVES = 0.2
 DISK_BYTES = 96 * 1024 * 1024
 
@@ -74,11 +75,15 @@ class Node:
     async def up(self) -> None:
         """Start it, unless it runs. One that ends before it is ready is started again after a moment."""
         async with self.starting:
+            failed = 0
             while not self.gateway.running:
                 self.keep_logs()
                 try:
                     await self.gateway.start()
                 except AssertionError as error:
+                    failed += 1
+                    if failed == _MOST_STARTS:
+                        raise
                     self.deaths.append(f"at its start: {error}")
                     await self.gateway.gone()
                     await anyio.sleep(_RESTART_PAUSE_S)
