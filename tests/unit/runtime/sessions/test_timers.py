@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from datetime import timedelta
+from unittest.mock import patch
 
 import pytest
 
@@ -96,6 +98,23 @@ async def test_a_message_to_a_sleeper_waits_and_lets_it_sleep_on_out_of_memory(s
     assert sleepers.chat == ["good night", "good morning"]
 
 
+async def test_a_session_that_nobody_spoke_with_leaves_memory_soon(sandbox: MontySandbox) -> None:
+    naps = sleeper("""
+await Say("user", "good night")
+for _ in range(2):
+    await Sleep(7200)
+await WaitForMessage("user")
+""")
+    sleepers = Sleepers(naps, sandbox)
+    await asleep(sleepers)
+    sleepers.idle_s = 900.0
+    await sleepers.clock.advance(2 * HOUR_S)
+    sleepers.events.clear()
+    with patch("runtime.sessions.session.UNATTENDED_IDLE_S", 0.0):
+        assert await sleepers.live(lambda: {"session.restored", "session.rested"} <= set(sleepers.events))
+    assert await sleepers.timers.first(SHARD) == sleepers.clock.now().timestamp() + 2 * HOUR_S
+
+
 async def test_nobody_in_time_is_noticed_once(sandbox: MontySandbox) -> None:
     sleepers = Sleepers(PATIENCE, sandbox)
     await asleep(sleepers)
@@ -160,6 +179,15 @@ async def test_whatever_moment_the_process_dies_at_the_time_comes_once(sandbox: 
         assert sleepers.chat.count(last) == 1, f"killed at point {point}: {sleepers.chat}"
         assert sleepers.inbox.dead == []
     assert deaths > 20
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_however_often_the_process_dies_the_time_comes_once(sandbox: MontySandbox, seed: int) -> None:
+    crashes = random.Random(seed).sample(range(1, 60), 15)
+    sleepers = Sleepers(PATIENCE, sandbox, World((), crashes=crashes))
+    await _to_the_end(sleepers, "nobody came")
+    assert sleepers.world.deaths >= 2, f"seed {seed} kills too few"
+    assert sleepers.chat.count("nobody came") == 1, f"seed {seed}: {sleepers.chat}"
 
 
 async def _to_the_end(sleepers: Sleepers, last: str) -> None:
