@@ -221,13 +221,15 @@ class RedisStand:
             if await client.exists(ShardKeys(SHARD).lease):
                 await client.hset(ShardKeys(SHARD).lease, "expires", "0")
 
-        await self._wire.retrying(call)
+        await self._wire.retrying(call, ShardKeys(SHARD).lease)
 
     async def dead_letters(self) -> tuple[str, ...]:
         async def call(client: Redis) -> Any:
             return await client.xrange(ShardKeys(SHARD).dead)
 
-        return tuple(event_from_json(fields["e"]).id for _id, fields in await self._wire.retrying(call))
+        return tuple(
+            event_from_json(fields["e"]).id for _id, fields in await self._wire.retrying(call, ShardKeys(SHARD).dead)
+        )
 
 
 class Stands:
@@ -247,7 +249,7 @@ class Stands:
         async def call(client: Redis) -> Any:
             return await client.flushall()
 
-        await connection.retrying(call)
+        await connection.everywhere(call)
         return RedisStand(_Wire(connection, fault))
 
 

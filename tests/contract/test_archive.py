@@ -187,10 +187,10 @@ async def test_large_values_leave_the_database_and_come_back(archive: Archive, c
     async def values(client: object) -> list[str]:
         return [key async for key in client.scan_iter("*:value:*")]  # type: ignore[attr-defined]
 
-    assert await connection.retrying(values) == []
+    assert await connection.retrying(values, "") == []
     await room.store.current(room.lease.shard, HALL.key)
     assert await room.facts(S1) == list(facts_of(S1, 1, 2, "y" * 40_000))
-    assert len(await connection.retrying(values)) == 2
+    assert len(await connection.retrying(values, "")) == 2
 
 
 async def test_who_has_the_session_in_memory_is_refused_and_finds_it_whole(

@@ -68,4 +68,4 @@ async def _seconds(connection: RedisConnection, key: str) -> int:
     async def call(client: object) -> int:
         return int(await client.ttl(key))  # type: ignore[attr-defined]
 
-    return await connection.retrying(call)
+    return await connection.retrying(call, key)

@@ -138,13 +138,13 @@ async def test_patience_that_runs_out_is_an_error(server: RealValkey) -> None:
 
 async def test_a_server_that_knows_no_scripts_is_taught(server: RealValkey, connection: RedisConnection) -> None:
     lease = await shard_lease(RedisLeaseStore(connection))
-    await connection.retrying(lambda client: client.script_flush())
+    await connection.everywhere(lambda client: client.script_flush())
     await RedisSessionStore(connection).commit(replace(beginning(lease), facts=facts(1, "one")))
     assert await RedisSessionStore(connection).session(SHARD, SESSION) is not None
 
 
 async def test_an_answer_that_makes_no_sense_is_unavailability(connection: RedisConnection) -> None:
-    await connection.retrying(lambda client: client.set(ShardKeys(1).lease, "not a hash"))
+    await connection.write("SET", ShardKeys(1).lease, "not a hash")
     with pytest.raises(StorageUnavailable, match="WRONGTYPE"):
         await RedisLeaseStore(connection).acquire("shard:1", NODE)
 

@@ -255,7 +255,7 @@ async def keys_like(connection: RedisConnection, pattern: str) -> list[str]:
     async def call(client: Redis) -> Any:
         return sorted([key async for key in client.scan_iter(match=pattern)])
 
-    found: list[str] = await connection.retrying(call)
+    found: list[str] = await connection.retrying(call, pattern)
     return found
 
 
@@ -305,7 +305,7 @@ async def test_a_fact_that_cannot_be_read_does_not_keep_anybody_from_reading_the
             await client.delete(key)
         await client.xadd(tape, {"k": "res", "t": "2026-11-21T08:30:00+00:00", "d": "{}", "v": '{"val":"0"}'}, id="3-0")
 
-    await connection.retrying(spoil)
+    await connection.retrying(spoil, KEYS.lease)
     read = [fact async for fact in store.read_session(SESSION)]
     assert [fact.kind for fact in read] == ["said", UNREADABLE, UNREADABLE]
     assert read[1].data["fields"]["d"] == "{cut off"
@@ -323,7 +323,7 @@ async def test_anchors_of_a_session_from_before_they_were_noted_are_found(connec
         await client.hdel(KEYS.session(SESSION), "anchors")
         await client.delete(KEYS.anchors(SESSION))
 
-    await connection.retrying(age)
+    await connection.retrying(age, KEYS.lease)
     await store.commit(Commit(lease, SESSION, 3, facts=numbered(4, "compact")))
     assert await store.last_anchor(SESSION, "begin") == 1
     assert await store.last_anchor(SESSION, "compact") == 4

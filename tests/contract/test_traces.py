@@ -32,6 +32,7 @@ from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.traces import RedisTraces
 from runtime.tape.tape import Branch, Fact, session_tape
+from tests.contract.setups import SETUPS, location_of
 from tests.contract.storage_samples import T0, post, shard_lease
 
 pytestmark = pytest.mark.anyio
@@ -40,9 +41,9 @@ ADA, BOB = "telegram:42", "telegram:421"
 WHOSE = Whose(ADA, frozenset({ADA}))
 
 
-@pytest.fixture
-async def connection(valkey_socket: Path, anyio_backend: str) -> AsyncIterator[RedisConnection]:
-    async with open_connection(valkey_socket, patience_s=5) as opened:
+@pytest.fixture(params=SETUPS)
+async def connection(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[RedisConnection]:
+    async with open_connection(location_of(request.param, request), patience_s=20) as opened:
         yield opened
 
 
@@ -161,7 +162,7 @@ async def test_forks_with_a_persons_words_are_deleted_with_them_and_others_stay(
     async def every_key(client: Redis) -> str:
         return str([(key, await client.dump(key)) async for key in client.scan_iter() if "s1" in key or "s2" in key])
 
-    assert await connection.retrying(every_key) == "[]"
+    assert set(await connection.everywhere(every_key)) == {"[]"}
 
 
 async def test_a_session_of_which_a_part_cannot_be_read_is_forgotten_with_the_person_it_names(
@@ -170,14 +171,11 @@ async def test_a_session_of_which_a_part_cannot_be_read_is_forgotten_with_the_pe
     await begun(connection, "s1", "hall", ("person", {"id": ADA, "name": "Ada"}))
     await begun(connection, "s2", "garden", ("person", {"id": BOB, "name": "Bob"}))
 
-    async def cut_off(client: Redis) -> object:
-        for session, room, person in (("s1", "hall", ADA), ("s2", "garden", BOB)):
-            tape = ShardKeys(shard_of(f"web:{room}")).tape(session_tape(SessionId(session)))
-            await client.delete(tape)
-            await client.xadd(tape, {"k": "person", "t": T0.isoformat(), "d": f'{{"id": "{person}", "na'}, id="1-0")
-        return None
-
-    await connection.retrying(cut_off)
+    for session, room, person in (("s1", "hall", ADA), ("s2", "garden", BOB)):
+        tape = ShardKeys(shard_of(f"web:{room}")).tape(session_tape(SessionId(session)))
+        await connection.write("DEL", tape)
+        fields = ("k", "person", "t", T0.isoformat(), "d", f'{{"id": "{person}", "na')
+        await connection.write("XADD", tape, "1-0", *fields)
     assert (await erasure(connection).person(ADA)).sessions == (SessionId("s1"),)
 
 
@@ -213,8 +211,8 @@ async def test_a_rewrite_under_way_is_waited_for_and_another_begins_after_the_de
             batch.bgrewriteaof()
             return await batch.execute(raise_on_error=False)
 
-    _, second = await connection.retrying(rewrite_twice)
-    assert "already in progress" in str(second)
+    for _, second in await connection.everywhere(rewrite_twice):
+        assert "already in progress" in str(second)
     assert await RedisTraces(connection).rewrite()
 
 

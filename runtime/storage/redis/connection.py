@@ -89,7 +89,7 @@ class RedisConnection:
         """One command that writes at a key. Waits for a replica like `run`."""
         return await self._shielded(lambda server: _command(server, True, name, key, *arguments), key)
 
-    async def retrying(self, call: Call[Answer], key: str = "") -> Answer:
+    async def retrying(self, call: Call[Answer], key: str) -> Answer:
         """The answer of `call` by the server of `key`, made again while that is away. Raises StorageUnavailable.
 
         All keys of the call have the hash tag of `key`. A call under way is not cancelled: it ends by itself within
