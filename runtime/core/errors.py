@@ -10,6 +10,7 @@ ParleyError
 │   ├── PlaybookError            a playbook failed; the text is for its caller and, at the top, the person
 │   ├── VerificationError        the model's reply was refused twice
 │   ├── SandboxError             model-written code broke a limit or a rule
+│   │   └── NoWorker             the sandbox has no process to run a statement now
 │   ├── QueueTimeout             nothing matching came in time
 │   ├── QueueClosed              the queue takes and gives nothing any more
 │   ├── QueueFull                the queue is at its bound; the message was not taken
@@ -86,6 +87,9 @@ class VerificationError(ExecutionError): ...
 
 
 class SandboxError(ExecutionError): ...
+
+
+class NoWorker(SandboxError): ...
 
 
 class QueueTimeout(ExecutionError): ...

@@ -11,7 +11,7 @@ import anyio
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
-from runtime.core.errors import ContextTooLong, LLMError, PlaybookError, SandboxError, VerificationError
+from runtime.core.errors import ContextTooLong, LLMError, NoWorker, PlaybookError, SandboxError, VerificationError
 from runtime.core.message import Message, MessageType
 from runtime.execution.builtins import Builtins
 from runtime.execution.compaction import TRANSCRIPT_CHARS, Compaction
@@ -153,6 +153,13 @@ class Interpreter:
         self._publish("turn.completed")
 
     async def _turn(self) -> None:
+        """Take the turn to its end, or to what has to be waited out until somebody writes."""
+        try:
+            await self._work()
+        except NoWorker as error:
+            await self._park("sandbox.failed", error)
+
+    async def _work(self) -> None:
         """Run what is left of the turn's statements, then ask the model, until the turn has ended."""
         for index, statement in enumerate(self._frame.state.statements):
             if not statement.done:
@@ -169,7 +176,7 @@ class Interpreter:
                     continue
                 breaks += 1
                 if not run.said_anything or breaks > MAX_BREAKS:
-                    await self._model_failed(error)
+                    await self._park("llm.failed", error)
                     return
 
     async def _compact(self) -> bool:
@@ -275,7 +282,13 @@ class Interpreter:
         )
         async with self._machine.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, index)
-            await drive(frame, body, self._machine.host, prefix=f"{index}.")
+            try:
+                await drive(frame, body, self._machine.host, prefix=f"{index}.")
+            except NoWorker:
+                raise
+            except SandboxError as error:
+                self._note_failure("SandboxError", str(error))
+                return
             if body.control is not None:
                 self._note_ending(body.control)
             elif evaluation.error is not None:
@@ -316,9 +329,9 @@ class Interpreter:
         if failures >= MAX_FAILURES:
             raise RaisedByPlaybook(type_name, text)
 
-    async def _model_failed(self, error: LLMError) -> None:
-        """Say what is wrong with the model, and try again when somebody writes: nothing of the frame is lost."""
-        self._publish("llm.failed", error=f"{type(error).__name__}: {error}")
+    async def _park(self, event: str, error: LLMError | NoWorker) -> None:
+        """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""
+        self._publish(event, error=f"{type(error).__name__}: {error}")
         await self._machine.builtins.notice(self._frame, self._machine.pages.texts("session.trouble", error=error))
         self._machine.journal.note("park", f=self._frame.id, waits={"human": True})
 

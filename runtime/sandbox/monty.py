@@ -25,7 +25,7 @@ from typing import Any, Self, cast, get_args
 import anyio
 import pydantic_monty as monty
 
-from runtime.core.errors import SandboxError
+from runtime.core.errors import NoWorker, SandboxError
 from runtime.sandbox.data import NotData, as_data
 from runtime.sandbox.executor import GuestError, HostCall, Outcome, Snippet
 
@@ -94,7 +94,7 @@ class MontySandbox:
     async def evaluate(self, snippet: Snippet, /) -> AsyncIterator[MontyEvaluation]:
         """An evaluation of `snippet`. Between `start` and `resolve` calls it holds no worker.
 
-        Raises SandboxError, from `start` and `resolve`, when no worker can be had.
+        Raises NoWorker, from `start` and `resolve`, when no worker can be had.
         """
         evaluation = MontyEvaluation(self, snippet, self._limits)
         try:
@@ -130,7 +130,7 @@ class MontySandbox:
             except (monty.MontyError, OSError, RuntimeError, TimeoutError) as error:
                 dead += 1
                 if dead > self._max_workers or not isinstance(error, monty.MontyCrashedError):
-                    raise SandboxError(f"The sandbox has no worker process: {error}") from error
+                    raise NoWorker(f"The sandbox has no worker process: {error}") from error
             else:
                 return session
 
