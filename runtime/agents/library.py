@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from runtime.execution.frame import Frame
 from runtime.execution.host import Executable
-from runtime.execution.interpreter import Interpreter, Machine
+from runtime.execution.interpreter import Interpreter
+from runtime.execution.machine import Machine
 from runtime.execution.outside import Outside
 from runtime.execution.signatures import SIGNATURES
 from runtime.execution.triggers import declared_types

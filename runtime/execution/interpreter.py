@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
 
-from runtime.bus import Bus
-from runtime.core.clock import Clock
 from runtime.core.errors import ContextTooLong, LLMError, NoWorker, PlaybookError, SandboxError, VerificationError
 from runtime.core.message import Message, MessageType
-from runtime.execution.builtins import Builtins
-from runtime.execution.compaction import TRANSCRIPT_CHARS, Compaction
+from runtime.execution.compaction import Compaction
 from runtime.execution.doing import doing_step
 from runtime.execution.drive import drive
 from runtime.execution.frame import Frame
-from runtime.execution.host import Host, RaisedByPlaybook
+from runtime.execution.host import RaisedByPlaybook
+from runtime.execution.machine import Machine
 from runtime.execution.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
-from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.execution.reply_run import ReplyRun
-from runtime.execution.speech import Pages
 from runtime.execution.statement import Lowered, SnippetBody, assigned_names, called_names, control_value, lower
 from runtime.execution.utterances import LiveStream
 from runtime.execution.verifier import CallShape, Position, Rejected, step_line
 from runtime.language.flow import Flow
-from runtime.language.program import AgentSpec, PlaybookSpec, Program
-from runtime.llm.client import CompletionRequest, LLMClient, Usage
-from runtime.sandbox.executor import Evaluation, HostCall, Sandbox, Snippet
+from runtime.language.program import AgentSpec, PlaybookSpec
+from runtime.llm.client import CompletionRequest, Usage
+from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 from runtime.tape.frame_rules import TURN
-from runtime.tape.journal import Journal
 
 MAX_REJECTIONS = 2
 """A turn's reply is refused at most this often: the model gets one corrective turn."""
@@ -46,30 +40,6 @@ MAX_TURNS = 200
 """A playbook that takes more turns without waiting for anybody is taken to go in circles."""
 
 _WAITS_FOR_NOBODY = frozenset({"call"})
-
-
-MayAsk = Callable[[str | None], Awaitable[str | None]]
-"""Asked before every call of the model, with the person who caused it: the sentence why not, or None."""
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What executing a session needs. `steers`: what people say to an agent at work is shown to the work. A past of more
-    than `transcript_chars` is summed up."""
-
-    program: Program
-    journal: Journal
-    host: Host
-    builtins: Builtins
-    pages: Pages
-    sandbox: Sandbox
-    llm: LLMClient
-    clock: Clock
-    bus: Bus
-    may_ask: MayAsk
-    steers: bool = False
-    servers: RemoteServers = field(default_factory=NoRemoteServers)
-    transcript_chars: int = TRANSCRIPT_CHARS
 
 
 class Interpreter:

@@ -12,7 +12,7 @@ from runtime.agents.supervisor import Supervisor
 from runtime.execution.builtins import Builtins
 from runtime.execution.files import FileCalls
 from runtime.execution.host import Host
-from runtime.execution.interpreter import Machine
+from runtime.execution.machine import Machine
 from runtime.execution.questions import Questions
 from runtime.execution.reminders import Reminders
 from runtime.execution.speech import Pages

@@ -1,0 +1,44 @@
+"""What natural language is executed with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.execution.builtins import Builtins
+from runtime.execution.compaction import TRANSCRIPT_CHARS
+from runtime.execution.host import Host
+from runtime.execution.remote import NoRemoteServers, RemoteServers
+from runtime.execution.speech import Pages
+from runtime.language.program import Program
+from runtime.llm.client import LLMClient
+from runtime.sandbox.executor import Sandbox
+from runtime.tape.journal import Journal
+
+MayAsk = Callable[[str | None], Awaitable[str | None]]
+"""Asked before every call of the model, with the person who caused it: the sentence why not, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What executing a session needs.
+
+    `steers`: what people say to an agent at work is shown to the work. A past of more than `transcript_chars` is summed
+    up.
+    """
+
+    program: Program
+    journal: Journal
+    host: Host
+    builtins: Builtins
+    pages: Pages
+    sandbox: Sandbox
+    llm: LLMClient
+    clock: Clock
+    bus: Bus
+    may_ask: MayAsk
+    steers: bool = False
+    servers: RemoteServers = field(default_factory=NoRemoteServers)
+    transcript_chars: int = TRANSCRIPT_CHARS
