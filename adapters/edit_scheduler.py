@@ -31,8 +31,9 @@ class EditScheduler:
     """All calls of one bot that show text. Runs in `tasks`; ends with them.
 
     A call draws from its conversation's bucket and from the bot's (`total`), or from those its frame names.
-    The bot's bucket and every shared one belong to this node as a whole until `grant` says otherwise. `may_call` is
-    asked before every call: while it says no, none is made; `resume` says that it may say yes again.
+    The bot's bucket and every shared one belong to this node as a whole until `grant` says otherwise. `may_show` is
+    asked before every call for a conversation, by its key: while it says no, none is made; `resume` says that it may
+    say yes again.
     """
 
     def __init__(
@@ -43,10 +44,10 @@ class EditScheduler:
         *,
         policy: FramePolicy | None = None,
         memory: FloodMemory | None = None,
-        may_call: Callable[[], bool] = lambda: True,
+        may_show: Callable[[str], bool] = lambda _conversation: True,
     ) -> None:
         self.clock = clock
-        self._may_call = may_call
+        self._may_show = may_show
         self._tasks = tasks
         self._policy = policy or AreaPolicy()
         self._lanes = Lanes(total, clock, memory)
@@ -72,7 +73,7 @@ class EditScheduler:
         """
         lanes = (self._lanes.lane(key, budget), self._lanes.total) if draws is None else self._lanes.of(draws)
         may = all(lane.mirror.can_take() and (lane is self._lanes.total or _has_spare(lane)) for lane in lanes)
-        if self._lanes.closed or not may or not self._may_call():
+        if self._lanes.closed or not may:
             return False
         self._lanes.take(lanes)
         outcome: BaseException | None = None
@@ -131,7 +132,7 @@ class EditScheduler:
 
     def _serve(self, texts: Iterable[LiveText]) -> None:
         """Give tokens to who is due, of these and of those whose time has come, by score."""
-        if self._lanes.closed or not self._may_call():
+        if self._lanes.closed:
             return
         now = self.clock.monotonic()
         looked_at = dict.fromkeys((*texts, *self._agenda.due(now)))
@@ -140,7 +141,13 @@ class EditScheduler:
                 self._look_at(text, now)
         self._agenda.set_timer()
 
+    def _may(self, text: LiveText) -> bool:
+        conversation = text.source.conversation
+        return conversation is None or self._may_show(conversation)
+
     def _look_at(self, text: LiveText, now: float) -> None:
+        if not self._may(text):
+            return
         for _ in range(_LOOKS):
             lanes = text.lanes or self._foreseen(text)
             due_at = self._due_at(text, lanes, now)
@@ -192,7 +199,7 @@ class EditScheduler:
         error: Exception | None = None
         shows = True
         try:
-            shows = self._may_call() and await frame.call() is not False
+            shows = self._may(text) and await frame.call() is not False
         except Exception as caught:  # noqa: BLE001 - a failed frame ends its text, never its neighbours
             error = caught
         text.answered()
@@ -245,6 +252,8 @@ class EditScheduler:
 
 class _OneCall:
     """A text without text: one call, and it is over."""
+
+    conversation = None
 
     def __init__(self, call: Callable[[], Awaitable[None]], draws: Sequence[tuple[str, Budget]] | None) -> None:
         self._call = call

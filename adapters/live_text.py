@@ -38,6 +38,11 @@ class Frame:
 class FrameSource(Protocol):
     """What the scheduler asks for frames."""
 
+    @property
+    def conversation(self) -> str | None:
+        """The key of the conversation whose session says it; None for what no session says."""
+        ...
+
     def frame(self, final: bool, /) -> Frame | None:
         """The call that brings people closest to the newest text now; None when they see it. Changes nothing."""
         ...

@@ -40,6 +40,11 @@ class Page:
         self._calls.on_stands = self._stood
 
     @property
+    def conversation(self) -> str | None:
+        """See `FrameSource`."""
+        return self.spec.address.key if self.spec.extras.leased else None
+
+    @property
     def over(self) -> bool:
         """Whether nothing more of it will be shown."""
         return self._live.over

@@ -17,6 +17,7 @@ class Extras:
     people: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
     file: Attachment | None = None
+    leased: bool = False
 
 
 NO_EXTRAS = Extras()

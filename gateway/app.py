@@ -61,6 +61,7 @@ from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import wrap_worker
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.archive import Archive
+from runtime.sessions.inbox import shard_of
 from runtime.sessions.registry import Registry
 from runtime.sessions.store import LeaseHolder
 from runtime.sessions.surroundings import Surroundings
@@ -163,7 +164,9 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     await shares.open()
     tasks.start_soon(shares.run)
     files = Files({one.adapter.name: one.adapter for one in chosen}, kept)
-    schedulers = Schedulers(records, shares, clock, tasks, may_call=lambda: node.sure)
+    schedulers = Schedulers(
+        records, shares, clock, tasks, may_show=lambda conversation: node.may_show(shard_of(conversation))
+    )
     node.on_sure = schedulers.resume
     luggage = Luggage(files.load, ground.texts)
     outbound = await _outbound(chosen, schedulers, luggage, ground, tasks, stack)

@@ -62,7 +62,7 @@ class BotLeases:
             token = await self._leases.acquire(name, self._holder)
             if token is not None:
                 held.token = token
-                await self._roster.announce()
+                self._roster.announce()
                 return held
             await self._roster.stirred(seen, self._holder.ttl_s / 3)
 
@@ -74,7 +74,7 @@ class BotLeases:
             if not await self._leases.renew(held.name, self._holder, held.token):
                 break
             held.until = until
-            await self._roster.announce()
+            self._roster.announce()
         body.cancel()
 
     async def _give_up_in_time(self, held: _Held, body: anyio.CancelScope) -> None:

@@ -8,6 +8,7 @@ gives something back:       take what is free
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
@@ -73,21 +74,21 @@ class Node:
         self._changed = anyio.Event()
         self._reading = anyio.CancelScope()
         self._server: ShardServer
-        self._sure_until = 0.0
+        self._sure_until: dict[int, float] = {}
+        self._renewing: set[int] = set()
         self._renewed = anyio.Event()
         self._told = (0, 0)
         self.on_sure: Callable[[], None] = lambda: None
-        """Called when our leases are surely ours again after a time when they were not."""
+        """Called when a shard is surely ours again after a time when it was not."""
 
     @property
     def shards(self) -> frozenset[int]:
         """The shards held now."""
         return frozenset(self._held)
 
-    @property
-    def sure(self) -> bool:
-        """Whether what we hold is surely still ours, by our own clock. Asked before people are shown anything."""
-        return self._clock.monotonic() < self._sure_until
+    def may_show(self, shard: int) -> bool:
+        """Asked before sessions of a shard show anything: whether it is surely still ours, by our own clock."""
+        return self._clock.monotonic() < self._sure_until.get(shard, -math.inf)
 
     async def run(self, task_group: TaskGroup, server: ShardServer) -> None:
         """Take our part of the shards, as far as it is free, then serve it in `task_group` until that is cancelled.
@@ -97,11 +98,9 @@ class Node:
         self._server = server
         await self._roster.open()
         task_group.start_soon(self._roster.run)
-        self._sure_until = self._surely_until()
-        self.on_sure()
         seen = self._roster.stirs
         await self._balance(task_group)
-        task_group.start_soon(self._keep_held)
+        task_group.start_soon(self._keep_held, task_group)
         task_group.start_soon(self._notice_isolation)
         task_group.start_soon(self._keep_balanced, task_group, seen)
         task_group.start_soon(self._hand_over)
@@ -149,14 +148,15 @@ class Node:
                 for shard in tried:
                     tasks.start_soon(self._try_for, shard)
             wanted -= len(self._held.keys() & tried)
-        await self._roster.announce()
+        self._roster.announce()
 
     async def _try_for(self, shard: int) -> None:
+        until = self._surely_until()
         token = await self._leases.acquire(f"shard:{shard}", self._holder)
         if token is None:
             return
         lease = Lease(shard, token)
-        self._held[shard] = lease
+        self._held[shard], self._sure_until[shard] = lease, until
         await self._server.gained(lease)
         if self._held.get(shard) == lease:
             self._cursors[shard] = "0"
@@ -172,29 +172,46 @@ class Node:
             self._bus.publish("node.handed_over", shard=lease.shard)
         self._leaving.discard(lease.shard)
 
-    async def _keep_held(self) -> None:
+    async def _keep_held(self, tasks: TaskGroup) -> None:
+        """Renew every lease by itself: one whose server is away keeps no other waiting."""
         asked_at = self._clock.monotonic()
         try:
             while True:
                 await self._clock.sleep_until(asked_at + self._holder.ttl_s / 3)
-                asked_at, until = self._clock.monotonic(), self._surely_until()
-                async with anyio.create_task_group() as tasks:
-                    for lease in list(self._held.values()):
+                asked_at = self._clock.monotonic()
+                for lease in list(self._held.values()):
+                    if lease.shard not in self._renewing:
+                        self._renewing.add(lease.shard)
                         tasks.start_soon(self._renew, lease)
-                self._note_renewal(until)
-                await self._roster.announce()
+                self._roster.announce()
         finally:
             with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
                 await self._release_held()
 
     async def _renew(self, lease: Lease) -> None:
+        until = self._surely_until()
         kept = await self._leases.renew(f"shard:{lease.shard}", self._holder, lease.token)
-        if not kept and self._held.get(lease.shard) == lease:
+        self._renewing.discard(lease.shard)
+        if self._held.get(lease.shard) != lease:
+            return
+        if not kept:
             self._let_go(lease.shard)
             self._bus.publish("node.shard_lost", shard=lease.shard)
+            self._note_renewed()
+            return
+        was_sure = self.may_show(lease.shard)
+        self._sure_until[lease.shard] = until
+        if not was_sure:
+            self.on_sure()
+        self._note_renewed()
+
+    def _note_renewed(self) -> None:
+        renewed, self._renewed = self._renewed, anyio.Event()
+        renewed.set()
 
     def _let_go(self, shard: int) -> None:
         del self._held[shard]
+        self._sure_until.pop(shard, None)
         self._cursors.pop(shard, None)
         self._tell_reader()
         self._server.lost(shard)
@@ -215,21 +232,21 @@ class Node:
     def _surely_until(self) -> float:
         return self._clock.monotonic() + SURE * self._holder.ttl_s
 
-    def _note_renewal(self, until: float) -> None:
-        unsure_s = self._clock.monotonic() - self._sure_until
-        self._sure_until = until
-        renewed, self._renewed = self._renewed, anyio.Event()
-        renewed.set()
-        if unsure_s >= 0:
-            self._bus.publish("node.returned", seconds=unsure_s)
-            self.on_sure()
-
     async def _notice_isolation(self) -> None:
+        """Say once that there are shards in which nothing is shown, and once that there are none any more."""
         while True:
-            await self._clock.sleep_until(self._sure_until)
-            if not self.sure:
-                self._bus.publish("node.isolated")
+            await self._clock.sleep_until(min(self._sure_until.values(), default=self._surely_until()))
+            if not (silent := self._silent()):
+                continue
+            since = self._clock.monotonic()
+            self._bus.publish("node.isolated", shards=silent)
+            while self._silent():
                 await self._renewed.wait()
+            self._bus.publish("node.returned", seconds=self._clock.monotonic() - since)
+
+    def _silent(self) -> int:
+        """In how many shards nothing is shown."""
+        return sum(not self.may_show(shard) for shard in self._held)
 
     def _tell_balance(self) -> None:
         now = (len(self._held), self._roster.nodes)

@@ -89,7 +89,8 @@ class Outbound:
         self._begin_saying(address, text, choices)
 
     def _begin_saying(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
-        page = self.page(PageSpec(uuid.uuid4().hex, address, GATEWAY, choices=tuple(choices)), _Unrecorded())
+        spec = PageSpec(uuid.uuid4().hex, address, GATEWAY, choices=tuple(choices), leased=False)
+        page = self.page(spec, _Unrecorded())
         self._tasks.start_soon(_finish, page, text)
 
 
@@ -109,7 +110,7 @@ async def _settled(presenter: Presenter | None, page: PageSpec, text: str, done:
 
 
 def _extras(spec: PageSpec) -> Extras:
-    return Extras(spec.reply_to, spec.people, spec.choices, spec.file)
+    return Extras(spec.reply_to, spec.people, spec.choices, spec.file, spec.leased)
 
 
 class _Unrecorded:

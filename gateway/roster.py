@@ -38,6 +38,9 @@ class Roster:
         self._heard = False
         self._stirred = anyio.Event()
         self._to_tell = anyio.Event()
+        self._to_announce = anyio.Event()
+        self._patient_until = -math.inf
+        """While the store did not answer the others could not say either that they live: they get time to."""
         self.stirs = 0
         """How often something has changed."""
 
@@ -63,16 +66,16 @@ class Roster:
         """Enter the roster. Raises StorageUnavailable."""
         self._news = self._note(await self._store.announce(self.holder))
 
-    async def announce(self) -> None:
-        """We live for another `ttl_s`. To be called after leases were taken or renewed, so that none outlives us."""
-        if not self._left:
-            self._note(await self._store.announce(self.holder))
+    def announce(self) -> None:
+        """Say soon that we live. To be called after leases were taken or renewed, so that none outlives us."""
+        self._to_announce.set()
 
     async def run(self) -> None:
         """Look who lives whenever that may have changed, until cancelled. Raises StorageUnavailable."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen)
             tasks.start_soon(self._tell_others)
+            tasks.start_soon(self._keep_announcing)
             while True:
                 await self.clock.sleep_until(self._next_look())
                 self._note(await self._store.living())
@@ -120,11 +123,26 @@ class Roster:
 
     def _note(self, living: Living) -> str:
         now = self.clock.monotonic()
-        before = self._others.keys()
+        before = self._others
         self._others = {node: now + left for node, left in living.nodes.items() if node != self.holder.node}
-        if self._others.keys() != before:
+        if now < self._patient_until:
+            self._others = dict.fromkeys(before, self._patient_until) | self._others
+        if self._others.keys() != before.keys():
             self._stir()
         return living.news
+
+    async def _keep_announcing(self) -> None:
+        while True:
+            await self._to_announce.wait()
+            self._to_announce = anyio.Event()
+            if self._left:
+                return
+            asked_at = self.clock.monotonic()
+            living = await self._store.announce(self.holder)
+            now = self.clock.monotonic()
+            if now - asked_at > self.holder.ttl_s / 3:
+                self._patient_until = now + self.holder.ttl_s / 3
+            self._note(living)
 
     async def _listen(self) -> None:
         while True:

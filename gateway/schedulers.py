@@ -21,7 +21,7 @@ DRAIN_LIMIT_S = 3.0
 class Schedulers:
     """Makes them. They run in `tasks`, with our share and with what outlives a process (table `rates:<platform>`).
 
-    They call platforms only while `may_call` says so.
+    Conversations are shown something only while `may_show` says so, by their keys.
     """
 
     def __init__(
@@ -31,9 +31,9 @@ class Schedulers:
         clock: Clock,
         tasks: TaskGroup,
         *,
-        may_call: Callable[[], bool] = lambda: True,
+        may_show: Callable[[str], bool] = lambda _conversation: True,
     ) -> None:
-        self._may_call = may_call
+        self._may_show = may_show
         self._records = records
         self._shares = shares
         self._clock = clock
@@ -46,7 +46,7 @@ class Schedulers:
         await memory.open()
         self._tasks.start_soon(memory.run)
         total = adapter.capabilities.total_budget
-        scheduler = EditScheduler(total, self._clock, self._tasks, memory=memory, may_call=self._may_call)
+        scheduler = EditScheduler(total, self._clock, self._tasks, memory=memory, may_show=self._may_show)
         self._shares.tell(scheduler.grant)
         if isinstance(adapter, HearsShare):
             self._shares.tell(adapter.granted)

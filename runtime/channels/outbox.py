@@ -16,7 +16,8 @@ class PageSpec:
 
     `parts` are the platform's message ids that are already known, by part number: long text is several messages.
     `reply_to` is the platform's id of the message it answers. `people` are those who may be mentioned: person ids by
-    name. `choices` are offered under the finished text; `file` is posted with it.
+    name. `choices` are offered under the finished text; `file` is posted with it. `leased` pages are shown only while
+    the lease of the conversation's shard is surely ours.
     """
 
     id: str
@@ -27,6 +28,7 @@ class PageSpec:
     people: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
     file: Attachment | None = None
+    leased: bool = True
 
 
 class PageRecord(Protocol):

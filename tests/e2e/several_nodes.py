@@ -81,7 +81,7 @@ class Nodes:
                     found.append(read)
         return found
 
-    async def until(self, holds: Callable[[], bool]) -> None:
+    async def until(self, holds: Callable[[], object]) -> None:
         """Return when it holds; it is asked after everything that a node prints."""
         with anyio.fail_after(LIMIT_S):
             while not holds():

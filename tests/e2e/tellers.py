@@ -53,3 +53,18 @@ async def all_answered(talks: Sequence[TelegramTalk], text: str) -> None:
     for talk in talks:
         await talk.say(text)
     await until_last(talks, f"You said: {text}")
+
+
+async def until_told(talks: Sequence[TelegramTalk], *, times: int) -> None:
+    """Return when so many stories were told to their end in each conversation."""
+    for talk in talks:
+        await talk.until_that(_Told(talk, times))
+
+
+class _Told:
+    def __init__(self, talk: TelegramTalk, times: int) -> None:
+        self._talk = talk
+        self._times = times
+
+    def __call__(self) -> bool:
+        return sum(text.endswith(END_OF_STORY) for text in self._talk.texts()) == self._times

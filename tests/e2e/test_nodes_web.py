@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,15 @@ async def rooms_of(nodes: Nodes, page_of: Gateway, stack: AsyncExitStack, count:
         await room.open()
         await room.say("hi")
         await room.until(HELLO)
-        await nodes.until(lambda name=name: any(_runs(nodes, one, name) for one in found))
-        (server,) = [one for one in found if _runs(nodes, one, name)]
+        await nodes.until(partial(_served, nodes, name))
+        (server,) = _served(nodes, name)
         found[server].append(room)
     return found
 
 
-def _runs(nodes: Nodes, node: str, room: str) -> bool:
-    return bool(nodes.logged(node, "session.started", conversation=f"web:{room}"))
+def _served(nodes: Nodes, room: str) -> list[str]:
+    """The nodes where a room's session began."""
+    return [name for name in nodes.by_name if nodes.logged(name, "session.started", conversation=f"web:{room}")]
 
 
 async def test_a_page_sees_an_answer_of_another_node_grow_and_its_end_when_that_node_dies(tmp_path: Path) -> None:

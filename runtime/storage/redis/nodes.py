@@ -27,15 +27,15 @@ class RedisNodeStore:
         return await self._living("", 0)
 
     async def _living(self, node: str, milliseconds: int) -> Living:
-        news, *found = await self._connection.run(_ANNOUNCE, [NODES, NODE_NEWS], [node, milliseconds])
+        news, *found = await self._connection.run(_ANNOUNCE, [NODES, NODE_NEWS], [node, milliseconds], replicated=False)
         pairs = zip(found[::2], found[1::2], strict=True)
         return Living({node: int(left) / 1000 for node, left in pairs}, news)
 
     async def leave(self, holder: LeaseHolder, /) -> None:
-        await self._connection.run(_TELL, [NODES, NODE_NEWS], [holder.node])
+        await self._connection.run(_TELL, [NODES, NODE_NEWS], [holder.node], replicated=False)
 
     async def tell(self) -> None:
-        await self._connection.run(_TELL, [NODES, NODE_NEWS], [""])
+        await self._connection.run(_TELL, [NODES, NODE_NEWS], [""], replicated=False)
 
     async def news(self, after: str, /, *, wait_s: float) -> str:
         answer = await self._connection.read_streams({NODE_NEWS: after}, wait_s=wait_s, count=_READ_AT_ONCE)

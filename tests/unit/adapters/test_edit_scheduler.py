@@ -32,6 +32,7 @@ class Line:
         self.said = self.shown = self.calls_now = self.most_calls = 0
         self.final_shown = False
         self.errors: list[Exception] = []
+        self.conversation: str | None = None
 
     def frame(self, final: bool, /) -> Frame | None:
         if self.shown == self.said and (self.final_shown or not final):
@@ -118,6 +119,42 @@ async def test_the_bots_bucket_serves_conversations_by_the_age_of_what_nobody_sa
         assert b.order[:4] == ["room3", "room2", "room1", "room0"]
         times = [at for _, at in b.log]
         assert all(later - earlier >= 2.0 for earlier, later in itertools.pairwise(times))
+
+
+async def test_nothing_is_shown_in_a_conversation_that_may_be_another_nodes_until_it_surely_is_ours() -> None:
+    async with bench() as b:
+        silent = {"ours?"}
+        scheduler = EditScheduler(ROOMY, b.clock, b.tasks, may_show=lambda conversation: conversation not in silent)
+        for name, conversation in (("doubtful", "ours?"), ("sure", "ours"), ("nobody's", None)):
+            line = b.line(name)
+            line.said, line.conversation = 100, conversation
+            b.tasks.start_soon(scheduler.open(line.name, ROOMY, line).finish, 100)
+        await b.clock.advance(60)
+        assert sorted(b.order) == ["nobody's", "sure"]
+        silent.clear()
+        scheduler.resume()
+        await b.clock.advance(1)
+        assert sorted(b.order) == ["doubtful", "nobody's", "sure"]
+
+
+async def test_a_text_at_rest_makes_no_call_and_says_when_its_last_one_was_answered() -> None:
+    async with bench() as b:
+        line = b.line("a", lasts_s=2.0)
+        live = b.scheduler.open("room", ROOMY, line)
+        line.said = 100
+        live.said(100)
+        await b.clock.advance(1)
+        rested: list[float] = []
+
+        async def rest() -> None:
+            await live.rest()
+            rested.append(b.clock.monotonic())
+
+        b.tasks.start_soon(rest)
+        line.said = 200
+        live.said(200)
+        await b.clock.advance(10)
+        assert (len(b.log), rested) == (1, [2.0])
 
 
 async def test_a_held_text_waits_until_it_is_released() -> None:

@@ -29,6 +29,7 @@ class Text:
         self.said = self.shown = 0
         self.final_shown = False
         self.errors: list[Exception] = []
+        self.conversation: str | None = None
 
     def frame(self, final: bool, /) -> Frame | None:
         if self.shown == self.said and (self.final_shown or not final):
