@@ -27,12 +27,13 @@ class Instruction:
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a step can refer to: playbooks by name (others' as `Agent.Name`), the other agents, and which of the
-    playbooks are meetings. `meeting`: the step itself is part of a meeting."""
+    playbooks are meetings. `meeting`: the step itself is part of a meeting. `remote` agents are only called."""
 
     playbooks: frozenset[str]
     agents: tuple[str, ...]
     meetings: tuple[str, ...] = ()
     meeting: bool = False
+    remote: tuple[str, ...] = ()
 
 
 class Classifier:
@@ -41,6 +42,7 @@ class Classifier:
     def __init__(self, surroundings: Surroundings) -> None:
         self._around = surroundings
         self._agents = {agent: _mention(agent) for agent in surroundings.agents}
+        self._any_remote = "|".join(map(_mention, surroundings.remote)) or r"(?!)"
         self._any_agent = "|".join(pattern for pattern in self._agents.values()) or r"(?!)"
         self._calls = {_simple(name): name for name in sorted(surroundings.playbooks)}
         self._rules = (
@@ -186,6 +188,8 @@ class Classifier:
         return None
 
     def _talking(self, text: str, bare: str) -> Instruction | None:
+        if re.search(rf"{_LEAD}(?:{self._any_remote})\b", bare, re.IGNORECASE):
+            return Instruction(Op.EXE, text)
         target = self._addressee(bare)
         asks = self._asks(text, bare, target)
         tells = self._tells(bare, target)

@@ -9,10 +9,10 @@ from runtime.language.classifier import Classifier, Instruction, Surroundings
 from runtime.language.lowering import Lowered, LoweringReport, Unclassified
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.pbasm import number_notes, write_agent
-from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger
+from runtime.language.program import AgentKind, AgentSpec, Op, PlaybookSpec, Step, Trigger
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 1
+_VERSION = 2
 
 
 class RulesLowerer:
@@ -61,9 +61,10 @@ def _surroundings(playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedP
     foreign = {f"{other.name}.{theirs.name}" for other in others for theirs in other.playbooks}
     return Surroundings(
         frozenset({own.name for own in agent.playbooks} | foreign),
-        tuple(other.name for other in others),
+        tuple(other.name for other in others if other.kind is not AgentKind.MCP),
         tuple(own.name for own in agent.playbooks if own.metadata.get("meeting") is True and own is not playbook),
         playbook.metadata.get("meeting") is True,
+        tuple(other.name for other in others if other.kind is AgentKind.MCP),
     )
 
 
