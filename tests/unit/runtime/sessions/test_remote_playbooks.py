@@ -178,6 +178,26 @@ async def Main():
     assert "RemoteUnavailable: Weather.greet: its server cannot be reached" in model.told(1)
 
 
+async def test_a_stop_ends_a_call_and_the_next_one_begins_anew(
+    weather: AgentSpec, ledger: Ledger, stand: Stand, sandbox: MontySandbox
+) -> None:
+    code = """
+async def Main():
+    for message in await WaitForMessage("user"):
+        await Say("user", await Weather.look())
+    return Again()
+"""
+    async with talking(in_python(weather, code), Model(), sandbox, servers=stand.pool) as talk:
+        await talk.say("hi")
+        talk.post("go")
+        await stand.heard("remote.progressed")
+        assert await talk.say("", kind="stop") == ["⏹ Stopped. Write to begin anew."]
+        await talk.say("hi")
+        assert await talk.say("go") == ["look done"]
+    first, second = ledger.keys("look")
+    assert first != second
+
+
 class DeadlyServers:
     """The process may die right before and right after a server does something."""
 
