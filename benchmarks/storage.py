@@ -134,7 +134,7 @@ async def measure_hand_over(connection: RedisConnection) -> list[Row]:
         await node.run(tasks, Arrivals())
         for number in range(HOPS):
             came = anyio.Event()
-            event = InboxEvent(str(number), Address("bench", "1"), "bench:1", "Ada", "Hello", AT)
+            event = InboxEvent(str(number), Address("bench", str(number // 100)), "bench:1", "Ada", "Hello", AT)
             began = time.perf_counter()
             await inbox.add(event)
             added_ms.append((time.perf_counter() - began) * 1000)

@@ -172,15 +172,15 @@ async def test_the_rights_of_the_manual_are_enough(start: Start) -> None:
 
 
 async def test_an_older_server_is_refused() -> None:
-    async with _old_server() as port:
+    async with _telling("redis_version:6.2.14", "redis_mode:standalone", "maxmemory_policy:noeviction") as port:
         with pytest.raises(ConfigError, match=r"Redis 6\.2\.14; Redis 7\.0 or newer"):
             await ping(f"redis://127.0.0.1:{port}")
 
 
 @asynccontextmanager
-async def _old_server() -> AsyncIterator[int]:
-    """Answers that it is a Redis 6.2, whatever it is asked."""
-    told = b"redis_version:6.2.14\r\nredis_mode:standalone\r\nmaxmemory_policy:noeviction\r\nmaxmemory:0\r\n"
+async def _telling(*lines: str) -> AsyncIterator[int]:
+    """A server that tells this of itself, whatever it is asked."""
+    told = "\r\n".join(lines).encode()
 
     async def answer(client: SocketStream) -> None:
         async with client:
@@ -193,6 +193,22 @@ async def _old_server() -> AsyncIterator[int]:
         tasks.start_soon(listener.serve, answer)
         yield listener.extra(anyio.abc.SocketAttribute.local_port)
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("replica", "follows"),
+    [
+        ("state=online,offset=9,lag=1", True),
+        ("state=online,offset=9,lag=30", False),
+        ("state=wait_bgsave,lag=0", False),
+    ],
+    ids=["heard of", "silent", "not there yet"],
+)
+async def test_a_replica_follows_while_it_is_heard_of(replica: str, follows: bool) -> None:
+    async with _telling("role:master", "connected_slaves:1", f"slave0:ip=127.0.0.1,port=1,{replica}") as port:
+        server = Server(locate(f"redis://127.0.0.1:{port}"), ("127.0.0.1", port), FakeClock())
+        assert await server.followed() is follows
+        await server.aclose()
 
 
 async def test_a_primary_that_lost_its_replica_is_alone_after_a_while(start: Start) -> None:

@@ -64,6 +64,11 @@ class PortServer:
         self._client: redis.Redis | None = None
         directory.mkdir(parents=True, exist_ok=True)
 
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"redis://127.0.0.1:{self.port}"
+
     def start(self) -> None:
         """Let it run, on the data that it left; returns when it listens."""
         path = self.directory / "server.conf"

@@ -82,7 +82,10 @@ def locate(location: Path | str) -> Location:
             for host in hosts.split(",")
         ]
     except ValueError as error:
-        raise ConfigError(f"PARLEY_REDIS_URL is not the URL of a Redis server: {error}") from error
+        raise ConfigError(
+            "PARLEY_REDIS_URL is not the URL of a Redis server, such as redis://user:password@host:6379/0. "
+            "In a password / is written %2F, # is %23, ? is %3F, @ is %40."
+        ) from error
     seeds = tuple(_endpoint(options) for options in found)
     master = found[0].get("master")
     options = {name: value for name, value in found[0].items() if name not in ("host", "port", "path", "master")}

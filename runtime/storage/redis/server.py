@@ -19,6 +19,10 @@ _READERS = SHARDS + 4
 _LOOK_S = 10.0
 """How long it is believed whether replicas follow."""
 
+_LAG_S = 10
+"""A replica that was heard of longer ago is one that died without a word, as machines do; others are heard of every
+second."""
+
 ALONE_AFTER_S = 20.0
 """So long after the last replica went a server still counts as followed: one that was promoted leaves like one that
 died, and what the old primary takes on from then on is lost. Until then it is known which of them it was."""
@@ -47,6 +51,8 @@ class Server:
         """
         now = self._clock.monotonic()
         if look or self._looked_at is None or now - self._looked_at > _LOOK_S:
+            if self._looked_at is not None:
+                self._looked_at = now
             if _has_replica(await self.client.info("replication")):
                 self._followed_at = now
             self._looked_at = now
@@ -80,7 +86,7 @@ async def command(client: Redis, *parts: str | int) -> Any:
 
 def _has_replica(replication: Mapping[str, Any]) -> bool:
     return any(
-        isinstance(value, Mapping) and value.get("state") == "online"
+        isinstance(value, Mapping) and value.get("state") == "online" and int(value.get("lag", 0)) <= _LAG_S
         for name, value in replication.items()
         if name.startswith("slave")
     )

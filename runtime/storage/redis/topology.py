@@ -119,7 +119,7 @@ class _Alone:
 
     def doubt(self, _server: Server | None, error: Exception, /) -> None:
         # Behind a name there may be another server by now.
-        self._other = isinstance(error, exceptions.ReadOnlyError)
+        self._other = self._other or isinstance(error, exceptions.ReadOnlyError)
 
     async def aclose(self) -> None:
         await self._server.aclose()

@@ -1,0 +1,1 @@
+"""Tests of the Redis stores that need no server."""
