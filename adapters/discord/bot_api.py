@@ -49,6 +49,11 @@ class BotApi:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
+    @property
+    def ahead_s(self) -> float:
+        """How far our calendar is before Discord's, as its last answer told."""
+        return self._calls.rest.ahead_s
+
     async def identity(self) -> tuple[BotIdentity, bool]:
         """Who we are, and whether the message content intent is switched on."""
         with self._calls.told("who the bot is", at_setup=True):

@@ -19,6 +19,8 @@ MAX_MESSAGES: Final = 500
 OVERLAP_MS: Final = 60_000
 """How far before the newest mark a conversation without a mark is read: events of channels overtake each other."""
 
+BEGUN: Final = "begun"
+
 _log = logging.getLogger(__name__)
 _Read: TypeAlias = Callable[[Callable[[], Awaitable[list[dict[str, Any]]]]], Awaitable[list[dict[str, Any]]]]
 
@@ -27,7 +29,8 @@ class CatchUp:
     """Reads after the marks: up to which message each conversation was taken, by channel or thread id or `dm:<id>`.
 
     A channel without one is read after the newest of all: Discord's ids order all messages. A mark that is put after a
-    message is safe may be lost in a crash: then messages come again, with the same event ids.
+    message is safe may be lost in a crash: then messages come again, with the same event ids. Before anything was taken
+    there is the mark `begun`, so that the first message of all is found again as well.
 
     What cannot be read: private conversations nobody has a mark of, which Discord does not list for bots; channels
     whose history the bot may not read; threads that were archived meanwhile; commands from the menu.
@@ -39,11 +42,16 @@ class CatchUp:
         self._read = read
         self._known: dict[str, str] = {}
         self._loaded: str | None = None
+        self._begun: str | None = None
         self._newest: dict[str, str] = {}
         self._floors: dict[str, str | None] = {}
 
-    async def load(self) -> None:
+    async def load(self, now: int) -> None:
+        """Read the marks. Without any it begins `now`, as Discord's ids tell the time, and nothing was missed."""
         self._known = dict(await self._marks.all())
+        if not self._known:
+            self._begun = str(now + (OVERLAP_MS << 22))
+            await self._marks.put(BEGUN, self._begun)
         self._loaded = max(self._known.values(), key=int, default=None)
 
     async def taken(self, conversation: str, message: str, guild: str | None = None) -> None:
@@ -62,6 +70,8 @@ class CatchUp:
         """
         for guild in guilds:
             self._floors[guild] = _early(self._newest.get(guild, self._loaded) or self._newest_mark())
+        if self._begun is not None:
+            self._known[BEGUN], self._begun = self._begun, None
 
     async def private(self) -> AsyncIterator[dict[str, Any]]:
         """What was missed in private conversations, oldest first in each."""

@@ -47,7 +47,7 @@ class HookApi:
 
     @property
     def ahead_s(self) -> float:
-        """How far our calendar is before Discord's, as far as is known."""
+        """How far our calendar is before Discord's, as its last answer told."""
         return self._calls.rest.ahead_s
 
     async def of_channel(self, channel_id: str, application_id: str) -> list[Hook]:

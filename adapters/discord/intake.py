@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -14,7 +15,7 @@ from anyio.abc import TaskGroup
 from adapters.adapter import Inbound
 from adapters.discord.bot_api import BotApi
 from adapters.discord.catch_up import CatchUp
-from adapters.discord.codec import BotIdentity, mark_of
+from adapters.discord.codec import BotIdentity, mark_of, snowflake_at
 from adapters.discord.listener import LOST, Listener
 from adapters.discord.menu import Menu
 from adapters.discord.patience import until_answered
@@ -74,7 +75,8 @@ class Intake:
 
     async def items(self, us: BotIdentity) -> AsyncGenerator[Inbound, None]:
         """What people do. An item is marked as taken, or a command acknowledged, when the next one is asked for."""
-        await self._catch_up.load()
+        now = self._clock.now() - timedelta(seconds=self._ours.api.ahead_s + 1)  # ids of one millisecond are alike
+        await self._catch_up.load(snowflake_at(now))
         while True:
             async for item, safe in self._taken(await self._listener.next(), us):
                 self._recent.note(item)

@@ -27,6 +27,8 @@ UNTOLD_PAUSE_S: Final = 60.0
 """The pause after a 429 that does not say how long: it comes from the guard before Discord, not from Discord."""
 OLD_EDITS: Final = 30046
 """JSON error code: too many edits of messages older than an hour. It comes as a 429 but waiting is not the way out."""
+DATE_EXACT_S: Final = 2.0
+"""A date in a header has whole seconds, and has been on its way: less says nothing about our calendar."""
 _PIECE_BYTES: Final = 64 * 1024
 
 
@@ -99,9 +101,10 @@ class Rest(HTTPClient):
 
     def _compare(self, date: str | None) -> None:
         try:
-            self.ahead_s = (self._clock.now() - parsedate_to_datetime(date or "")).total_seconds()
+            ahead_s = (self._clock.now() - parsedate_to_datetime(date or "")).total_seconds()
         except (ValueError, TypeError):
             return  # something before Discord answers without a date, or without a zone
+        self.ahead_s = ahead_s if abs(ahead_s) > DATE_EXACT_S else 0.0
 
     def _session(self) -> aiohttp.ClientSession:
         if self._calls is None:

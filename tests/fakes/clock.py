@@ -7,6 +7,8 @@ import heapq
 import itertools
 from datetime import UTC, datetime, timedelta
 
+from runtime.core.clock import SystemClock
+
 _SETTLE_ROUNDS = 50
 
 
@@ -79,3 +81,13 @@ class HastyClock:
         self.pauses_s.append(monotonic_s - self._at_s)
         self._at_s = monotonic_s
         await asyncio.sleep(0)
+
+
+class WrongClock(SystemClock):
+    """The machine's clock with its calendar set wrong."""
+
+    def __init__(self, ahead_s: float) -> None:
+        self._ahead = timedelta(seconds=ahead_s)
+
+    def now(self) -> datetime:
+        return super().now() + self._ahead

@@ -15,10 +15,11 @@ from discord.http import Route
 
 from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
+from adapters.discord.catch_up import BEGUN
 from adapters.discord.shard import HEALTHY_AFTER_S
 from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.discord.speaking import general, listening, new_adapter, send
-from tests.fakes.clock import FakeClock, HastyClock
+from tests.fakes.clock import FakeClock, HastyClock, WrongClock
 from tests.fakes.discord_wire import DiscordPlatform, serving
 from tests.fakes.records import MemoryRecords
 
@@ -31,9 +32,9 @@ async def test_message_is_marked_only_when_the_next_is_asked_for(
     async with listening(adapter, platform) as inbound:
         one, two = platform.world.say("one"), platform.world.say("two")
         await anext(inbound)
-        assert marks.puts == []
+        assert [name for name, _ in marks.puts] == [BEGUN]
         await anext(inbound)
-        assert marks.puts == [(platform.world.general, one)]
+        assert marks.puts[1:] == [(platform.world.general, one)]
         assert two not in marks.records.values()
 
 
@@ -52,6 +53,20 @@ async def test_message_whose_consumer_crashed_comes_again(
     async with aclosing(new_adapter(options, marks)) as adapter, listening(adapter, platform) as inbound:
         seen.append(await anext(inbound))
     assert seen[0] == replace(seen[1], person_name=seen[0].person_name)
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, 7200.0, -7200.0])
+async def test_very_first_message_comes_again_when_its_consumer_crashed(
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryRecords, ahead_s: float
+) -> None:
+    async with aclosing(new_adapter(options, marks, clock=WrongClock(ahead_s))) as adapter:
+        with contextlib.suppress(ZeroDivisionError):
+            async with listening(adapter, platform) as inbound:
+                platform.world.say("precious")
+                assert (await anext(inbound)).text == "precious"
+                raise ZeroDivisionError
+    async with aclosing(new_adapter(options, marks)) as adapter, listening(adapter, platform) as inbound:
+        assert (await anext(inbound)).text == "precious"
 
 
 async def test_what_was_written_while_we_were_away_is_caught_up_in_order(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import aclosing
 from dataclasses import replace
-from datetime import datetime, timedelta
 
 import anyio
 import pytest
@@ -13,25 +12,15 @@ import pytest
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.limits import CAPABILITIES, HOOKS_PER_CHANNEL
 from runtime.core.address import GATEWAY, Speaker
-from runtime.core.clock import SystemClock
 from runtime.core.errors import MessageGone, OutcomeUncertain, RateLimited
 from tests.contract.discord.speaking import GUEST, HOST, edit, general, new_adapter, private, send
+from tests.fakes.clock import WrongClock
 from tests.fakes.discord_limits import DiscordLimits
 from tests.fakes.discord_wire import DiscordPlatform, FaultKind
 from tests.fakes.discord_world import MAX_HOOKS
 from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
-
-
-class WrongClock(SystemClock):
-    """The machine's clock, set wrong."""
-
-    def __init__(self, ahead_s: float) -> None:
-        self._ahead = timedelta(seconds=ahead_s)
-
-    def now(self) -> datetime:
-        return super().now() + self._ahead
 
 
 async def test_agents_speak_under_their_names_and_are_spread_over_a_few_webhooks(
