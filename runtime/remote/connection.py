@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import runpy
 import sys
@@ -40,6 +41,11 @@ from runtime.remote.stdio import Said, stdio_streams
 from runtime.remote.tools import KEY
 
 MAX_PAGES = 50
+_SDK = logging.getLogger("mcp")
+"""Silent: what goes wrong comes as an error as well, and what it would write is what strangers wrote."""
+_SDK.addHandler(logging.NullHandler())
+_SDK.propagate = False
+
 _US = Implementation(name="parley", version="1")
 NOT_FOUND = 404
 """What a server answers, doing nothing, when it does not know our session: it is another one now."""
@@ -191,10 +197,11 @@ def _load_server(spec: RemoteSpec) -> Any:
     name, _, query = spec.url.removeprefix("memory://").partition("?")
     path = spec.directory / name
     wanted = parse_qs(query).get("var")
-    try:
-        found = runpy.run_path(str(path), run_name=path.stem)
-    except Exception as error:
-        raise RemoteUnavailable(f"{path} fails when it is loaded: {error!r}") from error
+    with _unchanged_logging():
+        try:
+            found = runpy.run_path(str(path), run_name=path.stem)
+        except Exception as error:
+            raise RemoteUnavailable(f"{path} fails when it is loaded: {error!r}") from error
     if wanted is not None:
         server = found.get(wanted[0])
     else:
@@ -204,6 +211,18 @@ def _load_server(spec: RemoteSpec) -> Any:
             f"{path} has no server{f' {wanted[0]!r}' if wanted else ''}; make one with MCPServer(…)"
         )
     return server
+
+
+@contextmanager
+def _unchanged_logging() -> Iterator[None]:
+    """A server that is made sets up the logging of its process: here that is ours, with secrets masked."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
 
 
 @contextmanager

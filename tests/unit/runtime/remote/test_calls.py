@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -337,6 +338,19 @@ async def test_a_server_ends_with_the_pool(tmp_path: Path, ledger: Ledger) -> No
         tasks.cancel_scope.cancel()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+async def test_a_server_in_this_process_changes_nothing_about_its_logs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    root = logging.getLogger()
+    before = list(root.handlers), root.level
+    async with standing() as stand:
+        assert await stand.call(in_memory(tmp_path), "greet", name="Ada") == "Hello Ada"
+        with pytest.raises(ToolFailed):
+            await stand.call(in_memory(tmp_path), "fail")
+    assert (list(root.handlers), root.level) == before
+    assert capfd.readouterr().err == ""
 
 
 async def test_a_protocol_error_is_a_fault_of_the_server(tmp_path: Path) -> None:
