@@ -159,7 +159,8 @@ class Session:
         """Nothing of the session runs any more: a timer is to bring it back if it waits for a time."""
         state, alarm = self._journal.state, self._around.alarm
         due_s = state.next_due()
-        if self._journal.pending or state.restless():
+        unseen = any(page.status != "open" for page in state.pages.values())
+        if self._journal.pending or state.restless() or unseen:
             return Outcome.STIRRED
         if due_s is None or alarm is None:
             self._publish("session.rested")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import timedelta
-from unittest.mock import patch
+from unittest.mock import AsyncMock, patch
 
 import pytest
 
@@ -12,6 +12,8 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import InboxEvent
 from runtime.sessions.timers import TIMER
+from runtime.storage.memory_timers import MemoryTimers
+from runtime.tape.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import ADDRESS, World
 from tests.fakes.sleepers import SHARD, Sleepers
@@ -113,6 +115,42 @@ await WaitForMessage("user")
     with patch("runtime.sessions.session.UNATTENDED_IDLE_S", 0.0):
         assert await sleepers.live(lambda: {"session.restored", "session.rested"} <= set(sleepers.events))
     assert await sleepers.timers.first(SHARD) == sleepers.clock.now().timestamp() + 2 * HOUR_S
+
+
+@pytest.mark.parametrize("steps", range(1, 14))
+async def test_a_time_that_comes_while_the_session_leaves_memory_is_noticed(sandbox: MontySandbox, steps: int) -> None:
+    blink = sleeper("""
+await Sleep(20)
+await Say("user", "good morning")
+await WaitForMessage("user")
+""")
+    sleepers = Sleepers(blink, sandbox)
+    resting = Journal.rest
+    left = 0
+
+    async def late(journal: Journal) -> None:
+        nonlocal left
+        left += 1
+        await resting(journal)
+        if left == 1:
+            with patch("tests.fakes.clock._SETTLE_ROUNDS", steps):
+                await sleepers.clock.advance(20)
+
+    await sleepers.post("1", "start")
+    with patch.object(Journal, "rest", late):
+        assert await sleepers.live(lambda: "good morning" in sleepers.chat and not sleepers.asleep)
+    await sleepers.live(lambda: True)
+    assert sleepers.chat == ["good morning"]
+    assert not sleepers.asleep
+
+
+async def test_a_timer_that_cannot_be_set_keeps_the_session_in_memory(sandbox: MontySandbox) -> None:
+    sleepers = Sleepers(NAP, sandbox)
+    await sleepers.post("1", "start")
+    with patch.object(MemoryTimers, "set", AsyncMock(return_value=False)) as refusing:
+        assert await sleepers.live(lambda: refusing.await_count >= 2)
+    assert await sleepers.store.unfinished(SHARD)
+    assert await sleepers.live(lambda: "good morning" in sleepers.chat, pass_s=600)
 
 
 async def test_nobody_in_time_is_noticed_once(sandbox: MontySandbox) -> None:
