@@ -35,7 +35,7 @@ class Snapshot:
 def rules_version() -> str:
     """The version of the snapshots that this code writes and reads."""
     code = [entry for entry in files("runtime.tape").iterdir() if entry.name.endswith(".py")]
-    code.append(files("runtime.core").joinpath("message.py"))
+    code += [entry for entry in files("runtime.core").iterdir() if entry.name.partition(".")[0] == "message"]
     digest = hashlib.sha256()
     for entry in sorted(code, key=lambda entry: entry.name):
         digest.update(entry.read_bytes())
