@@ -38,6 +38,11 @@ class Crowd:
         if self._talking:
             await self._quiet.wait()
 
+    @property
+    def messages(self) -> int:
+        """How many messages of ours they see."""
+        return sum(len(talk.texts()) for talk in self.talks)
+
     def go_on(self) -> None:
         self._may_talk.set()
 

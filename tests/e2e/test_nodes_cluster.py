@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e.crowd import Crowd
 from tests.e2e.gateway_process import ROOT, parley
-from tests.e2e.several_nodes import Record, noted, several_nodes
+from tests.e2e.several_nodes import Nodes, Record, noted, several_nodes
 from tests.e2e.talks import TelegramTalk
 from tests.e2e.tellers import TELLER, greeted, telegram_settings, until_last, until_told
 from tests.fakes.telegram_limits import FloodLimits
@@ -41,6 +41,13 @@ def next_version(directory: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(directory)}
 
 
+async def at_rest(crowd: Crowd, nodes: Nodes) -> None:
+    """Return when everybody is answered, and every message that they see is on a tape: between the two is the one
+    moment at which the death of a node may leave a second copy on a platform without nonces."""
+    await crowd.fall_silent()
+    await nodes.until(lambda: sum(len(nodes.logged(name, "page.sent")) for name in nodes.by_name) >= crowd.messages)
+
+
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[ValkeyCluster]:
     made = ValkeyCluster(tmp_path / "cluster", replicas=1, node_timeout_ms=NODE_TIMEOUT_MS)
@@ -64,7 +71,7 @@ async def test_nodes_and_primaries_die_a_node_stands_still_and_everything_is_ans
         crowd.begin(tasks)
         await crowd.more()
 
-        await crowd.fall_silent()
+        await at_rest(crowd, nodes)
         holder = await nodes.listener("telegram")
         await nodes.end(holder)
         crowd.go_on()
@@ -78,7 +85,7 @@ async def test_nodes_and_primaries_die_a_node_stands_still_and_everything_is_ans
 
         left = sorted(set(nodes.by_name) - {holder})
         stopped, other = chance.sample(left, 2)
-        await crowd.fall_silent()
+        await at_rest(crowd, nodes)
         told = nodes.balances(other)
         os.kill(nodes[stopped].process_id, signal.SIGSTOP)
         crowd.go_on()

@@ -1,0 +1,63 @@
+"""Two nodes with bots on Slack (Socket Mode) and Discord (gateway): one connection each, also when its holder dies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.e2e.several_nodes import LIMIT_S, Record, noted, one_valkey, several_nodes
+from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER
+from tests.e2e.test_discord import discord_settings
+from tests.e2e.test_kills import Discord, Slack, said, until
+from tests.e2e.test_slack import slack_settings
+from tests.fakes import discord_wire, slack_server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+
+
+async def test_kills_of_the_nodes_that_are_connected_lose_and_double_nothing(
+    tmp_path: Path, record_property: Record
+) -> None:
+    slack, discord = Slack(), Discord()
+    places = {"slack": slack, "discord": discord}
+    async with (
+        slack_server.serving(slack.platform) as first,
+        discord_wire.serving(discord.platform) as second,
+        one_valkey() as url,
+        several_nodes(
+            tmp_path,
+            TELLER,
+            url,
+            ["a", "b"],
+            {**slack_settings(slack.platform, first, PARLEY_SLACK__ACCESS="open"), **discord_settings(second)},
+        ) as nodes,
+    ):
+        await nodes.balanced("a", "b")
+        with anyio.fail_after(LIMIT_S):
+            await discord.platform.until(lambda: discord.platform.gateway.connected)
+        holders = {name: await nodes.listener(name) for name in places}
+        for place in places.values():
+            place.begin()
+        for place in places.values():
+            await until(place, said(HELLO))
+            place.say("long")
+        for place in places.values():
+            await until(place, said("Once"))
+        await nodes.until(lambda: sum(len(nodes.logged(one, "page.sent")) for one in nodes.by_name) >= 4)
+        killed = holders["discord"]
+        (other,) = set(nodes.by_name) - {killed}
+        mine = [name for name, holder in holders.items() if holder == killed]
+        await nodes.end(killed)
+        killed_at = anyio.current_time()
+        for place in places.values():
+            place.say("and then?")
+        for name in mine:
+            await nodes[other].prints(f'"{name}", "event": "adapter.connected"')
+            noted(record_property, {f"{name}_s": anyio.current_time() - killed_at})
+        for place in places.values():
+            await until(place, said("You said: and then?"))
+            texts = [text for text, _ in place.messages()]
+            assert [sum(part in text for text in texts) for part in (HELLO, "Once there was", "You said:")] == [1, 1, 1]
+            assert texts[1].endswith(END_OF_STORY)
