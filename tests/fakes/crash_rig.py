@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Literal
 
 import anyio
@@ -98,6 +99,8 @@ class Rig:
         self.offered: list[PageSpec] = []
         self.events: Counter[str] = Counter()
         self.idle = anyio.Event()
+        self.threads: dict[str, Address] = {}
+        """What was opened, by the nonces."""
         self._arrived = 0
         self._dead = False
 
@@ -147,6 +150,13 @@ class Rig:
         """Say so when nothing is going on."""
         if not await self.store.unfinished(SHARD) and not await self.waiting():
             self.idle.set()
+
+
+def thread_in_shard(number: int) -> str:
+    """The name of the so-manieth thread of the conversation that is in its shard."""
+    names = (f"t{n}" for n in range(1, 100_000))
+    in_shard = (name for name in names if shard_of(replace(ADDRESS, thread=name).key) == SHARD)
+    return next(islice(in_shard, number - 1, None))
 
 
 class FaultyStore(MemorySessionStore):
@@ -213,6 +223,18 @@ class FaultyPlatform(RichPlatform):
         self.gone.add(message)
         self._lose(unclear)
 
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        """One that stands in the same shard; known by its nonce everywhere."""
+        if self._rig.point(applied=False):
+            raise OutcomeUncertain("time-out: it was not applied")
+        opened = self._rig.threads.setdefault(nonce, replace(to, thread=thread_in_shard(len(self._rig.threads) + 1)))
+        if self._rig.point(applied=True):
+            raise OutcomeUncertain("502: it was applied")
+        return opened
+
+    async def link(self, _to: Address, /) -> str | None:
+        return None
+
     @property
     def pages(self) -> list[str]:
         """What people see of each page, in the order of their first messages; parts are put together."""
@@ -262,9 +284,8 @@ class RigOutbox:
         await self._presenter.settle(line, page.parts, text)
         done(True)
 
-    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
-        assert nonce
-        return None
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        return await self._presenter.open_thread(to, title, nonce)
 
     async def link(self, _to: Address, /) -> str | None:
         return None
@@ -308,11 +329,8 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
         registry = Registry(around, rig.inbox, tasks)
         rig.idle = anyio.Event()
         await registry.gained(lease)
-        seen = "0"
+        tasks.start_soon(_hand_over, rig, registry, lease)
         while True:
-            for entry in await rig.inbox.read({SHARD: seen}, wait_s=0.0):
-                seen = entry.entry_id
-                registry.dispatch(entry, lease)
             await _ready(rig, registry)
             odd = [failure for failure in failures if not isinstance(failure, StorageUnavailable)]
             if odd:
@@ -321,6 +339,15 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
                 break
         tasks.cancel_scope.cancel()
     return True
+
+
+async def _hand_over(rig: Rig, registry: Registry, lease: Lease) -> None:
+    """Bring everything that is in the inbox, or comes into it, to its conversation."""
+    seen = "0"
+    while True:
+        for entry in await rig.inbox.read({SHARD: seen}, wait_s=60.0):
+            seen = entry.entry_id
+            registry.dispatch(entry, lease)
 
 
 async def _ready(rig: Rig, registry: Registry) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.fakes.crash_rig import thread_in_shard
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -111,6 +112,20 @@ FORKED_QUESTION = Case(
         "[Where it began](at:test:1)",
         "Ship it?",
         "answer: Yes",
+    ),
+    in_order=False,
+)
+
+FORKED_ELSEWHERE = Case(
+    _COUNTER,
+    ((),),
+    ("hi", "one", "fork:Another way", f"at:{thread_in_shard(1)}:two", "two instead"),
+    (
+        "1: one",
+        "🌱 This conversation goes on in a second place as well: “Another way”. Here it stays as it is.",
+        "🌱 A conversation goes on here, from what came of Ada: “one”. What is said here stays here.",
+        "2: two",
+        "2: two instead",
     ),
     in_order=False,
 )

@@ -5,10 +5,15 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.unit.runtime.sessions.crash_lineage import FORKING
+from tests.fakes.crash_rig import PLATFORMS, Rig
+from tests.fakes.crash_rig import live as live_in
+from tests.unit.runtime.sessions.crash_lineage import FORKED_ELSEWHERE, FORKING
+from tests.unit.runtime.sessions.crash_sweep import FAULTS, LIMIT_S, Company
+from tests.unit.runtime.sessions.crash_sweep import check as check_rig
 from tests.unit.runtime.sessions.test_crashes import check, run
 
 pytestmark = pytest.mark.anyio
@@ -39,6 +44,25 @@ async def test_a_fork_is_made_once_through_several_deaths(name: str, sandbox: Mo
             assert (len(world.threads), len(world._records)) == (1, 2)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}, crashed at {crashes}: {error}") from error
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_fork_is_made_once_when_answers_of_stores_and_platforms_are_lost(
+    seed: int, sandbox: MontySandbox
+) -> None:
+    draw = random.Random(seed)
+    for _ in range(40):
+        plan = {point: draw.choice(FAULTS) for point in draw.sample(range(1, 90), draw.randint(1, 4))}
+        platform, number = draw.choice(list(PLATFORMS)), draw.randrange(1_000_000)
+        rig = Rig(list(FORKED_ELSEWHERE.people), PLATFORMS[platform], plan)
+        model = Company(FORKED_ELSEWHERE, random.Random(number))
+        try:
+            with anyio.fail_after(LIMIT_S):
+                await live_in(rig, FORKED_ELSEWHERE.program, model, sandbox, busy="queue")
+            await check_rig(rig, FORKED_ELSEWHERE)
+            assert len(rig.threads) == 1
+        except (AssertionError, TimeoutError) as error:
+            raise AssertionError(f"{platform}, {number}, {plan}: {error!r}") from error
 
 
 async def test_without_a_nonce_a_crash_leaves_an_empty_place_at_most(sandbox: MontySandbox) -> None:
