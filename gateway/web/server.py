@@ -93,7 +93,10 @@ async def _run(server: _Server, listener: socket.socket, scope: anyio.CancelScop
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=1024)
+        listener = socket.create_server((host, port), family=family, backlog=1024)
+        # asyncio sets this only on sockets that were made with TCP's number; without it an answer may wait 40 ms.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as error:
         text = f"web: cannot listen on {host} port {port}: {error.strerror}. Choose another with PARLEY_WEB__PORT"
         raise ConfigError(text) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from contextlib import AsyncExitStack
 
 import anyio
@@ -10,7 +11,7 @@ import pytest
 from starlette.applications import Starlette
 
 from adapters.web.codec import Person
-from gateway.web.server import serve
+from gateway.web.server import _listen, serve
 from runtime.core.errors import ConfigError
 from tests.fakes.page_socket import ADA, page_socket
 from tests.fakes.web_chat import WebChat, web_chat
@@ -116,6 +117,13 @@ async def test_a_foreign_page_cannot_log_people_in() -> None:
         assert foreign.status_code == 403
         own = await http.post("/login", json={"name": "Ada"}, headers={"Origin": chat.url})
         assert own.status_code == 200
+
+
+def test_small_answers_do_not_wait_for_the_acknowledgement_of_those_before() -> None:
+    with _listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 async def test_a_taken_port_is_named_with_what_to_do() -> None:
