@@ -15,7 +15,7 @@ from runtime.storage.redis.location import Endpoint, Location
 COMMAND_LIMIT_S = 5.0
 
 _POOL_SIZE = 32
-_READERS = SHARDS + 4
+_READERS = 2 * SHARDS
 _LOOK_S = 10.0
 """How long it is believed whether replicas follow."""
 
