@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.several_nodes import LIMIT_S, Record, noted, one_valkey, several_nodes
 from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER
 from tests.e2e.test_discord import discord_settings
-from tests.e2e.test_kills import Discord, Slack, said, until
+from tests.e2e.test_kills import Discord, Place, Slack, said, until
 from tests.e2e.test_slack import slack_settings
 from tests.fakes import discord_wire, slack_server
 
@@ -21,7 +21,7 @@ async def test_kills_of_the_nodes_that_are_connected_lose_and_double_nothing(
     tmp_path: Path, record_property: Record
 ) -> None:
     slack, discord = Slack(), Discord()
-    places = {"slack": slack, "discord": discord}
+    places: dict[str, Place] = {"slack": slack, "discord": discord}
     async with (
         slack_server.serving(slack.platform) as first,
         discord_wire.serving(discord.platform) as second,

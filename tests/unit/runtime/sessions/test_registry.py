@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 
+from runtime.core.address import Address
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.store import Lease
-from tests.fakes.talk import Model, talking
+from tests.fakes.talk import Model, Reply, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program
 from tests.unit.runtime.sessions.test_session_life import echo
 
 pytestmark = pytest.mark.anyio
@@ -32,3 +35,91 @@ async def test_a_lost_shards_conversations_leave_memory(sandbox: MontySandbox) -
         assert len(talk.registry) == 1
         talk.registry.lost(0)
         assert len(talk.registry) == 0
+
+
+CROWD = [Address("test", f"room {number}") for number in range(100)]
+SHORT_S = 0.001
+
+
+async def test_memory_follows_the_conversations_in_which_something_happens(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox, idle_s=SHORT_S) as talk:
+        for address in CROWD:
+            talk.post("hello", at=address)
+        await talk.settled()
+        await talk.rested()
+        active = CROWD[::10]
+        for address in active:
+            talk.post("still here?", at=address)
+            assert len(talk.registry) <= len(active)
+        await talk.settled()
+        await talk.rested()
+        assert len(talk.named("session.started")) == len(CROWD)
+        assert {event.data["conversation"] for event in talk.named("session.restored")} == {
+            address.key for address in active
+        }
+
+
+async def test_a_resting_conversation_tells_its_status_and_rests_again(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox, idle_s=SHORT_S) as talk:
+        await talk.say("hello")
+        await talk.rested()
+        (status,) = await talk.say("", kind="status")
+        assert "Main" in status
+        await talk.rested()
+
+
+async def test_a_parked_shards_resting_conversations_leave_memory_without_waiting(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        await talk.say("hello")
+        assert talk.registry.loads() == {}
+        await talk.registry.park(0, within_s=1000)
+        assert len(talk.registry) == 0
+        talk.post("one")
+        assert len(talk.registry) == 0
+        assert [entry.event.text for entry in talk.world.waiting] == ["one"]
+
+
+GREETING = block('await Step("Main:01:QUE")', "# trig? no", 'await Say("user", "Hello to you!")', 'await Yld("user")')
+
+
+async def test_what_goes_on_in_a_parked_shard_comes_to_its_end_and_nothing_new_begins(sandbox: MontySandbox) -> None:
+    gate = anyio.Event()
+    model = Model(Reply(GREETING.text, gate=gate))
+    greeter = program(agent("Main", llm("Main", "01:QUE Greet", "02:YLD for user", begins=True)))
+    async with talking(greeter, model, sandbox) as talk, anyio.create_task_group() as tasks:
+        talk.post("hi")
+        await model.writing.wait()
+        assert talk.registry.loads() == {0: 1}
+        tasks.start_soon(talk.registry.park, 0, 1000)
+        await anyio.wait_all_tasks_blocked()
+        talk.post("and then?")
+        assert len(talk.registry) == 1
+        gate.set()
+        await talk.rested()
+        assert talk.chat == ["Hello to you!"]
+        assert [entry.event.text for entry in talk.world.waiting] == ["and then?"]
+
+
+async def test_what_does_not_end_in_time_is_parked_and_gone_on_with_by_the_next_node(sandbox: MontySandbox) -> None:
+    model = Model(Reply(GREETING.text, gate=anyio.Event()))
+    greeter = program(agent("Main", llm("Main", "01:QUE Greet", "02:YLD for user", begins=True)))
+    async with talking(greeter, model, sandbox) as talk:
+        talk.post("hi")
+        await model.writing.wait()
+        await talk.registry.park(0, within_s=0)
+        assert len(talk.registry) == 0
+    async with talking(greeter, Model(GREETING), sandbox, world=talk.world) as later:
+        await later.until(lambda: later.chat == ["Hello to you!"])
+
+
+async def test_a_stop_is_obeyed_in_a_shard_that_is_being_parked(sandbox: MontySandbox) -> None:
+    model = Model(Reply(GREETING.text, gate=anyio.Event()))
+    greeter = program(agent("Main", llm("Main", "01:QUE Greet", "02:YLD for user", begins=True)))
+    async with talking(greeter, model, sandbox) as talk, anyio.create_task_group() as tasks:
+        talk.post("hi")
+        await model.writing.wait()
+        tasks.start_soon(talk.registry.park, 0, 1000)
+        await anyio.wait_all_tasks_blocked()
+        talk.post("", kind="stop")
+        await talk.rested()
+        assert "Stopped" in talk.chat[-1]
