@@ -31,7 +31,7 @@ from runtime.sessions.archive import Archive
 from runtime.sessions.catalog import SessionCatalog
 from runtime.sessions.dead_letters import DeadLetters
 from runtime.sessions.inbox import NOTICE, InboxEvent
-from runtime.tape.tape import TapeStore
+from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
     from gateway.routing import Routes
@@ -168,7 +168,7 @@ class Keeping:
 
     letters: DeadLetters
     catalog: SessionCatalog
-    tapes: TapeStore
+    tapes: TapeReader
     files: FileStore
     erasure: Erasure
     retention: Retention

@@ -12,10 +12,12 @@ from gateway.cli.terminal import say
 from runtime.core.errors import Divergence
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
+from runtime.tape.tape import last_facts
 
 if TYPE_CHECKING:
+    from runtime.core.ids import SessionId
     from runtime.sessions.catalog import WholeSession
-    from runtime.tape.tape import Fact
+    from runtime.tape.tape import Fact, TapeReader
 
 LAST_MESSAGES = 10
 
@@ -94,12 +96,18 @@ def say_view(view: Mapping[str, Any]) -> None:
         say(f"{message['at'][:19].replace('T', ' ')}  {message['who']}: {shortened(message['text'], 90)}")
 
 
-def say_facts(whole: WholeSession, *, as_json: bool) -> None:
-    """Print the tapes of a session as one, in order."""
-    for fact in whole.facts:
-        tape = fact.tape.rpartition("/")[2]
-        at = fact.at.isoformat()
-        if as_json:
-            say_json({"seq": fact.seq, "tape": tape, "kind": fact.kind, "at": at, "data": fact.data})
-        else:
-            say(f"{fact.seq:>6}  {at[:23]}  {tape:<8}  {fact.kind:<10}  {json.dumps(fact.data, ensure_ascii=False)}")
+def say_fact(fact: Fact, *, as_json: bool) -> None:
+    """Print one fact."""
+    tape = fact.tape.rpartition("/")[2]
+    at = fact.at.isoformat()
+    if as_json:
+        say_json({"seq": fact.seq, "tape": tape, "kind": fact.kind, "at": at, "data": fact.data})
+    else:
+        say(f"{fact.seq:>6}  {at[:23]}  {tape:<8}  {fact.kind:<10}  {json.dumps(fact.data, ensure_ascii=False)}")
+
+
+async def say_coming(tapes: TapeReader, session: SessionId, last: int, *, as_json: bool) -> None:
+    """Print the last facts of a session, and those that come, until it is deleted."""
+    found = await last_facts(tapes, session, last + 1)
+    async for fact in tapes.follow(session, after=found[-last - 1].seq if len(found) > last else 0):
+        say_fact(fact, as_json=as_json)

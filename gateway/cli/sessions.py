@@ -26,6 +26,8 @@ LimitOption = Annotated[int, typer.Option("--limit", min=0, help="So many, the l
 ForceOption = Annotated[bool, typer.Option("--force", help="Also while a running gateway is at work on it.")]
 
 _PAGE_OF_SESSIONS = 500
+_FOLLOWED_FROM = 10
+"""So many facts are shown before those to come."""
 
 app = typer.Typer(help="Sessions: look at them, take them elsewhere, delete them.", no_args_is_help=True)
 
@@ -73,15 +75,25 @@ def list_sessions(
 def show(
     session: SessionArgument,
     facts: Annotated[bool, typer.Option("--facts", help="Print the tapes, fact by fact.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="The last facts, and those to come as they come.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
     """Show what a session is at: its agents and their stacks, its people, its pages, what was said last."""
-    from gateway.cli.session_view import say_facts, say_view, view_of
+    from gateway.cli.session_view import say_coming, say_fact, say_view, view_of
 
-    known, whole = with_keeping(config, lambda keeping: _both(keeping, session))
-    if facts:
-        say_facts(whole, as_json=as_json)
+    async def ask(keeping: Keeping) -> tuple[KnownSession, WholeSession]:
+        both = await _both(keeping, session)
+        if follow and not both[0].record.archived:
+            await say_coming(keeping.tapes, both[0].record.id, _FOLLOWED_FROM, as_json=as_json)
+        return both
+
+    known, whole = with_keeping(config, ask)
+    if follow and not known.record.archived:
+        return
+    if facts or follow:
+        for fact in whole.facts:
+            say_fact(fact, as_json=as_json)
         return
     view = {**_data(known), **view_of(whole)}
     if as_json:

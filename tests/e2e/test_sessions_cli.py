@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -11,7 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
 from redis.asyncio import Redis
 
 from runtime.core.address import Address
@@ -20,13 +23,14 @@ from runtime.core.texts import english
 from runtime.sessions.inbox import InboxEvent
 from runtime.sessions.store import Commit, SessionRecord
 from runtime.storage.embedded import EmbeddedValkey
+from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.tape.tape import Branch
 from tests.contract.storage_samples import HERE, SESSION, T0, beginning, facts, shard_lease
-from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
+from tests.e2e.gateway_process import ROOT, Gateway, Room, environment_of, gateway, parley
 from tests.e2e.talks import TelegramTalk, until, until_begun
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
@@ -296,3 +300,21 @@ async def test_a_session_that_was_replaced_and_the_one_that_goes_on_name_each_ot
     assert re.search(r"^replaced by +s2$", await done(tmp_path, "sessions", "show", "s1"), re.MULTILINE)
     assert re.search(r"^goes on from +s1, after fact 1$", await done(tmp_path, "sessions", "show", "s2"), re.MULTILINE)
     assert len((await done(tmp_path, "sessions", "show", "s2", "--facts")).splitlines()) == 1
+
+
+async def test_a_session_is_followed_from_its_last_facts_into_what_comes(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gateway", "sessions", "show", SESSION, "--follow", "--json"]
+    async with EmbeddedValkey(tmp_path) as socket, open_connection(socket, patience_s=10) as connection:
+        lease = await shard_lease(RedisLeaseStore(connection))
+        store = RedisSessionStore(connection)
+        await store.commit(replace(beginning(lease), facts=facts(1, *map(str, range(12)))))
+        process = await anyio.open_process(command, env=environment_of(tmp_path, {}), cwd=tmp_path)
+        assert process.stdout is not None
+        lines = BufferedByteReceiveStream(process.stdout)
+        with anyio.fail_after(60):
+            seen = [json.loads(await lines.receive_until(b"\n", 65536))["seq"] for _ in range(10)]
+            await store.commit(Commit(lease, SESSION, 12, facts=facts(13, "new")))
+            seen.append(json.loads(await lines.receive_until(b"\n", 65536))["seq"])
+            await RedisSessionCatalog(connection).delete(SESSION, force=True)
+            assert await process.wait() == 0
+    assert seen == list(range(3, 14))
