@@ -136,5 +136,8 @@ async def _stop(process: Process) -> None:
         await process.wait()
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    with suppress(*_GONE, OSError):
-        await process.aclose()
+    with anyio.move_on_after(PATIENCE_S) as limit:
+        await process.wait()  # also until nobody holds its output any more, which a runaway child of it may
+    if not limit.cancelled_caught:
+        with suppress(*_GONE, OSError):
+            await process.aclose()

@@ -340,6 +340,18 @@ async def test_a_server_ends_with_the_pool(tmp_path: Path, ledger: Ledger) -> No
         os.kill(pid, 0)
 
 
+async def test_a_runaway_child_of_a_server_does_not_hold_up_the_end(tmp_path: Path, ledger: Ledger) -> None:
+    runaway = f"setsid sleep 600 & echo $! > {tmp_path / 'runaway'}"
+    server = f"exec {sys.executable} -m tests.fakes.mcp_server {tmp_path / 'ledger'}"
+    try:
+        async with standing() as stand:
+            agent = remote(command="sh", args=["-c", f"{runaway}; {server}"])
+            assert await stand.call(agent, "buy", what="bread") == "bought bread"
+    finally:
+        os.kill(int((tmp_path / "runaway").read_text()), signal.SIGKILL)
+    assert ledger.keys("buy") == ["key-1"]
+
+
 async def test_a_server_in_this_process_changes_nothing_about_its_logs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
