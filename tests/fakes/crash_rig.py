@@ -329,8 +329,10 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
         registry = Registry(around, rig.inbox, tasks)
         rig.idle = anyio.Event()
         await registry.gained(lease)
-        tasks.start_soon(_hand_over, rig, registry, lease)
+        doorstep = _Doorstep(rig, registry, lease)
+        tasks.start_soon(doorstep.run)
         while True:
+            await doorstep.hand_over()
             await _ready(rig, registry)
             odd = [failure for failure in failures if not isinstance(failure, StorageUnavailable)]
             if odd:
@@ -341,13 +343,26 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
     return True
 
 
-async def _hand_over(rig: Rig, registry: Registry, lease: Lease) -> None:
-    """Bring everything that is in the inbox, or comes into it, to its conversation."""
-    seen = "0"
-    while True:
-        for entry in await rig.inbox.read({SHARD: seen}, wait_s=60.0):
-            seen = entry.entry_id
-            registry.dispatch(entry, lease)
+class _Doorstep:
+    """Brings everything that is in the inbox to its conversation, once."""
+
+    def __init__(self, rig: Rig, registry: Registry, lease: Lease) -> None:
+        self._rig = rig
+        self._registry = registry
+        self._lease = lease
+        self._seen = 0
+
+    async def hand_over(self, wait_s: float = 0.0) -> None:
+        for entry in await self._rig.inbox.read({SHARD: f"{self._seen}-0"}, wait_s=wait_s):
+            number = int(entry.entry_id.partition("-")[0])
+            if number > self._seen:
+                self._seen = number
+                self._registry.dispatch(entry, self._lease)
+
+    async def run(self) -> None:
+        """What sessions add, when it comes."""
+        while True:
+            await self.hand_over(wait_s=60.0)
 
 
 async def _ready(rig: Rig, registry: Registry) -> None:
