@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from runtime.remote.pool import RemotePool
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import Scripted, World, live
 from tests.fakes.mcp_server import Ledger, build, over_http
-from tests.fakes.remote_stand import Stand, by_http, in_memory, standing
+from tests.fakes.remote_stand import Stand, by_http, by_stdio, in_memory, standing
 from tests.fakes.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -299,3 +301,35 @@ async def test_a_model_is_told_that_an_outcome_is_unknown(
     assert world.deaths == 1
     assert "OutcomeUnknown: Weather.buy was begun before a restart" in told[-1]
     assert [shown.text for shown in world.chat] == ["I have to look first"]
+
+
+@pytest.mark.parametrize("mind", ["python", "model"])
+async def test_a_server_killed_in_the_middle_of_a_call_leaves_doubt_that_programs_see(
+    mind: str, tmp_path: Path, ledger: Ledger, stand: Stand, sandbox: MontySandbox
+) -> None:
+    remote = by_stdio(tmp_path / "ledger")
+    code = """
+async def Main():
+    try:
+        await Weather.pay()
+    except OutcomeUnknown as error:
+        await Say("user", str(error))
+"""
+    model = Model(
+        turn("paid = await Weather.pay()"),
+        block("# resume: 2", 'await Say("user", "I have to look first")', 'await Yld("user")'),
+    )
+    made = in_python(remote, code) if mind == "python" else natural(remote)
+    async with talking(made, model, sandbox, servers=stand.pool) as talk:
+        talk.post("go")
+        await stand.heard("remote.progressed")
+        os.kill(ledger.pid, signal.SIGKILL)
+        await talk.until(lambda: bool(talk.chat))
+        await talk.world.idle.wait()
+        doubt = "Weather.pay may or may not have happened (the connection ended); it was not repeated."
+        if mind == "python":
+            assert talk.chat == [f"{doubt} Look before doing it again"]
+        else:
+            assert talk.chat[-1] == "I have to look first"
+            assert f"OutcomeUnknown: {doubt}" in model.told(1)
+    assert len(ledger.keys("pay")) == 1
