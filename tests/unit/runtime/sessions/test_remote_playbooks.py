@@ -333,3 +333,28 @@ async def Main():
             assert talk.chat[-1] == "I have to look first"
             assert f"OutcomeUnknown: {doubt}" in model.told(1)
     assert len(ledger.keys("pay")) == 1
+
+
+async def test_a_call_is_repeated_after_a_restart_with_another_version_of_the_program(
+    weather: AgentSpec, ledger: Ledger, stand: Stand, sandbox: MontySandbox
+) -> None:
+    code = """
+async def Main():
+    await Say("user", await Weather.look())
+"""
+    async with talking(in_python(weather, code), Model(), sandbox, servers=stand.pool) as talk:
+        talk.post("go")
+        await stand.heard("remote.progressed")
+    main = agent("Main", python("Main", trigger="BGN When program starts"), python("More"), code=code + MORE)
+    changed = program(main, weather, digest="2")
+    async with talking(changed, Model(), sandbox, world=talk.world, servers=stand.pool) as again:
+        await again.until(lambda: bool(again.chat))
+        assert again.chat == ["look done"]
+    first, second = ledger.keys("look")
+    assert first == second
+
+
+MORE = """
+async def More():
+    pass
+"""
