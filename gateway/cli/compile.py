@@ -81,7 +81,12 @@ async def _compiled(settings: Settings, programs: Sequence[Path]) -> CompileResu
 
 
 def _tell(compiler: str, progress: Progress) -> None:
-    how = {"cached": f"{compiler}, from the cache", "compiled": f"{compiler}, compiled now", "given": "PBAsm as given"}
+    how = {
+        "cached": f"{compiler}, from the cache",
+        "compiled": f"{compiler}, compiled now",
+        "given": "PBAsm as given",
+        "remote": "tools of a server",
+    }
     note(f"[{progress.done}/{progress.total}] {progress.agent}: {how[progress.how]}")
 
 

@@ -31,7 +31,8 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """An agent has been lowered: "cached" without work, "compiled" by the lowerer, "given" when it was PBAsm."""
+    """An agent has been lowered: "cached" without work, "compiled" by the lowerer; "given" when it was PBAsm, "remote"
+    when its playbooks are a server's."""
 
     agent: str
     how: str
@@ -118,7 +119,7 @@ class _Compilation:
     async def lower_all(self, agents: Sequence[ParsedAgent], given: int) -> None:
         for agent in self._parsed.agents:
             if _needs_no_lowering(agent):
-                self._tell(agent.name, "given", given)
+                self._tell(agent.name, "given" if agent.compiled else "remote", given)
         async with anyio.create_task_group() as group:
             for agent in agents:
                 group.start_soon(self._lower, agent, given)
