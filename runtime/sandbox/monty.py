@@ -9,6 +9,7 @@ Facts about pydantic-monty 1.4 that this module rests on (each is held by a test
 - Restoring a dump resets the worker's count of suspensions; calls are counted here.
 - Calling an unknown name arrives as a host call, reading one as a name lookup.
 - Functions and coroutines reach the host as text; values to keep are therefore turned into JSON by the guest.
+- A checkout that is cancelled takes its worker out of the pool for good; when all are gone, checkouts wait for ever.
 - Errors other than MontyError can come out of a turn (`TypeError`, `AttributeError`).
 """
 
@@ -31,6 +32,7 @@ from runtime.sandbox.executor import GuestError, HostCall, Outcome, Snippet
 
 _CLOSE_WAIT_S = 0.1
 _LEAVE_LIMIT_S = 5.0
+_CHECKOUT_LIMIT_S = 10.0
 _OVERTIME_S = 1.0
 _OS_POLICY_FIXED: monty.OSPolicy = {"datetime": "call_host", "sleep": "zero", "process_time": "zero"}
 _KEEP_SOURCE = "import json as _kept_json\n_kept_json.dumps({name})"
@@ -126,7 +128,8 @@ class MontySandbox:
         while True:
             session = checkout()
             try:
-                await session.__aenter__()
+                with anyio.fail_after(_CHECKOUT_LIMIT_S, shield=True):  # one that is cancelled is lost to the pool
+                    await session.__aenter__()
             except (monty.MontyError, OSError, RuntimeError, TimeoutError) as error:
                 dead += 1
                 if dead > self._max_workers or not isinstance(error, monty.MontyCrashedError):

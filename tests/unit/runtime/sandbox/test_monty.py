@@ -318,6 +318,27 @@ async def test_evaluation_that_waits_for_a_worker_can_be_cancelled() -> None:
         assert scope.cancelled_caught
 
 
+async def test_evaluations_that_are_cancelled_at_any_moment_cost_no_worker() -> None:
+    draw = random.Random(3)
+    async with MontySandbox(max_workers=2) as sandbox:
+
+        async def evaluated() -> None:
+            async with sandbox.evaluate(snippet("x = await Say(1)", keep=["x"])) as it:
+                await it.start()
+                await it.resolve(0, Outcome(5))
+                assert it.kept == {"x": 5}
+
+        for _ in range(80):
+            with anyio.move_on_after(draw.uniform(0, 0.004)):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(evaluated)
+                    tasks.start_soon(evaluated)
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(evaluated)
+                tasks.start_soon(evaluated)
+
+
 async def test_worker_that_died_while_idle_is_replaced_unnoticed(sandbox: Sandbox) -> None:
     killed = worker_processes()
     for pid in killed:
