@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
