@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from runtime.core.address import Address
-from runtime.core.errors import SessionBusy, TapeConflict
+from runtime.core.errors import LeaseLost, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.sessions.inbox import shard_of
 from runtime.sessions.store import Commit, Lease, SessionRecord
+from runtime.storage.redis.catalog import RedisSessionCatalog
+from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.tape.tape import Branch, Fact, agent_tape, session_tape, tape_in
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, beginning, facts, shard_lease
@@ -225,3 +230,23 @@ async def test_a_busy_session_is_not_deleted_and_its_forks_stay_as_they_are(stor
     record = await stores.sessions.session(shard_of(ELSEWHERE.key), CHILD)
     assert record is not None
     assert record.parent == Branch(SESSION, 2)
+
+
+async def test_a_session_from_which_another_is_about_to_go_on_is_not_deleted(
+    valkey_socket: Path, anyio_backend: str
+) -> None:
+    """Its fork is noted first, and begins then: what is in between on one node is not seen by the other."""
+    async with open_connection(valkey_socket, patience_s=5) as connection:
+        leases, store = RedisLeaseStore(connection), RedisSessionStore(connection)
+        catalog = RedisSessionCatalog(connection)
+        lease = await shard_lease(leases)
+        await store.commit(replace(beginning(lease), facts=facts(1, "one", "two"), awake=False))
+        refused = replace(going_on(lease, Branch(SESSION, 2), at=HERE), lease=replace(lease, token=lease.token + 1))
+        with pytest.raises(LeaseLost):
+            await store.commit(refused)
+        with pytest.raises(SessionBusy, match="s2 is about to go on from s1"):
+            await catalog.delete(SESSION)
+        assert [fact.seq async for fact in store.read_session(SESSION)] == [1, 2]
+        assert await catalog.delete(SESSION, force=True)
+        with pytest.raises(TapeConflict, match="cannot go on from"):
+            await store.commit(going_on(lease, Branch(SESSION, 2), at=HERE))
