@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -192,11 +192,11 @@ def _add_texts(server: MCPServer) -> None:
 
 
 @asynccontextmanager
-async def over_http(server: MCPServer, port: int = 0, *, secret: tuple[str, str] | None = None) -> AsyncIterator[int]:
-    """Serve on loopback, perhaps only those who send a header with a secret; yields the port."""
-    app = server.streamable_http_app()
-    if secret is not None:
-        app = guarded(app, *secret)
+async def over_http(
+    server: MCPServer, port: int = 0, *, before: Callable[[Any], Any] = lambda app: app
+) -> AsyncIterator[int]:
+    """Serve on loopback, perhaps with something in front; yields the port."""
+    app = before(server.streamable_http_app())
     async with server.session_manager.run(), anyio.create_task_group() as tasks:
         yield await tasks.start(serve, app, "127.0.0.1", port)
         tasks.cancel_scope.cancel()
@@ -222,6 +222,26 @@ def guarded(app: Any, header: str, value: str) -> Any:
             await PlainTextResponse("who are you?", 401)(scope, receive, send)
 
     return guard
+
+
+def busy(app: Any, times: int) -> Any:
+    """An application before which a proxy answers the first so many calls of tools with 503, having passed them on."""
+    left = [times]
+
+    async def proxy(scope: Any, receive: Any, send: Any) -> None:
+        calls = dict(scope["headers"]).get(b"mcp-method") == b"tools/call"
+        if not calls or left[0] == 0:
+            await app(scope, receive, send)
+            return
+        left[0] -= 1
+
+        async def nobody(_: Any) -> None:
+            """What the server answers is lost."""
+
+        await app(scope, receive, nobody)
+        await PlainTextResponse("busy", 503)(scope, receive, send)
+
+    return proxy
 
 
 if __name__ == "__main__":

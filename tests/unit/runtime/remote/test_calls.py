@@ -14,7 +14,7 @@ import pytest
 
 from runtime.core.errors import OutcomeUnknown, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
 from runtime.language.program import AgentSpec
-from tests.fakes.mcp_server import Ledger, build, of_2025, over_http
+from tests.fakes.mcp_server import Ledger, build, busy, guarded, of_2025, over_http
 from tests.fakes.remote_stand import Stand, by_http, by_stdio, in_memory, program_of, remote, standing
 
 pytestmark = pytest.mark.anyio
@@ -230,7 +230,7 @@ async def test_an_older_server_that_was_restarted_knows_no_session_and_is_called
     ],
 )
 async def test_a_secret_is_sent_in_its_header(auth: object, header: str, value: str, ledger: Ledger) -> None:
-    async with over_http(build(ledger), secret=(header, value)) as port:
+    async with over_http(build(ledger), before=lambda app: guarded(app, header, value)) as port:
         async with standing(variables={"WEATHER_TOKEN": "s3cret-t0ken"}) as stand:
             assert await stand.call(by_http(port, auth=auth), "greet", name="Ada") == "Hello Ada"
         agent = by_http(port, auth=auth)
@@ -261,6 +261,15 @@ async def test_a_server_that_does_not_say_which_tools_it_has_is_given_up_in_time
     async with standing(connect_s=0.5) as stand:
         await stand.pool.ready(program_of(agent))
         assert stand.pool.trouble(agent) == "it does not say in 0.5 s which tools it has"
+
+
+async def test_an_answer_of_a_proxy_leaves_doubt_where_a_second_call_would_do_harm(ledger: Ledger) -> None:
+    async with over_http(build(ledger), before=lambda app: busy(app, 2)) as port, standing() as stand:
+        agent = by_http(port)
+        with pytest.raises(OutcomeUnknown, match=r"Weather\.buy may or may not have happened \(.* answered HTTP 503\)"):
+            await stand.call(agent, "buy", what="bread")
+        assert await stand.call(agent, "order", key="key-2", what="milk") == "ordered milk"
+    assert ledger.lines == ["buy key-1 bread", "order key-2 milk"]
 
 
 async def test_a_server_that_is_not_there_did_nothing(ledger: Ledger) -> None:
