@@ -155,7 +155,22 @@ async def test_a_reply_shows_what_it_answers_and_leads_there(browser: Browser) -
         await chat.adapter.send(
             LOBBY, "thanks", speaker=GUIDE, nonce="n2", final=True, reply_to=str(heard[0].message_id)
         )
-        await expect(page.locator(".message.agent .quoted")).to_have_text("Ada my answer")
+        quoted = page.locator(".message.agent .quoted")
+        await expect(quoted).to_have_text("Ada my answer")
+        await expect(quoted).to_be_hidden()  # it stands right above
+
+
+async def test_what_an_agent_answers_is_repeated_where_something_stands_between(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada")
+        await say(page, "first question")
+        await own(page, "first question")
+        await say(page, "second question")
+        await own(page, "second question")
+        question = str(heard[0].message_id)
+        await chat.adapter.send(LOBBY, "an answer", speaker=GUIDE, nonce="n1", final=True, reply_to=question)
+        await expect(page.locator(".message.agent .quoted")).to_be_visible()
+        await expect(page.locator(".message.agent .quoted")).to_have_text("Ada first question")
 
 
 async def test_the_stop_button_is_there_while_an_agent_works(browser: Browser) -> None:

@@ -186,7 +186,8 @@ export class MessageView {
     }
   }
 
-  /** Set the day above it and whether it continues what the same author said just before. */
+  /** Set the day above it, and whether it continues what the same author said just before. What an agent answers is
+   * not repeated where it stands right above. */
   follow(previous) {
     const date = new Date(this.message.at);
     const before = previous && new Date(previous.at);
@@ -196,5 +197,7 @@ export class MessageView {
     const together =
       !newDay && previous.by === this.message.by && previous.kind === this.message.kind && date - before < TOGETHER_MS;
     this.element.classList.toggle("continued", together && this.message.kind !== "notice");
+    const { kind, quote } = this.message;
+    this.element.classList.toggle("answers-above", kind === "agent" && Boolean(quote) && quote.id === previous?.id);
   }
 }
