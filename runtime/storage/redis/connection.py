@@ -151,13 +151,14 @@ class RedisConnection:
         self, after: Mapping[str, str], *, wait_s: float, count: int
     ) -> Sequence[tuple[str, Entries]]:
         """Entries of streams of one hash tag or, but in a Cluster, of any; as soon as one has some, nothing after
-        `wait_s`. Can be cancelled at any time, which costs a connection."""
+        `wait_s`, or at once where that is 0. Can be cancelled at any time, which costs a connection."""
 
         async def call(server: Server) -> Any:
             answer: Any = None
             streams: dict[Any, Any] = dict(after)
             with anyio.fail_after(wait_s + COMMAND_LIMIT_S):
-                answer = await server.reader.xread(streams, count=count, block=max(1, round(wait_s * 1000)))
+                block = max(1, round(wait_s * 1000)) if wait_s else None
+                answer = await server.reader.xread(streams, count=count, block=block)
             return answer or ()
 
         return await self._patiently(_serving(next(iter(after))), call)

@@ -32,6 +32,10 @@ _AWAY_TEXTS = ("MISCONF", "NOREPLICAS", "UNBLOCKED", "MASTERDOWN")
 """Answers without a class of their own: no disk, too few replicas, no primary any more, a replica without one."""
 
 
+_NO_RIGHT_TEXTS = ("ACL failure", "The user executing the script can't")
+"""How a script is told that the right to a command is missing."""
+
+
 class Patience:
     """What one call has met so far."""
 
@@ -106,7 +110,7 @@ class Outage:
 def _refuse_hopeless(error: Exception) -> None:
     if isinstance(error, _REFUSED):
         raise StorageUnavailable(f"The Redis server refuses us: {error}. Check the URL's password.") from error
-    if isinstance(error, exceptions.NoPermissionError) or str(error).startswith("ACL failure"):
+    if isinstance(error, exceptions.NoPermissionError) or str(error).startswith(_NO_RIGHT_TEXTS):
         raise StorageUnavailable(
             f"The Redis server's user may not do what is needed: {error}. See docs/operating.md for the rights."
         ) from error

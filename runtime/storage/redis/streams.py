@@ -15,6 +15,8 @@ Entries = Sequence[tuple[str, Mapping[str, str]]]
 """Entries of a stream: id and fields."""
 
 _WAIT_S = 30.0
+_ANSWER_S = 2.0
+"""How long servers have at least to say what there is."""
 
 
 class ReadStreams(Protocol):
@@ -33,6 +35,8 @@ class _Reading:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     found: Entries = ()
     error: StorageError | None = None
+    looked: bool = False
+    """Whether the server has said what there was at first."""
 
     @property
     def over(self) -> bool:
@@ -54,7 +58,8 @@ class StreamWatch:
         self._news = anyio.Event()
 
     async def read(self, after: Mapping[str, str], /, *, wait_s: float, count: int) -> Sequence[tuple[str, Entries]]:
-        """Entries of some of the streams, as soon as one has any; nothing after `wait_s`. Can be cancelled."""
+        """Entries of some of the streams, as soon as one has any; nothing after `wait_s`, or when all servers had time
+        to say that there is nothing. Can be cancelled."""
         if await self._kind() != "cluster":
             return await self._read(after, wait_s=wait_s, count=count)
         for key in [key for key, reading in self._readings.items() if after.get(key) != reading.after]:
@@ -63,7 +68,10 @@ class StreamWatch:
             if key not in self._readings:
                 self._readings[key] = reading = _Reading(entry_id)
                 self._tasks.start_soon(self._follow, key, reading, count)
-        with anyio.move_on_after(wait_s):
+        with anyio.move_on_after(max(wait_s, _ANSWER_S)) as limit:
+            while not any(reading.over for reading in self._readings.values()) and not self._all_looked():
+                await self._news.wait()
+            limit.deadline = min(limit.deadline, anyio.current_time() + wait_s)
             while not any(reading.over for reading in self._readings.values()):
                 await self._news.wait()
         return self._harvest()
@@ -80,11 +88,22 @@ class StreamWatch:
     async def _follow(self, key: str, reading: _Reading, count: int) -> None:
         with reading.scope:
             try:
+                reading.found = await self._one(key, reading.after, 0, count)
+                reading.looked = True
+                self._tell()
                 while not reading.found:
-                    answer = await self._read({key: reading.after}, wait_s=_WAIT_S, count=count)
-                    reading.found = answer[0][1] if answer else ()
+                    reading.found = await self._one(key, reading.after, _WAIT_S, count)
             except StorageError as error:
                 reading.error = error
-        if reading.over:
-            news, self._news = self._news, anyio.Event()
-            news.set()
+        self._tell()
+
+    async def _one(self, key: str, after: str, wait_s: float, count: int) -> Entries:
+        answer = await self._read({key: after}, wait_s=wait_s, count=count)
+        return answer[0][1] if answer else ()
+
+    def _all_looked(self) -> bool:
+        return all(reading.looked for reading in self._readings.values())
+
+    def _tell(self) -> None:
+        news, self._news = self._news, anyio.Event()
+        news.set()
