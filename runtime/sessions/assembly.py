@@ -18,9 +18,13 @@ from runtime.execution.reminders import Reminders
 from runtime.execution.speech import Pages
 from runtime.execution.triggers import VariableRules
 from runtime.language.program import Program
+from runtime.sessions.fork import Forks
+from runtime.sessions.inbox import Inbox
 from runtime.sessions.intake import Intake
+from runtime.sessions.merge import Merge
 from runtime.sessions.store import SessionRecord
 from runtime.sessions.surroundings import Surroundings
+from runtime.sessions.undo import Undo
 from runtime.tape.journal import Journal
 
 
@@ -35,10 +39,13 @@ class Assembly:
     intake: Intake
     reminders: Reminders
     continuity: Continuity
+    undo: Undo
+    forks: Forks
+    merge: Merge
 
 
 def assembled(
-    record: SessionRecord, program: Program, journal: Journal, tasks: TaskGroup, around: Surroundings
+    record: SessionRecord, program: Program, journal: Journal, tasks: TaskGroup, around: Surroundings, inbox: Inbox
 ) -> Assembly:
     """All parts of a session, before any agent lives."""
     pages = Pages(journal, around.outbox, record.address, tasks, around.bus, around.texts)
@@ -74,4 +81,15 @@ def assembled(
     agents = {spec.name: spec for spec in program.agents}
     builtins.on_variable = VariableRules(agents, journal, host, supervisor).updated
     continuity = Continuity(program, library, supervisor, journal)
-    return Assembly(pages, supervisor, builtins, questions, intake, reminders, continuity)
+    return Assembly(
+        pages,
+        supervisor,
+        builtins,
+        questions,
+        intake,
+        reminders,
+        continuity,
+        Undo(record, journal, supervisor, pages, intake, around),
+        Forks(record, journal, around, inbox),
+        Merge(record, journal, around, inbox),
+    )

@@ -91,6 +91,7 @@ class Forks:
         try:
             await self._inbox.add(begins)
         except InboxFull:
+            self._journal.note("forked", event=event.id)
             return self._say("fork_failed", error=self._around.texts("inbound.full"))
         self._journal.note("forked", event=event.id)
         there = await self._around.outbox.link(place)

@@ -9,23 +9,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 
-from runtime.agents.continuity import Continuity
-from runtime.agents.supervisor import Supervisor, begins
+from runtime.agents.supervisor import begins
 from runtime.core.errors import TapeConflict
-from runtime.execution.builtins import Builtins
-from runtime.execution.questions import Questions
-from runtime.execution.reminders import Reminders
-from runtime.execution.speech import Pages
 from runtime.language.program import AgentKind
 from runtime.language.versions import listed, outline
-from runtime.sessions.assembly import assembled
+from runtime.sessions.assembly import Assembly, assembled
 from runtime.sessions.backlog import Backlog, Stop
-from runtime.sessions.fork import Forks
 from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, Inbox, InboxEntry, InboxEvent
-from runtime.sessions.intake import Intake, message_of
-from runtime.sessions.merge import Merge
+from runtime.sessions.intake import message_of
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.overview import status_of, those_here
 from runtime.sessions.snapshots import Snapshots
@@ -33,11 +25,14 @@ from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.succession import Succession
 from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.timers import TIMER, Timer
-from runtime.sessions.undo import Undo
 from runtime.tape.journal import Batch, Journal
 
 UNATTENDED_IDLE_S = 10.0
 """A session to which nobody has said anything since it came back leaves memory after so long."""
+
+
+SETTLED_WITHIN_S = 20.0
+"""How long a session that is succeeded waits for its platform; what people do not see by then they never see."""
 
 
 class Session:
@@ -71,16 +66,7 @@ class Session:
         self._listening = False
         self._spoken_with = False
         self._written = anyio.Event()
-        self._undo: Undo
-        self._forks: Forks
-        self._merge: Merge
-        self._questions: Questions
-        self._reminders: Reminders
-        self._supervisor: Supervisor
-        self._pages: Pages
-        self._builtins: Builtins
-        self._intake: Intake
-        self._continuity: Continuity
+        self._parts: Assembly
 
     async def _write(self, batch: Batch) -> None:
         await self._around.store.commit(
@@ -109,7 +95,7 @@ class Session:
     def quiet(self) -> bool:
         """Whether nothing goes on: it waits for people, and they see all that it has to show."""
         return self._listening and not (
-            self.unfinished or self._journal.pending or self._journal.restless() or self._pages.unfinished
+            self.unfinished or self._journal.pending or self._journal.restless() or self._parts.pages.unfinished
         )
 
     async def until_quiet(self) -> None:
@@ -120,7 +106,7 @@ class Session:
     async def rest(self) -> None:
         """Show nothing more; return when what is on its way to a platform was answered, and all is written down."""
         if self._listening:
-            await self._pages.rest()
+            await self._parts.pages.rest()
             await self._journal.commit()
 
     async def run(self, backlog: Backlog, first: InboxEntry | None, broken: str | None) -> Outcome:
@@ -134,7 +120,7 @@ class Session:
         outcome = Outcome.RESTING
         async with anyio.create_task_group() as tasks:
             await self._around.servers.ready(self._program)
-            self._build(tasks)
+            self._parts = assembled(self.record, self._program, self._journal, tasks, self._around, self._inbox)
             with self._showing():
                 tasks.start_soon(self._journal.run)
                 tasks.start_soon(self._snapshots.run)
@@ -142,7 +128,7 @@ class Session:
                 await self._restore(first)
                 tasks.start_soon(self._obey_stops, backlog)
                 if self._broken is None:
-                    tasks.start_soon(self._reminders.run)
+                    tasks.start_soon(self._parts.reminders.run)
                 if first is not None and self._succession is not None:
                     await self._taken(first)
                     first = None
@@ -150,7 +136,7 @@ class Session:
                     await self._begin(first)
                     first = None
                 elif self._broken is not None and first is None and not len(backlog):
-                    self._pages.tell(self._say("trouble", error=self._broken))
+                    self._parts.pages.tell(self._say("trouble", error=self._broken))
                 outcome = await self._serve(backlog, first)
                 tasks.cancel_scope.cancel()
         return await self._left() if outcome is Outcome.RESTING else outcome
@@ -175,16 +161,7 @@ class Session:
         try:
             yield
         finally:
-            self._pages.let_go()
-
-    def _build(self, tasks: TaskGroup) -> None:
-        parts = assembled(self.record, self._program, self._journal, tasks, self._around)
-        self._pages, self._supervisor, self._builtins = parts.pages, parts.supervisor, parts.builtins
-        self._questions, self._intake, self._continuity = parts.questions, parts.intake, parts.continuity
-        self._reminders = parts.reminders
-        self._undo = Undo(self.record, self._journal, parts.supervisor, parts.pages, parts.intake, self._around)
-        self._forks = Forks(self.record, self._journal, self._around, self._inbox)
-        self._merge = Merge(self.record, self._journal, self._around, self._inbox)
+            self._parts.pages.let_go()
 
     async def _restore(self, first: InboxEntry | None) -> None:
         await self._snapshots.restore()
@@ -205,19 +182,19 @@ class Session:
         if self._succession is not None:
             self._journal.note("branch", **self._succession.fact)
         self._journal.note("wake")
-        self._pages.repair()
+        self._parts.pages.repair()
         if self._succession is not None and first is not None:
             self._go_on(self._succession, first)
         if self._broken is None and not self._journal.state.ended:
-            await self._continuity.go_on()
+            await self._parts.continuity.go_on()
         if self._journal.state.ended:
-            self._builtins.ended.set()
+            self._parts.builtins.ended.set()
         elif self._broken is not None:
-            await self._pages.close_all()
+            await self._parts.pages.close_all()
             self._journal.note("broken", why=self._broken)
         else:
-            self._supervisor.restore()
-            self._intake.restore()
+            self._parts.supervisor.restore()
+            self._parts.intake.restore()
         self._publish("session.restored")
 
     async def _cancel_timer(self) -> None:
@@ -229,9 +206,9 @@ class Session:
         """Begin where another session stood: all of it is for the commit that makes it so."""
         self._consume(first)
         self._note_person(first.event)
-        self._pages.tell(succession.notice)
+        self._parts.pages.tell(succession.notice)
         if self._broken is None:
-            self._questions.ask_again()
+            self._parts.questions.ask_again()
 
     async def _begin(self, entry: InboxEntry) -> None:
         program, event = self._program, entry.event
@@ -240,17 +217,17 @@ class Session:
         self._journal.note("begin", program=program.digest, playbooks=outline(program))
         self._note_person(event)
         if event.kind == "message" or event.text:
-            self._intake.begun(event, 0)
+            self._parts.intake.begun(event, 0)
         begun = any(begins(spec) for spec in program.agents if spec.kind is AgentKind.AI)
-        self._supervisor.start(message_of(event, None) if begun else None)
+        self._parts.supervisor.start(message_of(event, None) if begun else None)
         if self._broken is not None:
-            await self._supervisor.tell("session.trouble", error=self._broken)
+            await self._parts.supervisor.tell("session.trouble", error=self._broken)
         elif begun:
-            self._intake.heard(event, self._supervisor.recipient(event.text, None))
+            self._parts.intake.heard(event, self._parts.supervisor.recipient(event.text, None))
         elif event.kind == "message":
             await self._hear(event, 0)
         else:
-            await self._supervisor.tell("session.ready", program=program.name)
+            await self._parts.supervisor.tell("session.ready", program=program.name)
         await self._taken(entry)
         self._publish("session.started")
 
@@ -259,16 +236,17 @@ class Session:
         async with anyio.create_task_group() as tasks:
 
             async def watch_end() -> None:
-                await self._builtins.ended.wait()
+                await self._parts.builtins.ended.wait()
                 tasks.cancel_scope.cancel()
 
             tasks.start_soon(watch_end)
             heard = await self._listen(backlog, first)
             tasks.cancel_scope.cancel()
         if heard is not Outcome.RESTING:
-            self._intake.ended()
-        await self._pages.all_shown()
-        await self._merge.give_back()
+            self._parts.intake.ended()
+        with anyio.move_on_after(SETTLED_WITHIN_S if heard is Outcome.SUCCEEDED else None):
+            await self._parts.pages.all_shown()
+        await self._parts.merge.give_back()
         await self._journal.rest()
         return heard or Outcome.ENDED
 
@@ -282,7 +260,7 @@ class Session:
                 if self._journal.state.ended:
                     return Outcome.ENDED
                 if entry.event.kind in ("new", FORK):
-                    await self._builtins.end(wanted=True)
+                    await self._parts.builtins.end(wanted=True)
                     return Outcome.RENEWED
                 outcome = await (self._take_back if entry.event.kind == "undo" else self._take)(entry)
                 if outcome is not None:
@@ -303,51 +281,53 @@ class Session:
         due_s = self._journal.state.next_due()
         if due_s is not None and (self._around.alarm is None or due_s <= self._around.clock.now().timestamp()):
             return False
-        return not self._journal.restless() and not self._pages.unfinished
+        return not self._journal.restless() and not self._parts.pages.unfinished
 
     async def _take(self, entry: InboxEntry) -> None:
         event, since = entry.event, self._journal.state.seq
-        told = await self._forks.open(event) if event.kind == FORK_WANTED else None
+        told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
         self._consume(entry)
         if event.kind in (TIMER, MERGED):  # what is due at a time its frame knows by the tape
             if event.kind == MERGED:
-                self._pages.tell(self._merge.take(event))
+                self._parts.pages.tell(self._parts.merge.take(event))
             await self._taken(entry)
             return
         self._spoken_with = True
         self._note_person(event)
         if told is not None:
-            await self._supervisor.say(told)
+            await self._parts.supervisor.say(told)
         elif event.kind == "stop":
             await self._stop(Stop(entry))
         elif event.kind == "status":
             model = self._around.llm.model
-            await self._supervisor.say(status_of(self._journal.state, self._program.name, model, self._around.texts))
+            await self._parts.supervisor.say(
+                status_of(self._journal.state, self._program.name, model, self._around.texts)
+            )
         elif event.kind == "who":
-            await self._supervisor.say(those_here(self._journal.state, self._around.texts))
+            await self._parts.supervisor.say(those_here(self._journal.state, self._around.texts))
         elif event.kind == "start":
-            await self._supervisor.tell("session.already")
+            await self._parts.supervisor.tell("session.already")
         elif self._broken is not None:
-            await self._supervisor.tell("session.trouble", error=self._broken)
+            await self._parts.supervisor.tell("session.trouble", error=self._broken)
         else:
             await self._hear(event, since)
         await self._taken(entry)
 
     async def _take_back(self, entry: InboxEntry) -> Outcome | None:
         """Undo what somebody asks to be undone; None when there is nothing, and the session goes on."""
-        undoing = self._undo.undoing(entry.event)
+        undoing = self._parts.undo.undoing(entry.event)
         if isinstance(undoing, str):
             self._consume(entry)
-            self._pages.tell(undoing)
+            self._parts.pages.tell(undoing)
             await self._taken(entry)
             return None
-        await self._undo.withdraw(undoing)
+        await self._parts.undo.withdraw(undoing)
         if undoing.seq:
-            self.successor = self._undo.succession(undoing)
+            self.successor = self._parts.undo.succession(undoing)
             return Outcome.SUCCEEDED
         self._consume(entry)
-        self._pages.tell(undoing.notice)
-        await self._builtins.end(wanted=True)
+        self._parts.pages.tell(undoing.notice)
+        await self._parts.builtins.end(wanted=True)
         self.unfinished.remove(entry)
         return Outcome.ENDED
 
@@ -365,10 +345,10 @@ class Session:
             await self._taken(*stop.entries)
 
     async def _stop(self, stop: Stop) -> None:
-        busy, unread = await self._supervisor.stop()
-        self._intake.stopped(unread, [entry.event for entry in stop.passed])
+        busy, unread = await self._parts.supervisor.stop()
+        self._parts.intake.stopped(unread, [entry.event for entry in stop.passed])
         stopped = busy or unread or stop.passed
-        self._pages.tell(self._say("stopped" if stopped else "nothing_runs"))
+        self._parts.pages.tell(self._say("stopped" if stopped else "nothing_runs"))
 
     def _consume(self, entry: InboxEntry) -> None:
         """Take `entry` out of the inbox with the commit that carries what it leads to."""
@@ -393,9 +373,9 @@ class Session:
         news = self._journal.state.news
         if news:
             changes = [self._say(f"program_{kind}", names=listed(names)) for kind, names in news.items()]
-            self._pages.tell(self._say("program_news", changes="; ".join(changes)))
+            self._parts.pages.tell(self._say("program_news", changes="; ".join(changes)))
             self._journal.note("told")
-        await self._intake.take(event, since)
+        await self._parts.intake.take(event, since)
         if event.kind in ("message", "edit"):
             self._publish("message.received", message_id=f"in.{event.id}", participant_id=event.person_id)
 

@@ -247,3 +247,18 @@ async def Main():
 async def test_where_there_is_no_session_there_is_nothing_to_undo(sandbox: MontySandbox) -> None:
     async with talking(counter(), Model(), sandbox) as talk:
         assert await talk.say("", kind="undo") == ["There is nothing to undo."]
+
+
+async def test_a_platform_that_does_not_answer_holds_up_no_undoing(
+    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    monkeypatch.setattr("runtime.sessions.session.SETTLED_WITHIN_S", 0.01)
+    async with talking(counter(), Model(), sandbox, world=World(())) as talk:
+        talk.world.reached = False
+        await talk.say("hi")
+        await talk.say("one")
+        talk.post("", kind="undo")
+        await talk.until(lambda: undone("one") in talk.chat)
+        talk.post("two")
+        await talk.until(lambda: "1: two" in talk.chat)
