@@ -329,15 +329,16 @@ async def test_evaluations_that_are_cancelled_at_any_moment_cost_no_worker() -> 
                 await it.resolve(0, Outcome(5))
                 assert it.kept == {"x": 5}
 
-        for _ in range(80):
-            with anyio.move_on_after(draw.uniform(0, 0.004)):
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(evaluated)
-                    tasks.start_soon(evaluated)
-        with anyio.fail_after(20):
+        async def two() -> None:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(evaluated)
                 tasks.start_soon(evaluated)
+
+        for _ in range(60):
+            with anyio.move_on_after(draw.uniform(0, 0.004)):
+                await two()
+            with anyio.fail_after(20):
+                await two()
 
 
 async def test_worker_that_died_while_idle_is_replaced_unnoticed(sandbox: Sandbox) -> None:
