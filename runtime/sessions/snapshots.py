@@ -16,8 +16,12 @@ from runtime.tape.tape import Branch
 FACTS_BETWEEN = 500
 """A snapshot is taken after so many facts: to fold these takes about as long as to read the snapshot."""
 
-FACTS_AT_WORK = 4 * FACTS_BETWEEN
-"""After so many it is taken even though the session is at work, which waits for it then."""
+AT_WORK = 4
+"""After so many times as many it is taken even though the session is at work, which waits for it then."""
+
+LARGE_CHARS = 256 * 1024
+"""For every so many characters of the last one the next one is taken later, by as many facts again: however large the
+state becomes, each fact costs the same."""
 
 
 class Snapshots:
@@ -38,6 +42,7 @@ class Snapshots:
         self._journal = journal
         self._origin = origin
         self._kept = 0
+        self._size_chars = 0
         self._taken: Snapshot | None = None
         self._due = anyio.Event()
         journal.written = self._written
@@ -51,7 +56,7 @@ class Snapshots:
         state = None if snapshot is None else state_from(snapshot)
         if state is not None and (until is None or state.seq <= until):
             self._journal.go_on_from(state)
-            self._kept = state.seq
+            self._kept, self._size_chars = state.seq, 0 if snapshot is None else len(snapshot.text)
         async for fact in self._store.read_session(session, after=self._kept, until=until):
             self._journal.restore(fact)
 
@@ -71,7 +76,9 @@ class Snapshots:
         """Take a snapshot, if it is time: of a moment when all that the state knows is on the tape."""
         journal = self._journal
         new = journal.state.seq - self._kept
-        if not journal.settled or new < FACTS_BETWEEN or (new < FACTS_AT_WORK and journal.restless()):
+        between = FACTS_BETWEEN * (1 + self._size_chars // LARGE_CHARS)
+        if not journal.settled or new < between or (new < AT_WORK * between and journal.restless()):
             return
         self._taken, self._kept = snapshot_of(journal.state), journal.state.seq
+        self._size_chars = len(self._taken.text)
         self._due.set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.sessions.inbox import InboxEntry, shard_of
 from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
-from runtime.tape.tape import Fact, agent_tape, session_tape
+from runtime.tape.tape import Branch, Fact, agent_tape, session_tape, tape_in
 from tests.contract.fencing_stands import TTL_S, Fault, FencingStand, Stands, contents, waiting
 from tests.contract.storage_samples import HERE, SHARD, T0, event
 
@@ -40,6 +40,7 @@ WISHES = st.deferred(
         shows=st.booleans(),
         awake=st.sampled_from((None, False, True)),
         ends=st.sampled_from((False, False, False, False, True)),
+        undoes=st.sampled_from((None, None, None, 0, 1)),
     )
 )
 
@@ -60,7 +61,8 @@ class Fate(Enum):
 
 @dataclass(frozen=True)
 class Wish:
-    """What a process wants to commit: so many events to take and facts to write, and the rest. `reads`: news first."""
+    """What a process wants to commit: so many events to take and facts to write, and the rest. `reads`: news first.
+    `undoes`: a new session goes on in the place of the one that is there, so many facts before its end."""
 
     reads: bool
     events: int
@@ -69,6 +71,7 @@ class Wish:
     shows: bool
     awake: bool | None
     ends: bool
+    undoes: int | None = None
 
 
 @dataclass
@@ -266,8 +269,13 @@ class FencingModel(RuleBasedStateMachine):
         taken = tuple(entry.entry_id for entry in entries[: wish.events])
         if known is None and not taken:
             return None
-        id_ = SessionId(self._name("s")) if known is None else known.id
+        parent = None
+        if known is not None and wish.undoes is not None:
+            parent = Branch(known.id, max(0, known.seq - wish.undoes))
+        id_ = SessionId(self._name("s")) if known is None or parent is not None else known.id
         seq, pages = (0, []) if known is None else (known.seq, known.pages)
+        if parent is not None:
+            seq, pages = parent.seq, []
         tapes = (session_tape(id_), agent_tape(id_, "1000"), agent_tape(id_, "1001"))
         data = {"token": process.lease.token}
         return Commit(
@@ -279,8 +287,9 @@ class FencingModel(RuleBasedStateMachine):
             outbox_add=(self._name("p"),) if wish.opens else (),
             outbox_done=tuple(pages[:1]) if wish.shows else (),
             awake=wish.awake,
-            begin=SessionRecord(id_, place, "hello", T0, 0) if known is None else None,
+            begin=SessionRecord(id_, place, "hello", T0, 0, parent=parent) if known is None or parent else None,
             end=wish.ends,
+            replaces=None if parent is None else parent.session,
         )
 
     def _known(self, process: Process, place: Address) -> Known | None:
@@ -295,7 +304,7 @@ class FencingModel(RuleBasedStateMachine):
     def _remember(self, process: Process, commit: Commit) -> None:
         process.backlog = [entry for entry in process.backlog if entry.entry_id not in commit.consume]
         if commit.begin is not None:
-            process.sessions[commit.begin.address] = Known(commit.session, 0, [])
+            process.sessions[commit.begin.address] = Known(commit.session, commit.expect, [])
         place, known = next((place, known) for place, known in process.sessions.items() if known.id == commit.session)
         if commit.end:
             del process.sessions[place]
@@ -351,7 +360,7 @@ class FencingModel(RuleBasedStateMachine):
         assert seen.dead == tuple(self.discarded)
         assert seen.unfinished == self._unfinished(sessions)
         for session in sessions:
-            facts = [fact for commit in self.applied if commit.session == session for fact in commit.facts]
+            facts = self._facts(session)
             assert [fact.seq for fact in facts] == list(range(1, len(facts) + 1))
             assert list(seen.facts[session]) == facts
             record = seen.records[session]
@@ -360,8 +369,17 @@ class FencingModel(RuleBasedStateMachine):
         for place in PLACES:
             assert seen.current[place.key] == next(iter(self._alive(place.key)), None)
 
+    def _facts(self, session: SessionId) -> list[Fact]:
+        """Those of its parent up to the branch, as its own, and its own."""
+        commits = [commit for commit in self.applied if commit.session == session]
+        parent = next((commit.begin.parent for commit in commits if commit.begin is not None), None)
+        before = [] if parent is None else self._facts(parent.session)[: parent.seq]
+        inherited = [replace(fact, tape=tape_in(fact.tape, session)) for fact in before]
+        return [*inherited, *(fact for commit in commits for fact in commit.facts)]
+
     def _ended(self) -> set[SessionId]:
-        return {commit.session for commit in self.applied if commit.end}
+        replaced = {commit.replaces for commit in self.applied if commit.replaces is not None}
+        return replaced | {commit.session for commit in self.applied if commit.end}
 
     def _alive(self, key: str) -> list[SessionId]:
         begun = [commit.begin for commit in self.applied if commit.begin is not None]
@@ -375,4 +393,6 @@ class FencingModel(RuleBasedStateMachine):
             owed[commit.session] -= set(commit.outbox_done)
             if commit.awake is not None:
                 awake[commit.session] = commit.awake
+            if commit.replaces is not None:
+                owed[commit.replaces], awake[commit.replaces] = set(), False
         return {s: frozenset(pages) for s, pages in owed.items() if pages or awake.get(s)}
