@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import anyio
 from anyio.abc import TaskGroup
@@ -52,12 +53,16 @@ class Crowd:
         for talk in self.talks:
             await talk.until_that(_Said(self._said, talk.chat, wanted[talk.chat] + 1))
 
-    def check(self) -> None:
-        """Everything was answered once, in order."""
+    def check(self, *, orphans: int = 0) -> None:
+        """Everything was answered once, in order; but that so many times a node died or was taken for dead between a
+        platform's taking a message and our writing that down, and the next one had to say it again."""
+        again = 0
         for talk in self.talks:
             wanted = [HELLO, *(f"You said: {number}" for number in range(1, self._said[talk.chat] + 1))]
-            assert talk.texts() == wanted, f"{talk.texts()} is not {wanted}"
-            assert talk.posts() == len(wanted), f"{talk.posts()} posts for {len(wanted)} messages"
+            seen = [text for text, _ in groupby(talk.texts())]
+            assert seen == wanted, f"{seen} is not {wanted}"
+            again += talk.posts() - len(wanted)
+        assert again <= orphans, f"{again} messages were said again, {orphans} may have been"
 
     async def _talk(self, talk: TelegramTalk) -> None:
         await talk.say("hi")

@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup
 from tests.e2e.gateway_process import START_LIMIT_S, Gateway
 from tests.fakes.valkey import RealValkey
 
-LEASE_S = 2.0
+LEASE_S = 3.0
 """Short, so that a takeover is quick. What is said about times holds for other leases in proportion."""
 
 LIMIT_S = 40.0
