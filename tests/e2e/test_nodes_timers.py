@@ -1,0 +1,80 @@
+"""Times on several nodes: when a node dies whose sessions sleep, another wakes them; a schedule is said once."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from gateway.cron import Schedule
+from gateway.jobs import JOBS_TABLE
+from runtime.core.address import Address
+from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.records import RedisRecords
+from tests.e2e.gateway_process import Room
+from tests.e2e.several_nodes import Nodes, one_valkey, several_nodes
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+
+PROGRAM = Path(__file__).parent / "programs" / "sleeper.pb"
+ROOMS = [f"room-{number}" for number in range(8)]
+NIGHT_S = 6
+
+
+def _asleep(nodes: Nodes, room: str) -> list[str]:
+    """The nodes where a room's session has left memory until a time."""
+    return [
+        name
+        for name in nodes.by_name
+        if any("until" in one for one in nodes.logged(name, "session.rested", conversation=f"web:{room}"))
+    ]
+
+
+async def test_sessions_that_sleep_are_woken_once_when_the_node_that_put_them_to_sleep_is_dead(tmp_path: Path) -> None:
+    async with (
+        one_valkey() as url,
+        several_nodes(tmp_path, PROGRAM, url, ["a", "b"], {"PARLEY_NODES__IDLE_S": "0.1"}) as nodes,
+        AsyncExitStack() as stack,
+    ):
+        await nodes.balanced("a", "b")
+        rooms = {name: Room(await stack.enter_async_context(nodes["a"].page(name)), name) for name in ROOMS}
+        for room in rooms.values():
+            await room.open()
+            await room.say("hi")
+        for room in rooms.values():
+            await room.until("I am here.")
+            await room.say(str(NIGHT_S))
+        for name in rooms:
+            await nodes.until(partial(_asleep, nodes, name))
+        homes = {name: _asleep(nodes, name)[0] for name in rooms}
+        assert set(homes.values()) == {"a", "b"}
+        await nodes.end("b")
+        for room in rooms.values():
+            await room.until("I am here.", "good night", "good morning")
+        for name, home in homes.items():
+            woken = nodes.logged("a", "session.restored", conversation=f"web:{name}")
+            assert woken or home == "a"
+
+
+async def test_a_schedule_is_said_by_one_of_several_nodes(tmp_path: Path) -> None:
+    bell = Schedule("bell", "0 0 1 * *", "UTC", Address("web", "lobby"), "ding", "sleeper", begins=False)
+    table = '[[cron]]\nname = "bell"\nschedule = "0 0 1 * *"\nplatform = "web"\nchat = "lobby"\ntext = "ding"\n'
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "parley.toml").write_text(table)
+    async with one_valkey() as url:
+        async with open_connection(url) as connection:
+            await RedisRecords(connection, JOBS_TABLE).put(
+                bell.job(RedisInbox(connection)).name, "2026-01-15T00:00:00+00:00"
+            )
+        async with several_nodes(tmp_path, PROGRAM, url, ["a", "b"], {}) as nodes, nodes["a"].page() as page:
+            room = Room(page)
+            await room.join()
+            await room.until("I am here.")
+            await room.say("hi")
+            await room.until("I am here.", "Ada: hi")
+            heard = [one for name in nodes.by_name for one in nodes.logged(name, "session.started")]
+            assert len(heard) == 1
