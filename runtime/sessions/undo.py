@@ -6,6 +6,7 @@ import uuid
 from dataclasses import dataclass, replace
 
 from runtime.agents.supervisor import Supervisor
+from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.execution.speech import Pages
 from runtime.sessions.inbox import InboxEvent
@@ -88,7 +89,11 @@ class Undo:
             parent=parent,
             replaced_by=None,
         )
-        return Succession(record, undoing.notice, self._record.id)
+        home = self._journal.state.home
+        if home is None or home.first <= undoing.seq:  # what stays says where the result goes
+            return Succession(record, undoing.notice, self._record.id)
+        place = Address(home.platform, home.conversation, home.thread)
+        return Succession(record, undoing.notice, self._record.id, place)
 
     def _say(self, key: str, **values: object) -> str:
         return self._around.texts(f"session.{key}", **values)

@@ -13,6 +13,7 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import FORK_WANTED
 from tests.fakes.crash_world import ADDRESS, World
 from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.unit.runtime.sessions.programs import agent, program, python
 from tests.unit.runtime.sessions.test_undo import asker, counter, press, turn, undone, worker
 
 pytestmark = pytest.mark.anyio
@@ -229,3 +230,28 @@ async def test_an_event_that_names_nothing_begins_nothing(sandbox: MontySandbox)
         assert await talk.say("nonsense", kind="fork") == []
         [entry] = talk.world.discarded
         assert entry.event.text == "nonsense"
+
+
+@pytest.mark.parametrize("exchanges", ["1", "2"])
+async def test_the_result_of_a_fork_comes_back_also_when_something_was_undone_there(
+    exchanges: str, sandbox: MontySandbox
+) -> None:
+    code = """
+async def Main():
+    while True:
+        for message in await WaitForMessage("user"):
+            await Say("user", "heard " + message["text"])
+            if message["text"] == "end":
+                await EndProgram()
+"""
+    ender = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    async with talking(ender, Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        place = await fork(talk)
+        await talk.say("two", at=place)
+        await talk.say(exchanges, kind="undo", at=place)
+        await talk.say("end", at=place)
+        assert seen_at(talk, ADDRESS)[-1].endswith("Last words there: “heard end”")
+        (merged,) = [fact.data for fact in talk.world.facts if fact.kind == "merged"]
+        assert merged["last"] > merged["first"] > 0
