@@ -19,7 +19,7 @@ from tests.chaos.stage import Node, Stage, staged
 from tests.chaos.stories import STORIES, Said, Story
 from tests.e2e.gateway_process import parley
 
-SETTLE_LIMIT_S = 75.0
+SETTLE_LIMIT_S = 180.0
 _STRIKE_LIMIT_S = 120.0
 _REST_S = 1.0
 _NEVER_LOGGED = frozenset({"session.failed", "playbook.failed", "page.failed", "llm.failed", "page.refused"})

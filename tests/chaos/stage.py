@@ -33,7 +33,7 @@ from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 
 _FIRST_CHAT = 700
 _FIRST_GROUP = -1001000000700
-_CONNECTED_LIMIT_S = 30.0
+_CONNECTED_LIMIT_S = 120.0
 _RESTART_PAUSE_S = 0.5
 _MOST_STARTS = 10
 _MISBEHAVES = 0.2
