@@ -42,9 +42,7 @@ class Erasure:
         """Delete sessions, their messages in rooms of ours, and the files that no others have; how many there were."""
         found = [known for id_ in sessions if (known := await self._catalog.find(id_)) is not None]
         _refuse_busy(found, force)
-        files: set[str] = set()
-        for known in _forks_first(found):
-            files |= await self._delete(known, force)
+        files = await self._delete_all(found, force)
         await self._forget_files(files)
         if found:
             await self._traces.rewrite()
@@ -62,9 +60,7 @@ class Erasure:
                 theirs.append(known)
                 conversations |= {known.record.address.key} if alone else set()
         _refuse_busy(theirs, force)
-        files: set[str] = set()
-        for known in _forks_first(theirs):
-            files |= await self._delete(known, force)
+        files = await self._delete_all(theirs, force)
         await self._forget_files(files)
         entries = await self._traces.person(Whose(person, frozenset(conversations)))
         rewritten = await self._traces.rewrite()
@@ -93,10 +89,29 @@ class Erasure:
         for fact in whole.facts if whole is not None else ():
             yield fact
 
-    async def _delete(self, known: KnownSession, force: bool) -> set[str]:
+    async def _delete_all(self, doomed: list[KnownSession], force: bool) -> set[str]:
+        """Delete sessions; the ids of their files."""
+        ids = {known.record.id for known in doomed}
+        successors = {known.record.id: await self._successor(known) for known in doomed}
+        files: set[str] = set()
+        for known in _forks_first(doomed):
+            successor = successors[known.record.id]
+            lives = successor is not None and successor.record.id not in ids
+            files |= await self._delete(known, successor if lives else None, force)
+        return files
+
+    async def _successor(self, known: KnownSession) -> KnownSession | None:
+        """The session that is in a session's place now, after it was replaced, perhaps several times."""
+        found: KnownSession | None = known
+        while found is not None and found.record.replaced_by is not None:
+            found = await self._catalog.find(found.record.replaced_by)
+        return None if found is known else found
+
+    async def _delete(self, known: KnownSession, successor: KnownSession | None, force: bool) -> set[str]:
         """Delete one session; the ids of its files. Its messages go first: only its tapes tell which they are.
 
-        Messages that were there before it went on from another session are that one's.
+        Messages that were there before it went on from another session are that one's, and those that its successor has
+        stay with that.
         """
         session, address, parent = known.record.id, known.record.address, known.record.parent
         messages: dict[str, None] = {}
@@ -106,6 +121,9 @@ class Erasure:
                 messages |= dict.fromkeys(_messages(fact))
             files |= set(files_of([fact]))
         if self._in_room(address):
+            if successor is not None:
+                kept = {message async for fact in self._facts(successor) for message in _messages(fact)}
+                messages = {message: None for message in messages if message not in kept}
             await self._traces.messages(address.conversation, list(messages))
         await self._catalog.delete(session, force=force)
         return files

@@ -165,6 +165,36 @@ async def test_forks_with_a_persons_words_are_deleted_with_them_and_others_stay(
     assert set(await connection.everywhere(every_key)) == {"[]"}
 
 
+async def undone(connection: RedisConnection, session: str, parent: Branch, *facts: dict[str, object]) -> None:
+    """A session that goes on in the place of another, in the hall."""
+    id_, address = SessionId(session), Address("web", "hall")
+    lease = await shard_lease(RedisLeaseStore(connection), shard=shard_of(address.key))
+    catalog = RedisSessionCatalog(connection)
+    alive = [known async for known in catalog.sessions() if known.record.replaced_by is None]
+    record = SessionRecord(id_, address, "hello", T0 + timedelta(minutes=int(session[1:])), 0, parent=parent)
+    kept = [Fact(session_tape(id_), n, "sent", T0, data) for n, data in enumerate(facts, start=parent.seq + 1)]
+    commit = Commit(lease, id_, parent.seq, facts=tuple(kept), begin=record, replaces=alive[0].record.id)
+    await RedisSessionStore(connection).commit(commit)
+
+
+@pytest.mark.parametrize("doomed", [("s1", "s2"), ("s1",), ("s2",)], ids=str)
+async def test_a_deleted_session_leaves_the_messages_that_the_one_in_its_place_has(
+    connection: RedisConnection, doomed: tuple[str, ...]
+) -> None:
+    rooms = RedisRoomStore(connection)
+    for name in ("first", "second", "third", "now"):
+        await rooms.put("hall", post(name))
+    await begun(connection, "s1", "hall", ("sent", {"pid": "first"}), ("sent", {"pid": "second"}))
+    await undone(connection, "s2", Branch(SessionId("s1"), 1), {"pid": "third"})
+    await undone(connection, "s3", Branch(SessionId("s1"), 1), {"pid": "now"})
+    assert await erasure(connection).sessions([SessionId(one) for one in doomed]) == len(doomed)
+    left = {message.id for message in await rooms.history("hall", limit=10)}
+    gone = {"s1": {"second"}, "s2": {"third"}}
+    assert left == {"first", "second", "third", "now"} - {message for one in doomed for message in gone[one]}
+    assert await erasure(connection).sessions([SessionId("s3")]) == 1
+    assert "now" not in {message.id for message in await rooms.history("hall", limit=10)}
+
+
 async def test_a_session_of_which_a_part_cannot_be_read_is_forgotten_with_the_person_it_names(
     connection: RedisConnection,
 ) -> None:
