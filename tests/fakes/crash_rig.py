@@ -61,6 +61,7 @@ PLATFORMS: Mapping[str, Capabilities] = {
     "parts": _kind(max_text=12),
     "streams": _kind(stream=True),
     "streams in parts": _kind(stream=True, max_text=12),
+    "streams, no edits": _kind(stream=True, edits=False),
     "drafts": _kind(draft=True),
     "no edits": _kind(edits=False),
     "no edits, in parts": _kind(edits=False, max_text=12),

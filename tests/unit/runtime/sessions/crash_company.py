@@ -242,7 +242,7 @@ BEGINNINGS = Case(
             python("Answer", "messages", trigger="EVT When asked"),
             code="""
 async def First():
-    await Say("user", "one " + variables.get("startup_message", ""))
+    await Say("user", ("one " + variables.get("startup_message", "")).strip())
 
 async def Second():
     await Say("user", "two")

@@ -36,3 +36,15 @@ async def test_each_point_of_a_talk_may_go_wrong_once(fault: str, sandbox: Monty
     calm = await Run("sandwich", "edits").checked(sandbox)
     for point in range(1, calm.points + 1):
         await passes(Run("sandwich", "edits", {point: fault}, seed=point), sandbox)  # type: ignore[dict-item]
+
+
+async def test_without_nonces_only_a_death_between_a_post_and_its_record_leaves_an_orphan(
+    sandbox: MontySandbox,
+) -> None:
+    calm = await Run("nested", "no nonce").checked(sandbox)
+    posts = calm.platform.kinds["send"]
+    orphans = 0
+    for point in range(1, calm.points + 1):
+        rig = await Run("nested", "no nonce", {point: "die"}, seed=0).checked(sandbox)
+        orphans += len(rig.platform.orphans)
+    assert 0 < orphans <= 2 * posts  # after the platform has it, and before its record is written

@@ -308,3 +308,22 @@ async def Nap():
         "TypeError: Object of type object is not ",
         "PlaybookError: Nap takes 0 arguments, no",
     ]
+
+
+async def test_a_restart_shows_code_the_variables_as_they_were(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await Var("x", 1)
+    await Say("user", f"x is {variables['x']}")
+    await Var("x", 2)
+    await Other()
+    for message in await WaitForMessage("user"):
+        await Say("user", f"{message['text']} {variables['x']}")
+    await EndProgram()
+async def Other():
+    await Var("x", 3)
+"""
+    async with talking(main(code, python("Other")), Model(), sandbox) as talk:
+        assert await talk.say("go") == ["x is 1"]
+    async with talking(main(code, python("Other")), Model(), sandbox, world=talk.world) as later:
+        assert await later.say("now") == ["now 3"]

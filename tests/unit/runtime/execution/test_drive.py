@@ -1,0 +1,88 @@
+"""How code is driven: results one at a time, and nothing new before they are used up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from runtime.core.ids import SessionId
+from runtime.execution.drive import drive
+from runtime.execution.frame import Call, Frame, Handed
+from runtime.tape.journal import Batch, Journal
+from tests.fakes.clock import FakeClock
+
+pytestmark = pytest.mark.anyio
+
+
+async def _unwritten(_: Batch, /) -> None:
+    raise AssertionError("nothing is written here")
+
+
+def frame_with(*values: int) -> Frame:
+    """A frame whose first calls have these results, in their order."""
+    journal = Journal(SessionId("s"), FakeClock(), _unwritten)
+    journal.note("agent", id="1000", **{"class": "Main"}, vars={})
+    journal.note("start", f="1000.0", agent="1000", pb="Main", args=[], kwargs={}, version="1")
+    for pos, value in enumerate(values):
+        call = Call(str(pos), "Ask", (pos,))
+        journal.note("res", f="1000.0", pos=call.pos, name=call.name, dig=call.digest, val=value)
+    return Frame(journal, "1000.0")
+
+
+@dataclass
+class Racing:
+    """Asks twice. The first answer makes it ask once more, the second makes it give that up and end."""
+
+    made: list[Call] = field(default_factory=lambda: [Call("0", "Ask", (0,)), Call("1", "Ask", (1,))])
+    cancelled: list[Call] = field(default_factory=list)
+    handed: list[str] = field(default_factory=list)
+    looked: list[int] = field(default_factory=list)
+    ended: bool = False
+
+    async def quiet(self) -> None:
+        self.looked.append(len(self.handed))
+
+    def take_calls(self) -> Sequence[Call]:
+        made, self.made = self.made, []
+        return made
+
+    def take_cancelled(self) -> Sequence[Call]:
+        cancelled, self.cancelled = self.cancelled, []
+        return cancelled
+
+    async def hand(self, result: Handed, /) -> None:
+        self.handed.append(result.pos)
+        more = Call("2", "Pay", (100,))
+        if len(self.handed) == 1:
+            self.made.append(more)
+        else:
+            self.cancelled.append(more)
+            self.ended = True
+
+
+@dataclass
+class Host:
+    """Writes down what it is to do."""
+
+    started: list[str] = field(default_factory=list)
+
+    def start(self, _frame: Frame, call: Call, /) -> None:
+        self.started.append(call.name)
+
+    async def give_up(self, _frame: Frame, call: Call, /) -> None:
+        self.started.append(f"not {call.name}")
+
+
+async def test_nothing_new_begins_before_the_recorded_results_are_used_up() -> None:
+    body, host = Racing(), Host()
+    await drive(frame_with(10, 20), body, host)
+    assert body.handed == ["0", "1"]
+    assert host.started == []
+
+
+async def test_code_is_quiet_before_each_result() -> None:
+    body = Racing()
+    await drive(frame_with(10, 20), body, Host())
+    assert body.looked == [0, 1, 2]
