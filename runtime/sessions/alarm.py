@@ -75,20 +75,19 @@ class Alarm:
         self._sleeping.cancel()
 
     async def _ring(self, shard: int, now_s: float) -> None:
-        due = await self._timers.due(shard, now_s, AT_ONCE)
+        refused: list[Timer] = []
         async with anyio.create_task_group() as tasks:
-            for timer in due:
-                tasks.start_soon(self._ring_one, shard, timer)
+            for timer in await self._timers.due(shard, now_s, AT_ONCE):
+                tasks.start_soon(self._ring_one, shard, timer, refused)
         first_s = await self._timers.first(shard)
         if shard not in self._first:
             return
         if first_s is None:
             del self._first[shard]
             return
-        stuck = any(timer.due_s == first_s for timer in due)
-        self._first[shard] = now_s + RETRY_S if stuck else first_s
+        self._first[shard] = now_s + RETRY_S if refused else first_s
 
-    async def _ring_one(self, shard: int, timer: Timer) -> None:
+    async def _ring_one(self, shard: int, timer: Timer, refused: list[Timer]) -> None:
         record = await self._store.session(shard, timer.session)
         if record is not None and not record.ended:
             id_ = f"{TIMER}.{timer.session}.{record.seq}"
@@ -97,5 +96,6 @@ class Alarm:
                     InboxEvent(id_, record.address, "", "", "", self._clock.now(), kind=TIMER, program=record.program)
                 )
             except InboxFull:
+                refused.append(timer)
                 return
         await self._timers.done(shard, timer)
