@@ -99,7 +99,8 @@ class Node:
         await self._roster.open()
         task_group.start_soon(self._roster.run)
         seen = self._roster.stirs
-        await self._balance(task_group)
+        async with anyio.create_task_group() as first:
+            await self._balance(first)
         task_group.start_soon(self._keep_held, task_group)
         task_group.start_soon(self._notice_isolation)
         task_group.start_soon(self._keep_balanced, task_group, seen)
@@ -130,7 +131,7 @@ class Node:
         staying = [lease for lease in self._held.values() if lease.shard not in self._leaving]
         surplus = len(staying) - self._roster.quota
         if surplus < 0:
-            await self._gain(-surplus)
+            await self._gain(-surplus, tasks)
         elif surplus > 0:
             loads = self._server.loads()
             for lease in sorted(staying, key=lambda lease: loads.get(lease.shard, 0))[:surplus]:
@@ -138,28 +139,31 @@ class Node:
                 tasks.start_soon(self._give_back, lease, self._park_s)
         self._tell_balance()
 
-    async def _gain(self, wanted: int) -> None:
-        """Take up to so many free shards, each node beginning elsewhere."""
+    async def _gain(self, wanted: int, tasks: TaskGroup) -> None:
+        """Take up to so many free shards, each node beginning elsewhere; what follows from that happens in `tasks`."""
         first = self._roster.place * SHARDS // self._roster.nodes
         order = [shard % SHARDS for shard in range(first, first + SHARDS) if shard % SHARDS not in self._held]
         while wanted > 0 and order:
             tried, order = order[:wanted], order[wanted:]
-            async with anyio.create_task_group() as tasks:
+            async with anyio.create_task_group() as trying:
                 for shard in tried:
-                    tasks.start_soon(self._try_for, shard)
+                    trying.start_soon(self._try_for, shard, tasks)
             wanted -= len(self._held.keys() & tried)
         self._roster.announce()
 
-    async def _try_for(self, shard: int) -> None:
-        until = self._surely_until()
-        token = await self._leases.acquire(f"shard:{shard}", self._holder)
-        if token is None:
-            return
-        lease = Lease(shard, token)
-        self._held[shard], self._sure_until[shard] = lease, until
+    async def _try_for(self, shard: int, tasks: TaskGroup) -> None:
+        until, token = self._surely_until(), None
+        with anyio.move_on_after(self._holder.ttl_s / 3):  # others need not wait for a server that is away
+            token = await self._leases.acquire(f"shard:{shard}", self._holder)
+        if token is not None:
+            lease = self._held[shard] = Lease(shard, token)
+            self._sure_until[shard] = until
+            tasks.start_soon(self._serve, lease)
+
+    async def _serve(self, lease: Lease) -> None:
         await self._server.gained(lease)
-        if self._held.get(shard) == lease:
-            self._cursors[shard] = "0"
+        if self._held.get(lease.shard) == lease:
+            self._cursors[lease.shard] = "0"
             self._tell_reader()
 
     async def _give_back(self, lease: Lease, within_s: float) -> None:
