@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,17 @@ import pytest
 from redis.asyncio import Redis
 
 from runtime.sessions.traces import Whose
+from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.dead_letters import RedisDeadLetters
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.traces import RedisTraces
-from tests.contract.storage_samples import SHARD, event, shard_lease
+from runtime.tape.tape import Branch
+from tests.contract.storage_samples import HERE, SESSION, SHARD, beginning, event, facts, shard_lease
+from tests.contract.test_lineage import CHILD, going_on
 
 pytestmark = pytest.mark.anyio
 
@@ -60,6 +65,19 @@ async def test_dead_letters_that_cannot_be_read_are_listed_with_the_others(conne
         await put(connection, ShardKeys(SHARD).dead, broken)
     letters = await RedisDeadLetters(connection).page(limit=9)
     assert [letter.event.text for letter in letters] == [broken.get("e", "") for broken in BROKEN]
+
+
+async def test_a_page_that_cannot_be_read_is_nobodys(connection: RedisConnection) -> None:
+    store, catalog = RedisSessionStore(connection), RedisSessionCatalog(connection)
+    lease = await shard_lease(RedisLeaseStore(connection))
+    await store.commit(replace(beginning(lease), facts=facts(1, "one"), outbox_add=("p1",)))
+    for member in ("{cut off", "17", '"s1"', "[]"):
+        await connection.write("SADD", ShardKeys(SHARD).outbox, member)
+    assert await store.unfinished(SHARD) == {SESSION: {"p1"}}
+    await store.commit(replace(going_on(lease, Branch(SESSION, 1), at=HERE), replaces=SESSION))
+    assert await store.unfinished(SHARD) == {CHILD: frozenset()}
+    assert {known.record.id async for known in catalog.sessions()} == {SESSION, CHILD}
+    assert await catalog.delete(CHILD, force=True)
 
 
 async def test_a_person_is_forgotten_in_what_cannot_be_read(connection: RedisConnection) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -38,7 +38,7 @@ async def known_sessions(
     keys = ShardKeys(shard)
     pages: dict[str, set[str]] = {}
     found, outbox, node = await _found(connection, keys, sessions)
-    for owner, page in map(json.loads, outbox):
+    for owner, page in pages_of(outbox):
         pages.setdefault(owner, set()).add(page)
     tapes = [tape for one in found for tape in one.tapes]
     measures = dict(zip(tapes, await _measures(connection, tapes), strict=True))
@@ -51,6 +51,17 @@ async def known_sessions(
         size_bytes = sum(size for _, size in measured)
         known[id_] = KnownSession(one.record, one.awake, frozenset(pages.get(id_, ())), last_at, size_bytes, node)
     return known
+
+
+def pages_of(outbox: Iterable[str]) -> Iterator[tuple[SessionId, str]]:
+    """The sessions and pages of a shard's outbox; what cannot be read is nobody's."""
+    for member in outbox:
+        try:
+            read = json.loads(member)
+        except ValueError:
+            continue
+        if isinstance(read, list) and len(read) == 2:
+            yield SessionId(str(read[0])), str(read[1])
 
 
 async def _found(

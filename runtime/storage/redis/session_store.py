@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import astuple, dataclass, replace
@@ -21,6 +20,7 @@ from runtime.storage.redis.cold import ColdSessions
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.fact_form import FactForms
 from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.known_sessions import pages_of
 from runtime.storage.redis.script import load_script
 from runtime.storage.redis.session_places import RECORD_FIELDS, SessionPlaces, record_from
 from runtime.storage.redis.tapes import RedisTapes
@@ -118,9 +118,8 @@ class RedisSessionStore:
 
         awake, outbox = await self._connection.retrying(call, keys.awake)
         pages: dict[SessionId, set[str]] = {SessionId(session): set() for session in awake}
-        for member in outbox:
-            session, page = json.loads(member)
-            pages.setdefault(SessionId(session), set()).add(page)
+        for session, page in pages_of(outbox):
+            pages.setdefault(session, set()).add(page)
         for session in pages:
             self._places.remember(session, shard)
         return {session: frozenset(found) for session, found in pages.items()}

@@ -84,7 +84,8 @@ if ARGV[13] ~= '' then
   redis.call('HSET', KEYS[8], 'ended', '1', 'replaced_by', ARGV[4])
   redis.call('SREM', KEYS[4], ARGV[13])
   for _, member in ipairs(redis.call('SMEMBERS', KEYS[5])) do
-    if cjson.decode(member)[1] == ARGV[13] then redis.call('SREM', KEYS[5], member) end
+    local readable, page = pcall(cjson.decode, member)
+    if readable and type(page) == 'table' and page[1] == ARGV[13] then redis.call('SREM', KEYS[5], member) end
   end
 end
 local time = redis.call('TIME')

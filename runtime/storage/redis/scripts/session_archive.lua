@@ -15,7 +15,8 @@ if known[1] ~= ARGV[2] or redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 1 or redi
   return 'busy'
 end
 for _, member in ipairs(redis.call('SMEMBERS', KEYS[3])) do
-  if cjson.decode(member)[1] == ARGV[1] then return 'busy' end
+  local readable, page = pcall(cjson.decode, member)
+  if readable and type(page) == 'table' and page[1] == ARGV[1] then return 'busy' end
 end
 redis.call('UNLINK', KEYS[5], KEYS[7], KEYS[8], KEYS[9])
 for i = 10, values do redis.call('UNLINK', KEYS[i]) end

@@ -7,7 +7,8 @@ local conversation = redis.call('HGET', KEYS[2], 'conversation')
 if not conversation then return {'gone', ''} end
 local pages = {}
 for _, member in ipairs(redis.call('SMEMBERS', KEYS[4])) do
-  if cjson.decode(member)[1] == ARGV[1] then pages[#pages + 1] = member end
+  local readable, page = pcall(cjson.decode, member)
+  if readable and type(page) == 'table' and page[1] == ARGV[1] then pages[#pages + 1] = member end
 end
 if ARGV[2] ~= '1' and (#pages > 0 or redis.call('SISMEMBER', KEYS[3], ARGV[1]) == 1) then
   local time = redis.call('TIME')
