@@ -73,7 +73,7 @@ class Service:
         What comes by request is taken to the end: whoever serves its shard then answers it.
         """
         self._waiting_for["draining"] = "the gateway is stopping"
-        self._bus.publish("node.draining", seconds=within_s)
+        self._bus.publish("node.draining", seconds=within_s, busy=sum(self._registry.loads().values()))
         for scope, _ in self._ears:
             scope.cancel()
         await self._node.drain(within_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import anyio
@@ -10,7 +11,17 @@ import pytest
 
 from tests.e2e.several_nodes import Record, noted, one_valkey, several_nodes
 from tests.e2e.talks import TelegramTalk, until
-from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER, greeted, in_mid_story, telegram_settings, until_last
+from tests.e2e.tellers import (
+    END_OF_STORY,
+    HELLO,
+    TELLER,
+    all_answered,
+    greeted,
+    in_mid_story,
+    telegram_settings,
+    until_last,
+    until_told,
+)
 from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import TelegramPlatform
 from tests.fakes.telegram_server import serving
@@ -46,6 +57,34 @@ async def test_a_kill_of_the_node_that_polls_loses_and_doubles_nothing(tmp_path:
     for talk in talks:
         assert len(talk.texts()) == 3
         assert talk.texts()[1].endswith(END_OF_STORY)
+        assert talk.posts() == 3
+    assert [call for call in platform.calls_of("getUpdates") if call.status == 409] == []
+
+
+async def test_an_answer_that_a_stopped_node_cannot_finish_in_time_grows_on_in_the_same_message_on_another(
+    tmp_path: Path, record_property: Record
+) -> None:
+    platform = TelegramPlatform(limits=FloodLimits())
+    talks = [TelegramTalk(platform, chat=chat) for chat in CHATS]
+    async with (
+        serving(platform) as address,
+        one_valkey() as url,
+        several_nodes(
+            tmp_path, TELLER, url, ["a", "b"], telegram_settings(address, PARLEY_NODES__DRAIN_S="0.1")
+        ) as nodes,
+    ):
+        await nodes.balanced("a", "b")
+        await in_mid_story(nodes, talks, "long")
+        stopped_at = anyio.current_time()
+        assert await nodes["a"].stop(signal.SIGTERM) == 0
+        noted(record_property, {"stopped_s": anyio.current_time() - stopped_at})
+        assert nodes.logged("a", "node.drained") != []
+        begun = [talk.platform.messages(talk.chat)[1].history[-1] for talk in talks]
+        assert not all(text.endswith(END_OF_STORY) for text in begun)
+        await until_told(talks, times=1)
+        await all_answered(talks, "and then?")
+    for talk in talks:
+        assert [text.split()[0] for text in talk.texts()] == ["I", "Once", "You"]
         assert talk.posts() == 3
     assert [call for call in platform.calls_of("getUpdates") if call.status == 409] == []
 
