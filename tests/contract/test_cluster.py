@@ -49,7 +49,7 @@ in_thread = anyio.to_thread.run_sync
 @pytest.fixture(scope="module")
 def six(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ValkeyCluster]:
     """Three primaries with a replica each, which take over within seconds."""
-    cluster = ValkeyCluster(tmp_path_factory.mktemp("six"), replicas=1, node_timeout_ms=1500)
+    cluster = ValkeyCluster(tmp_path_factory.mktemp("six"), replicas=1, node_timeout_ms=2000)
     try:
         cluster.start()
         yield cluster
@@ -60,7 +60,7 @@ def six(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ValkeyCluster]:
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ValkeySentinel]:
     """A primary and a replica, which takes over within seconds."""
-    servers = ValkeySentinel(tmp_path_factory.mktemp("watched"), down_after_ms=1500)
+    servers = ValkeySentinel(tmp_path_factory.mktemp("watched"), down_after_ms=2000)
     try:
         servers.start()
         yield servers
@@ -232,6 +232,7 @@ async def test_a_timer_outlasts_the_primary_that_it_was_set_on_and_rings(ground:
         tasks.start_soon(alarm.run)
         lease = await shard_lease(RedisLeaseStore(connection), NODE)
         await sessions.commit(beginning(lease))
+        await alarm.watch(SHARD)
         timer = Timer(SESSION, SystemClock().now().timestamp() + 3600)
         assert await alarm.set(lease, timer, 0)
         old = await in_thread(ground.primary)

@@ -330,17 +330,32 @@ class ValkeySentinel:
             server.kill()
 
     def restart(self) -> None:
-        """Start every server that does not run; who was a primary before follows at once, without the Sentinels."""
-        for server in (*self.servers, *self.sentinels):
-            if not server.runs:
-                server.start()
+        """Start every server that does not run, and return when one is the primary and the other follows it.
+
+        Who is started does not wait for the Sentinels to tell it whom to follow, which takes them ten seconds; an old
+        primary that has not been told yet is started again.
+        """
+        if all(one.runs for one in self.sentinels) and self._calm():
+            for server in self.servers:
+                if server is not self.primary and server.runs and server.is_primary:
+                    server.kill()
+        ended = [server for server in (*self.servers, *self.sentinels) if not server.runs]
+        for server in ended:
+            server.start()
         primary = self.primary
         for server in self.servers:
-            if server is not primary and server.is_primary:
+            if server in ended and server is not primary and primary not in ended and server.is_primary:
                 server.ask("REPLICAOF", "127.0.0.1", primary.port)
-        wait_until(
-            lambda: _synced(self.servers) and not self._other_than(primary).is_primary, "the replica does not follow"
-        )
+
+        def whole() -> bool:
+            return self.primary.is_primary and not self.replica.is_primary and _synced(self.servers)
+
+        wait_until(whole, "the replica does not follow")
+
+    def _calm(self) -> bool:
+        """Whether all Sentinels name one primary, which lives, and none is about to name another."""
+        told = [_pairs(one.ask("SENTINEL", "MASTER", MASTER)) for one in self.sentinels]
+        return {(one["port"], one["flags"]) for one in told} == {(str(self.primary.port), "master")}
 
     def restore_stale(self, stale: PortServer) -> None:
         """Start a replica that was killed before its primary was, and let it take over with what it has."""
@@ -349,7 +364,7 @@ class ValkeySentinel:
 
     def flush(self) -> None:
         """Forget all data."""
-        self.primary.ask("FLUSHALL")
+        wait_until(lambda: bool(self.primary.ask("FLUSHALL")), "the primary takes no writes")
 
     @property
     def primary(self) -> PortServer:
