@@ -34,17 +34,18 @@ class Alarm:
         self._store = store
         self._inbox = inbox
         self._clock = clock
+        self._watched: set[int] = set()
         self._first: dict[int, float] = {}
         self._sleeping = anyio.CancelScope()
 
     async def watch(self, shard: int) -> None:
         """The shard is ours."""
-        first_s = await self._timers.first(shard)
-        if first_s is not None:
-            self._note(shard, first_s)
+        self._watched.add(shard)
+        self._note(shard, await self._timers.first(shard))
 
     def forget(self, shard: int) -> None:
         """The shard is not ours any more."""
+        self._watched.discard(shard)
         self._first.pop(shard, None)
 
     async def set(self, lease: Lease, timer: Timer, seq: int) -> bool:
@@ -59,20 +60,22 @@ class Alarm:
         return await self._timers.cancel(lease, session, seq)
 
     async def run(self) -> None:
-        """Ring what is due, for ever."""
-        while True:
-            now_s = self._clock.now().timestamp()
-            for shard in [shard for shard, due_s in self._first.items() if due_s <= now_s]:
-                await self._ring(shard, now_s)
-            next_s = min(self._first.values(), default=now_s + LOOK_S)
-            wait_s = next_s - self._clock.now().timestamp()
-            # No longer, for the calendar may be set to another time meanwhile.
-            with anyio.CancelScope() as self._sleeping:
-                await self._clock.sleep_until(self._clock.monotonic() + min(wait_s, LOOK_S))
+        """Ring what is due, for ever. Shards whose server is away hold up no others."""
+        async with anyio.create_task_group() as tasks:
+            while True:
+                now_s = self._clock.now().timestamp()
+                for shard in [shard for shard, due_s in self._first.items() if due_s <= now_s]:
+                    del self._first[shard]
+                    tasks.start_soon(self._ring, shard, now_s)
+                wait_s = min(self._first.values(), default=now_s + LOOK_S) - self._clock.now().timestamp()
+                # No longer, for the calendar may be set to another time meanwhile.
+                with anyio.CancelScope() as self._sleeping:
+                    await self._clock.sleep_until(self._clock.monotonic() + min(wait_s, LOOK_S))
 
-    def _note(self, shard: int, due_s: float) -> None:
-        self._first[shard] = min(due_s, self._first.get(shard, due_s))
-        self._sleeping.cancel()
+    def _note(self, shard: int, due_s: float | None) -> None:
+        if shard in self._watched and due_s is not None:
+            self._first[shard] = min(due_s, self._first.get(shard, due_s))
+            self._sleeping.cancel()
 
     async def _ring(self, shard: int, now_s: float) -> None:
         refused: list[Timer] = []
@@ -80,12 +83,7 @@ class Alarm:
             for timer in await self._timers.due(shard, now_s, AT_ONCE):
                 tasks.start_soon(self._ring_one, shard, timer, refused)
         first_s = await self._timers.first(shard)
-        if shard not in self._first:
-            return
-        if first_s is None:
-            del self._first[shard]
-            return
-        self._first[shard] = now_s + RETRY_S if refused else first_s
+        self._note(shard, now_s + RETRY_S if refused else first_s)
 
     async def _ring_one(self, shard: int, timer: Timer, refused: list[Timer]) -> None:
         record = await self._store.session(shard, timer.session)

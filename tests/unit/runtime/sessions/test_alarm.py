@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from unittest.mock import patch
 
 import anyio
 import pytest
@@ -54,6 +55,7 @@ class Night:
         shard = shard_of(address.key)
         if shard not in self.held:
             self.held[shard] = Lease(shard, await self.leases.acquire(f"shard:{shard}", LeaseHolder("a")) or 0)
+            await self.alarm.watch(shard)
         record = SessionRecord(id_, address, "p", self.clock.now(), 0)
         await self.store.commit(Commit(self.held[shard], id_, 0, begin=record, awake=True))
         return self.held[shard], id_
@@ -101,6 +103,26 @@ async def test_a_shard_that_is_not_ours_any_more_is_silent_and_its_next_node_rin
         await night.alarm.watch(lease.shard)
         await night.clock.settle()
     assert await night.rung() == ["x"]
+
+
+async def test_a_shard_whose_server_is_away_holds_up_no_other() -> None:
+    night, away = Night(), anyio.Event()
+    due = night.timers.due
+
+    async def slow(shard: int, until_s: float, limit: int) -> Sequence[Timer]:
+        if shard == silent.shard:
+            await away.wait()
+        return await due(shard, until_s, limit)
+
+    silent = await night.put_to_sleep("x", 10)
+    assert (await night.put_to_sleep("y", 20)).shard != silent.shard
+    with patch.object(night.timers, "due", slow):
+        async with night.running():
+            await night.clock.advance(20)
+            assert await night.rung() == ["y"]
+            away.set()
+            await night.clock.settle()
+    assert await night.rung() == ["y", "x"]
 
 
 async def test_more_than_ring_at_once_ring_one_batch_after_the_other() -> None:
