@@ -138,6 +138,16 @@ async def test_nothing_is_lost_or_doubled_when_the_store_fails_once(fault: int, 
     assert talk.chat == ["Welcome! hello", "Ada: one", "Welcome! (nothing)", "Ada: two"]
 
 
+async def test_a_store_that_fails_again_and_again_ends_no_session_and_makes_no_event_poison(
+    sandbox: MontySandbox,
+) -> None:
+    async with talking(echo(), Model(), sandbox, world=Shaky(*range(3, 15))) as talk:
+        assert await talk.say("hello") == ["Welcome! hello"]
+        assert await talk.say("one") == ["Ada: one"]
+        assert len(talk.named("session.failed")) == 12
+        assert talk.world.discarded == []
+
+
 @pytest.mark.parametrize("fault", range(1, 14))
 async def test_a_stop_is_obeyed_once_when_the_store_fails_once(fault: int, sandbox: MontySandbox) -> None:
     async with talking(echo(), Model(), sandbox, world=Shaky(fault)) as talk:
