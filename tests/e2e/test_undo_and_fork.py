@@ -21,7 +21,7 @@ from tests.fakes.telegram_server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
 
-COUNTER = ROOT / "tests" / "e2e" / "programs" / "counter.pb"
+TALLY = ROOT / "tests" / "e2e" / "programs" / "tally.pb"
 LIMIT_S = 40
 
 
@@ -33,7 +33,7 @@ async def test_telegram_undoes_presses_and_says_where_no_topic_can_be_had(tmp_pa
     platform = TelegramPlatform()
     async with (
         serving(platform) as address,
-        gateway(tmp_path, COUNTER, telegram_settings(address, PARLEY_TELEGRAM__ACCESS="open")) as running,
+        gateway(tmp_path, TALLY, telegram_settings(address, PARLEY_TELEGRAM__ACCESS="open")) as running,
     ):
         talk = TelegramTalk(platform)
         await talk.say("hi")
@@ -71,7 +71,7 @@ async def test_telegram_opens_a_topic_for_a_fork(tmp_path: Path) -> None:
 
     async with (
         serving(platform) as address,
-        gateway(tmp_path, COUNTER, telegram_settings(address, PARLEY_TELEGRAM__ACCESS="open")),
+        gateway(tmp_path, TALLY, telegram_settings(address, PARLEY_TELEGRAM__ACCESS="open")),
     ):
         with anyio.fail_after(LIMIT_S):
             say(f"@{USERNAME} hi", 9)
@@ -101,7 +101,7 @@ async def test_slack_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
 
     async with slack_server.serving(platform) as address:
         environment = slack_settings(platform, address, PARLEY_SLACK__ACCESS="open")
-        async with gateway(tmp_path, COUNTER, environment) as running:
+        async with gateway(tmp_path, TALLY, environment) as running:
             with anyio.fail_after(LIMIT_S):
                 await running.prints("slack.*adapter.connected")
                 root = platform.mention("hi")
@@ -129,7 +129,7 @@ async def test_discord_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
     world = platform.world
     async with (
         discord_wire.serving(platform) as address,
-        gateway(tmp_path, COUNTER, discord_settings(address)),
+        gateway(tmp_path, TALLY, discord_settings(address)),
     ):
         with anyio.fail_after(LIMIT_S):
             await platform.until(lambda: platform.gateway.connected)

@@ -68,7 +68,7 @@ async def test_undo_and_fork_with_a_model(tmp_path: Path, browser: Browser) -> N
 
 
 async def test_a_press_is_undone_and_the_question_is_asked_again(tmp_path: Path, browser: Browser) -> None:
-    async with gateway(tmp_path, PROGRAMS / "counter.pb") as running:
+    async with gateway(tmp_path, PROGRAMS / "tally.pb") as running:
         page = await entered(browser, running.url, "Ada")
         await say(page, "hello")
         await appears(saying(page, "I count."))
@@ -90,7 +90,7 @@ async def test_a_press_is_undone_and_the_question_is_asked_again(tmp_path: Path,
 
 
 async def test_the_menu_and_help_name_both_commands(tmp_path: Path, browser: Browser) -> None:
-    async with gateway(tmp_path, PROGRAMS / "counter.pb") as running:
+    async with gateway(tmp_path, PROGRAMS / "tally.pb") as running:
         page = await entered(browser, running.url, "Ada")
         await say(page, "/help")
         told = noticed(page, "/undo [number]: undo the last exchange")
