@@ -319,7 +319,7 @@ async def _serve_web(
     task_status: anyio.abc.TaskStatus[int],
 ) -> None:
     own = ground.settings.web
-    records = RedisRecords(ground.connection, "web")
+    records = RedisRecords(ground.connection, web.name)
     secret = await records.put_first("secret", persistent_secret(ground.data_dir / "web-secret"))
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts)
     app = build_web(web, service.not_ready, options, ground.clock, receivers=receivers, files=files)
