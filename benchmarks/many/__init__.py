@@ -1,0 +1,1 @@
+"""Parts of `benchmarks.scale`: many sessions on one node, and several nodes."""

@@ -1,0 +1,184 @@
+"""A node without platforms, as a process of its own: `python -m benchmarks.many.node SOCKET NAME ANSWER_S`.
+
+It writes a line on standard output for what happens: `ready`, `heard MS` (from the event's making to the agent's
+queue), `answered ID`; and `memory BYTES` whenever it reads a line. It ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from gateway.node import Node
+from gateway.roster import Roster
+from runtime.bus import Bus
+from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
+from runtime.core.address import Address, Speaker
+from runtime.core.clock import SystemClock
+from runtime.core.events import Event
+from runtime.core.message import Mark
+from runtime.execution.loop import FrameLoop
+from runtime.language.compiler import compile_program
+from runtime.language.program import Program
+from runtime.language.rules import RulesLowerer
+from runtime.llm.client import CompletionRequest, Usage
+from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.registry import Registry
+from runtime.sessions.store import LeaseHolder
+from runtime.sessions.surroundings import Surroundings
+from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.session_store import RedisSessionStore
+
+PROGRAM = """\
+# Echo
+
+## Main
+### Triggers
+- When program starts
+### Steps
+- While the user writes
+  - Ask the user what they want
+"""
+_BEGIN = '```python\nawait Step("Main:01:CND")\nawait Step("Main:01.01:QUE")\nawait Say("user", "'
+_WORDS = 60
+_END = '")\nawait Yld("user")\n```'
+_PIECES = 20
+
+
+def _tell(*words: object) -> None:
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+class _Model:
+    """Writes an answer of 60 words, in 20 pieces over `answer_s`."""
+
+    model = "stub"
+
+    def __init__(self, answer_s: float) -> None:
+        self.answer_s = answer_s
+
+    @asynccontextmanager
+    async def stream(self, _request: CompletionRequest, /) -> AsyncIterator[_Answer]:
+        yield _Answer(self.answer_s)
+
+
+class _Answer:
+    usage = Usage()
+
+    def __init__(self, answer_s: float) -> None:
+        self._answer_s = answer_s
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        yield _BEGIN
+        for _ in range(_PIECES):
+            if self._answer_s:
+                await anyio.sleep(self._answer_s / _PIECES)
+            yield "words " * (_WORDS // _PIECES)
+        yield _END
+
+
+class _Crowd:
+    """People who look at nothing; a text that is complete is told."""
+
+    def page(self, spec: PageSpec, _record: PageRecord, /) -> _Shown:
+        return _Shown(spec)
+
+    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
+        """Not shown."""
+
+    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
+        """Not shown."""
+        return False
+
+    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
+        """There are none."""
+        return None
+
+    async def link(self, _to: Address, /) -> str | None:
+        """There are none."""
+        return None
+
+    def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
+        """Not shown."""
+
+
+class _Shown:
+    """A page that is shown at once."""
+
+    def __init__(self, spec: PageSpec) -> None:
+        self._spec = spec
+
+    def update(self, _text: str, /) -> None:
+        """Not shown."""
+
+    def ends(self) -> None:
+        """Not shown."""
+
+    async def finish(self, _text: str, /) -> bool:
+        _tell("answered", self._spec.address.conversation)
+        return True
+
+    async def rest(self) -> None:
+        """Nothing is on its way for longer than a moment."""
+
+    def abandon(self) -> None:
+        """Not shown."""
+
+
+def _resident_bytes() -> int:
+    """The process's memory: the second figure of /proc/self/statm, in pages (proc(5))."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+async def _answer_questions(stop: anyio.CancelScope) -> None:
+    while await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True):
+        _tell("memory", _resident_bytes())
+    stop.cancel()
+
+
+def _heard(event: Event) -> None:
+    made_at = float(str(event.data["message_id"]).rpartition("@")[2])
+    _tell("heard", f"{(time.time() - made_at) * 1000:.3f}")
+
+
+async def compiled() -> Program:
+    """The program that every node serves."""
+    with tempfile.TemporaryDirectory() as directory:
+        source = Path(directory) / "echo.pb"
+        await anyio.Path(source).write_text(PROGRAM)
+        return (await compile_program([source], lowerer=RulesLowerer())).program
+
+
+async def serve(socket: Path, name: str, answer_s: float) -> None:
+    """Serve until standard input ends."""
+    clock = SystemClock()
+    bus = Bus(clock)
+    program = await compiled()
+    async with MontySandbox() as sandbox, open_connection(socket) as connection, anyio.create_task_group() as tasks:
+        inbox = RedisInbox(connection)
+        store = RedisSessionStore(connection)
+        around = Surroundings({program.name: program}, store, _Crowd(), sandbox, _Model(answer_s), clock, bus)
+        registry = Registry(around, inbox, tasks)
+        bus.subscribe("message.received", _heard)
+        roster = Roster(RedisNodeStore(connection), LeaseHolder(name), clock)
+        node = Node(RedisLeaseStore(connection), inbox, roster, bus)
+        await node.run(tasks, registry)
+        _tell("ready")
+        await _answer_questions(tasks.cancel_scope)
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        runner.run(serve(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])))

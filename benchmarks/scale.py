@@ -1,0 +1,203 @@
+"""Many sessions on one node, and several nodes: `python -m benchmarks.scale [KNOWN [LIVING [ACTIVE]]]`.
+
+Node and people are processes of their own, the database is the embedded server; there are no platforms. How the
+figures grow to a million people: docs/scaling.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+from redis.asyncio import Redis
+
+from benchmarks.many.crowd import Heard, copies, node, room, write
+from benchmarks.table import Row, show
+from runtime.core.ids import SessionId
+from runtime.sessions.inbox import shard_of
+from runtime.sessions.store import Commit, Lease, SessionRecord
+from runtime.storage.embedded import EmbeddedValkey
+from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.tape.tape import Fact, agent_tape
+
+NODES = (1, 2, 4)
+EVENTS = 2_000
+"""How much is said to measure how much one node, two and four can answer."""
+
+TALKS = 400
+"""In how many conversations."""
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+ANSWER_S = 20.0
+"""How long the model writes while sessions are active."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many sessions are known, in memory, and in the middle of an answer."""
+
+    known: int = 100_000
+    living: int = 10_000
+    active: int = 1_000
+
+
+@asynccontextmanager
+async def _server() -> AsyncIterator[tuple[Path, RedisConnection]]:
+    with tempfile.TemporaryDirectory() as directory:
+        async with EmbeddedValkey(Path(directory)) as socket, open_connection(socket) as connection:
+            yield socket, connection
+
+
+async def _info(connection: RedisConnection, section: str, key: str) -> int:
+    async def call(client: Redis) -> int:
+        return int((await client.info(section))[key])
+
+    return await connection.retrying(call, "")
+
+
+async def _scripts(connection: RedisConnection) -> int:
+    """How many scripts the server has run."""
+
+    async def call(client: Redis) -> int:
+        stats = await client.info("commandstats")
+        return int(stats.get("cmdstat_evalsha", {}).get("calls", 0))
+
+    return await connection.retrying(call, "")
+
+
+async def _a_resting_session(socket: Path, connection: RedisConnection) -> SessionId:
+    heard = Heard()
+    async with node(socket, "one", 0, heard):
+        for count in range(1, 4):
+            await write(connection, [0])
+            await heard.answered(count)
+    record = await RedisSessionStore(connection).current(shard_of(room(0).key), room(0).key)
+    assert record is not None
+    return record.id
+
+
+async def measure_many(size: Size) -> list[Row]:
+    """One node: what a session takes, how long a restart lasts, how long a message waits."""
+    async with _server() as (socket, connection):
+        like = await _a_resting_session(socket, connection)
+        empty = await _info(connection, "memory", "used_memory")
+        await copies(connection, like, range(1, size.known + 1))
+        full = await _info(connection, "memory", "used_memory")
+        rows = [Row("known session in the database", (full - empty) / size.known / 1024, "KiB")]
+        heard, began = Heard(), time.perf_counter()
+        async with node(socket, "one", 0, heard) as running:
+            rows.append(Row(f"start to ready, {size.known:,} known", time.perf_counter() - began, "s"))
+            idle = await running.memory_bytes()
+            await write(connection, range(1, size.living + 1))
+            await heard.answered(size.living)
+            lived = await running.memory_bytes()
+            await running.kill()
+            rows.append(Row("resting session in memory", (lived - idle) / size.living / 1024, "KiB"))
+        rows += await _after_a_kill(socket, connection, size)
+        return rows + await _active(socket, connection, size)
+
+
+async def _after_a_kill(socket: Path, connection: RedisConnection, size: Size) -> list[Row]:
+    heard, began = Heard(), time.perf_counter()
+    async with node(socket, "one", 0, heard):
+        ready_s = time.perf_counter() - began
+        began = time.perf_counter()
+        await write(connection, [size.living])
+        await heard.until(lambda: bool(heard.answers[room(size.living).conversation]))
+        first_s = time.perf_counter() - began
+    floor_s = await _floor_of_a_start()
+    return [
+        Row(f"kill to ready again, {size.living:,} were in memory", ready_s, "s", floor_s, "imports alone"),
+        Row("first answer after that", first_s * 1000, "ms"),
+    ]
+
+
+async def _floor_of_a_start() -> float:
+    began = time.perf_counter()
+    await anyio.run_process([sys.executable, "-c", "import benchmarks.many.node"])
+    return time.perf_counter() - began
+
+
+async def _active(socket: Path, connection: RedisConnection, size: Size) -> list[Row]:
+    heard = Heard()
+    async with node(socket, "one", ANSWER_S, heard) as running:
+        idle = await running.memory_bytes()
+        await write(connection, range(1, size.active + 1), per_s=size.active / ANSWER_S)
+        await write(connection, range(size.active + 1, 2 * size.active + 1), per_s=size.active / ANSWER_S)
+        active = await running.memory_bytes()
+        await heard.answered(2 * size.active)
+    later = heard.delays_ms[size.active :]
+    return [
+        Row("session in the middle of an answer", (active - idle) / size.active / 1024, "KiB", target="at most"),
+        Row(f"said to agent's queue, {size.active:,} active, p50", statistics.median(later), "ms"),
+        Row(f"said to agent's queue, {size.active:,} active, p99", statistics.quantiles(later, n=100)[98], "ms"),
+    ]
+
+
+async def measure_nodes() -> list[Row]:
+    """How much one node, two and four answer in a second, beside the server's own scripts alone."""
+    rows = []
+    for count in NODES:
+        async with _server() as (socket, connection), AsyncExitStack() as stack:
+            heard = Heard()
+            for number in range(count):
+                await stack.enter_async_context(node(socket, f"node{number}", 0, heard))
+            rooms = list(itertools.islice(itertools.cycle(range(TALKS)), EVENTS))
+            await write(connection, rooms[:TALKS])
+            await heard.answered(TALKS)
+            before, began = await _scripts(connection), time.perf_counter()
+            await write(connection, rooms[TALKS:])
+            await heard.answered(EVENTS)
+            rate = (EVENTS - TALKS) / (time.perf_counter() - began)
+            scripts = (await _scripts(connection) - before) / (EVENTS - TALKS)
+            bare = await _bare(connection) / scripts
+        name = "1 node" if count == 1 else f"{count} nodes"
+        rows.append(Row(f"answers by {name}", rate, "1/s", bare, f"{scripts:.1f} scripts an answer, bare"))
+    return rows
+
+
+async def _bare(connection: RedisConnection) -> float:
+    """Commits a second with nothing around them."""
+    lease, store = Lease(63, int(await connection.retrying(_held_token, ""))), RedisSessionStore(connection)
+    began = time.perf_counter()
+    async with anyio.create_task_group() as tasks:
+        for writer in range(32):
+            tasks.start_soon(_commit, store, lease, SessionId(f"bare{writer}"), 100)
+    return 32 * 101 / (time.perf_counter() - began)
+
+
+async def _held_token(client: Redis) -> str:
+    return str(await client.hget(ShardKeys(63).lease, "token"))
+
+
+async def _commit(store: RedisSessionStore, lease: Lease, session: SessionId, count: int) -> None:
+    await store.commit(Commit(lease, session, 0, begin=SessionRecord(session, room(0), "bench", AT, 0)))
+    for seq in range(count):
+        fact = Fact(agent_tape(session, "1000"), seq + 1, "said", AT, {"text": "x" * 200})
+        await store.commit(Commit(lease, session, seq, facts=(fact,)))
+
+
+async def measure(size: Size) -> list[Row]:
+    """All rows."""
+    return [*await measure_many(size), *await measure_nodes()]
+
+
+def run() -> list[Row]:
+    """The rows of the table."""
+    return anyio.run(measure, Size())
+
+
+if __name__ == "__main__":
+    print(show(anyio.run(measure, Size(*map(int, sys.argv[1:])))))
