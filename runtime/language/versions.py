@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, PythonFence
+from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 
 _DIGEST_CHARS = 8
 
@@ -79,14 +80,22 @@ def differences(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, lis
 
 def _code(agent: AgentSpec, playbook: PlaybookSpec) -> str:
     """A digest of a Python playbook and what all playbooks of its agent share, without comments and layout."""
-    others = {other.name for other in agent.playbooks} - {playbook.name}
-    return _digest(*(ast.dump(node) for fence in agent.fences for node in _nodes(fence, others)))
+    sources = tuple(fence.source for fence in agent.fences)
+    return _codes(sources, frozenset(other.name for other in agent.playbooks)).get(playbook.name, "")
 
 
-def _nodes(fence: PythonFence, others: Collection[str]) -> Iterator[ast.stmt]:
-    for node in ast.parse(fence.source).body:
-        if not (isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in others):
-            yield node
+@lru_cache(maxsize=256)
+def _codes(sources: tuple[str, ...], playbooks: frozenset[str]) -> Mapping[str, str]:
+    """The digests of all playbooks that stand in an agent's code. Kept: every session that comes back asks."""
+    shared: list[str] = []
+    own: dict[str, list[str]] = {}
+    for node in (node for source in sources for node in ast.parse(source).body):
+        kept = shared
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in playbooks:
+            kept = own.setdefault(node.name, [])
+        kept.append(ast.dump(node))
+    common = _digest(*shared)
+    return {name: _digest(common, *nodes) for name, nodes in own.items()}
 
 
 def _digest(*parts: object) -> str:
