@@ -77,7 +77,7 @@ class Node:
         self._sure_until: dict[int, float] = {}
         self._renewing: set[int] = set()
         self._renewed = anyio.Event()
-        self._told = (0, 0)
+        self._told: tuple[int, int] | None = None
         self.on_sure: Callable[[], None] = lambda: None
         """Called when a shard is surely ours again after a time when it was not."""
 
@@ -201,6 +201,7 @@ class Node:
         if not kept:
             self._let_go(lease.shard)
             self._bus.publish("node.shard_lost", shard=lease.shard)
+            self._told = None
             self._note_renewed()
             return
         was_sure = self.may_show(lease.shard)
