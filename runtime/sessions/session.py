@@ -327,6 +327,8 @@ class Session:
             return Outcome.SUCCEEDED
         self._consume(entry)
         self._parts.pages.tell(undoing.notice)
+        if self._journal.state.home is not None:
+            self._journal.note("returned")  # nothing came of a fork that was undone as a whole
         await self._parts.builtins.end(wanted=True)
         self.unfinished.remove(entry)
         return Outcome.ENDED

@@ -11,11 +11,16 @@ from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.sessions.store import SessionRecord
 
-_QUOTED_CHARS = 120
+WORDS_CHARS = 120
+"""So much of what somebody said is kept to be quoted by us."""
+
 _TITLE_CHARS = 80
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|#]")
 _AT = "@\u2060"
 """Behind an invisible sign that keeps it from being a mention."""
+
+_JOINER = "\u200d"
+"""Makes one sign of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +51,15 @@ def name_within(name: str) -> str:
 
 def words_within(text: str) -> str:
     """The beginning of somebody's words within ours, on one line, shown as they are, notifying nobody."""
-    return name_within(_shortened(" ".join(text.split()), _QUOTED_CHARS))
+    return name_within(_shortened(" ".join(text.split()), WORDS_CHARS))
 
 
 def title_of(text: str) -> str:
-    """A title in plain words, perhaps empty."""
-    return _shortened(" ".join(_MARKUP.sub("", text).replace("@", _AT).split()), _TITLE_CHARS)
+    """A title in plain words that can be seen, perhaps empty."""
+    seen = "".join(char for char in " ".join(text.split()) if char.isprintable() or char == _JOINER).strip()
+    if not seen.strip(_JOINER):
+        return ""
+    return _shortened(" ".join(_MARKUP.sub("", seen).replace("@", _AT).split()), _TITLE_CHARS)
 
 
 def _shortened(text: str, chars: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from runtime.core.message import message_from_data
@@ -17,12 +18,15 @@ MAX_DURING = 50
 
 
 def _branch(state: SessionState, seq: int, data: Data) -> None:
-    """What the other session was about to show is its own affair; what can be asked again is."""
+    """What the other session was about to show is its own affair; what can be asked again is. What it heard in another
+    place is not to be marked in this one."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
     state.broken = None
     if data.get("home"):
         platform, conversation, thread = data["home"]
         state.home = HomeState(platform, conversation, thread, seq)
+    if data["why"] == "fork":
+        state.exchanges = [replace(exchange, message=None, also=[]) for exchange in state.exchanges]
     for question in state.questions.values():
         question.parts, question.reply_to = {}, None
 

@@ -255,3 +255,43 @@ async def Main():
         assert seen_at(talk, ADDRESS)[-1].endswith("Last words there: “heard end”")
         (merged,) = [fact.data for fact in talk.world.facts if fact.kind == "merged"]
         assert merged["last"] > merged["first"] > 0
+
+
+async def test_what_is_undone_in_a_fork_is_not_marked_where_it_was_said(sandbox: MontySandbox) -> None:
+    async with talking(counter(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one", message_id="one")
+        place = await fork(talk)
+        await talk.say("two", message_id="two", at=place)
+        talk.world.marks.clear()
+        await talk.say("2", kind="undo", at=place)
+        assert talk.world.marks == [("two", "stopped")]
+
+
+async def test_nothing_comes_of_a_fork_that_is_undone_as_a_whole(sandbox: MontySandbox) -> None:
+    async with talking(counter(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        place = await fork(talk)
+        await talk.say("two", at=place)
+        before = seen_at(talk, ADDRESS)
+        await talk.say("100", kind="undo", at=place)
+        assert "at the very beginning" in seen_at(talk, place)[-1]
+        assert seen_at(talk, ADDRESS) == before
+        assert await talk.say("three") == ["2: three"]
+
+
+@pytest.mark.parametrize("title", ["\u200b", "\u202e \u2066", "\x00", "***", " \n\t", "\u200d"])
+async def test_a_title_that_nobody_can_see_is_none(title: str, sandbox: MontySandbox) -> None:
+    async with talking(counter(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        place = await fork(talk, title)
+        assert talk.world.threads[place] == "Fork: one"
+
+
+async def test_a_title_keeps_what_can_be_seen(sandbox: MontySandbox) -> None:
+    async with talking(counter(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        family = "👩\u200d👧"
+        assert talk.world.threads[await fork(talk, f"\u202e{family}\x07 a\nb *c*")] == f"{family} a b c"
