@@ -11,7 +11,8 @@ _PLACES = ("/usr/lib/*/faketime/libfaketime.so.1", "/usr/local/lib/faketime/libf
 class FakeTime:
     """Processes with `environment` read the time from the file `path`: the machine's, put on by so many seconds.
 
-    They look every second, or each time with `at_once`. Only the wall clock is moved. What measures time by a monotonic clock is not told, as when somebody sets a clock.
+    They look every second, or each time with `at_once`. Only the wall clock is moved; what measures time by a monotonic
+    clock is not told, as when somebody sets a clock.
     """
 
     def __init__(self, path: Path, *, at_once: bool = False) -> None:

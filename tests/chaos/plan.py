@@ -55,10 +55,10 @@ _LASTS_S = {
 }
 _DEEDS_WITHIN_S = 1.5
 _STRIKES_WITHIN_S = 1.2
-_WITH_MODEL = 0.5
+_WITH_MODEL = 0.2
 """How many runs have a model; loading its library takes a gateway seconds."""
 
-_SECOND_STRIKES = 0.35
+_SECOND_STRIKES = 0.8
 """How often another fault strikes while the first is being recovered from."""
 
 

@@ -12,8 +12,9 @@ from tests.chaos.run import Outcome, run
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
-OWN_SERVER = ("kill gateway and server", "kill workers", "cut model", "full disk", "kill server", "kill gateway")
-PAIR = tuple(kind for kind in kinds_of("pair") if kind not in OWN_SERVER)
+AROUND_THE_MODEL = ("kill workers", "cut model", "full disk", "kill server")
+OWN_SERVER = ("kill gateway and server", "kill gateway")
+PAIR = tuple(kind for kind in kinds_of("pair") if kind not in (*AROUND_THE_MODEL, *OWN_SERVER))
 
 
 async def played(tmp_path: Path, seed: int, rounds: int, **options: object) -> Outcome:
@@ -32,11 +33,17 @@ def test_the_clock_can_be_moved_here() -> None:
 
 
 def test_the_short_runs_have_every_kind_of_fault() -> None:
-    assert set(OWN_SERVER) | set(PAIR) == set(KINDS)
+    assert {*AROUND_THE_MODEL, *OWN_SERVER, *PAIR} == set(KINDS)
 
 
-async def test_nothing_is_lost_or_doubled_with_a_server_and_workers_of_its_own(tmp_path: Path) -> None:
-    outcome = await played(tmp_path, 11, 3, shape="alone", with_model=True, only=OWN_SERVER)
+async def test_nothing_is_lost_or_doubled_around_a_model(tmp_path: Path) -> None:
+    outcome = await played(tmp_path, 11, 2, shape="alone", with_model=True, only=AROUND_THE_MODEL)
+    assert set(outcome.strikes) == set(AROUND_THE_MODEL)
+    assert outcome.counts["model replies"] > 3
+
+
+async def test_nothing_is_lost_or_doubled_with_a_server_of_its_own(tmp_path: Path) -> None:
+    outcome = await played(tmp_path, 13, 2, shape="alone", with_model=False, only=OWN_SERVER)
     assert set(outcome.strikes) == set(OWN_SERVER)
     assert outcome.counts["messages"] > 10
 
