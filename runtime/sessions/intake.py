@@ -11,9 +11,9 @@ from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, Message
 from runtime.execution.questions import Questions
 from runtime.execution.speech import Pages
 from runtime.sessions.inbox import SCHEDULE, InboxEvent
+from runtime.sessions.succession import WORDS_CHARS
 from runtime.sessions.surroundings import Busy
 from runtime.tape.journal import Journal
-from runtime.tape.people_rules import MAX_QUOTED_CHARS
 from runtime.tape.state import QuestionState, takes
 
 _MAX_PRESSES = 200
@@ -70,7 +70,7 @@ class Intake:
         if not state.exchanges or seq > state.exchanges[-1].seq:
             said = event.text or ", ".join(str(file["name"]) for file in event.attachments)
             who = {"person": event.person_id, "name": event.person_name, "pid": event.message_id}
-            self._journal.note("exchange", seq=seq, text=said[:MAX_QUOTED_CHARS], **who)
+            self._journal.note("exchange", seq=seq, text=said[: WORDS_CHARS + 1], **who)
         elif event.message_id is not None:
             self._journal.note("during", pid=event.message_id)
 

@@ -262,3 +262,13 @@ async def test_a_platform_that_does_not_answer_holds_up_no_undoing(
         await talk.until(lambda: undone("one") in talk.chat)
         talk.post("two")
         await talk.until(lambda: "1: two" in talk.chat)
+
+
+async def test_long_words_are_quoted_by_their_beginning(sandbox: MontySandbox) -> None:
+    async with talking(counter(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("word " * 400)
+        [told] = await talk.say("", kind="undo")
+    assert told.startswith("↩️ Undone. We are back before Ada said “word word")
+    assert "word…”" in told or "wor…”" in told
+    assert len(told) < 250
