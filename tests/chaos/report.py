@@ -23,7 +23,7 @@ def table(outcomes: Sequence[Outcome], seconds: float) -> str:
         "| fault | struck |",
         "| --- | --- |",
         *(f"| {kind} | {_struck(kind, strikes, counts)} |" for kind in KINDS if strikes[kind]),
-        f"| **all** | **{sum(strikes.values())}** |",
+        f"| **all** | **{sum(strikes.values())}**, {_killed(counts)} processes by `kill -9` |",
         "",
         "| | |",
         "| --- | --- |",
@@ -34,6 +34,10 @@ def table(outcomes: Sequence[Outcome], seconds: float) -> str:
     ]
     lines += [f"| {name} | {number} |" for name, number in sorted(counts.items()) if name.startswith("full disk left")]
     return "\n".join(lines)
+
+
+def _killed(counts: Counter[str]) -> int:
+    return sum(number for name, number in counts.items() if name.startswith("hit: kill"))
 
 
 def _struck(kind: str, strikes: Counter[str], counts: Counter[str]) -> str:
