@@ -67,9 +67,9 @@ async def what_answers(server: PortServer) -> str:
 
 
 async def test_any_host_of_a_url_that_answers_is_enough(
-    valkey_cluster: ValkeyCluster, valkey_sentinel: ValkeySentinel
+    valkey_cluster: ValkeyCluster, valkey_sentinel: ValkeySentinel, start: Start
 ) -> None:
-    for url in (valkey_cluster.url, valkey_sentinel.url):
+    for url in (valkey_cluster.url, valkey_sentinel.url, start(**durable()).url):
         await keep(f"redis://127.0.0.1:{free_port()},{url.removeprefix('redis://')}/0")
 
 

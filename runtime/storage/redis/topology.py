@@ -52,7 +52,7 @@ class Topology(Protocol):
 async def find_topology(location: Location, clock: Clock) -> Topology:
     """Ask where a URL leads. Raises what the last server answered that was asked, and ConfigError."""
     if not location.seeds[0][1]:
-        return _Alone(location, clock)
+        return _Alone(location, location.seeds[0], clock)
     for last, seed in enumerate(location.seeds, start=1):
         try:
             mode, guarded = await _mode(location, seed)
@@ -64,7 +64,7 @@ async def find_topology(location: Location, clock: Clock) -> Topology:
         return _Watched(location, guarded, clock)
     if mode == "cluster":
         return _Cluster(location, clock)
-    return _Alone(location, clock)
+    return _Alone(location, seed, clock)
 
 
 async def _mode(location: Location, seed: Endpoint) -> tuple[str, bool]:
@@ -100,12 +100,12 @@ async def _asked(location: Location, endpoint: Endpoint, *, credentials: bool = 
 
 
 class _Alone:
-    """The server that the URL names."""
+    """The server that the URL names, of several the first that answered."""
 
     kind = "alone"
 
-    def __init__(self, location: Location, clock: Clock) -> None:
-        self._server = Server(location, location.seeds[0], clock)
+    def __init__(self, location: Location, seed: Endpoint, clock: Clock) -> None:
+        self._server = Server(location, seed, clock)
         self._other = False
 
     async def server(self, _key: str, /) -> Server:
