@@ -1,9 +1,11 @@
-"""Two nodes with bots on Slack (Socket Mode) and Discord (gateway): one connection each, also when its holder dies."""
+"""Two nodes with bots on Slack and Discord: one connection each, also when its holder dies, or requests to both."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import aiohttp
 import anyio
 import pytest
 
@@ -12,7 +14,8 @@ from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER
 from tests.e2e.test_discord import discord_settings
 from tests.e2e.test_kills import Discord, Place, Slack, said, until
 from tests.e2e.test_slack import slack_settings
-from tests.fakes import discord_wire, slack_server
+from tests.fakes import discord_wire, slack_http, slack_server
+from tests.fakes.slack_platform import SIGNING_SECRET
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 
@@ -61,3 +64,31 @@ async def test_kills_of_the_nodes_that_are_connected_lose_and_double_nothing(
             texts = [text for text, _ in place.messages()]
             assert [sum(part in text for text in texts) for part in (HELLO, "Once there was", "You said:")] == [1, 1, 1]
             assert texts[1].endswith(END_OF_STORY)
+
+
+async def test_what_slack_sends_to_both_nodes_by_http_is_answered_once(tmp_path: Path) -> None:
+    slack = Slack()
+    async with (
+        slack_server.serving(slack.platform) as address,
+        one_valkey() as url,
+        aiohttp.ClientSession() as session,
+    ):
+        environment = slack_settings(slack.platform, address, PARLEY_SLACK__ACCESS="open")
+        del environment["PARLEY_SLACK__APP_TOKEN"]
+        environment["PARLEY_SLACK__SIGNING_SECRET"] = SIGNING_SECRET
+        async with several_nodes(tmp_path, TELLER, url, ["a", "b"], environment) as nodes:
+            await nodes.balanced("a", "b")
+            await nodes.until(lambda: len(nodes.listening("slack")) == 2)
+            ways = [slack_http.to_url(session, f"{nodes[name].url}/hooks/slack/events") for name in ("a", "b")]
+
+            async def to_both(headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+                answers = [await send(headers, body) for send in ways]
+                return answers[0]
+
+            slack.platform.events.post = slack_http.posting(slack.platform.clock, to_both)
+            slack.begin()
+            await until(slack, said(HELLO))
+            for text in ("one", "two"):
+                slack.say(text)
+                await until(slack, said(f"You said: {text}"))
+            assert [text for text, _ in slack.messages()] == [HELLO, "You said: one", "You said: two"]
