@@ -150,3 +150,39 @@ async def test_discord_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
         world.say("four", asked)
         await seen(platform, lambda: asked, "2: four")
     assert any(f"https://discord.com/channels/{world.guild.id}/{fork}" in posted.text for posted in told)
+
+
+async def test_a_kill_in_the_middle_undoes_once_and_forks_once(tmp_path: Path) -> None:
+    platform = SlackPlatform()
+
+    def at(root: str) -> list[str]:
+        return [message.shown for message in platform.messages(CHANNEL) if message.thread_ts == root]
+
+    def forks() -> list[str]:
+        return [message.ts for message in platform.messages(CHANNEL) if message.thread_ts is None]
+
+    async with slack_server.serving(platform) as address:
+        environment = slack_settings(platform, address, PARLEY_SLACK__ACCESS="open")
+        async with gateway(tmp_path, TALLY, environment) as running:
+            with anyio.fail_after(2 * LIMIT_S):
+                await running.prints("slack.*adapter.connected")
+                root = platform.mention("hi")
+                await platform.until(lambda: any("I count." in text for text in at(root)))
+                for number, text in enumerate(("one", "two"), start=1):
+                    platform.say(text, thread=root)
+                    await platform.until(lambda said=f"{number}: {text}": any(said in t for t in at(root)))  # type: ignore[misc]
+                for command, call in (("!undo", "reactions.add"), ("!fork Another way", "chat.postMessage")):
+                    before = len(platform.calls_of(call))
+                    platform.say(command, thread=root)
+                    await platform.until(lambda before=before, call=call: len(platform.calls_of(call)) > before)  # type: ignore[misc]
+                    running.kill()
+                    await running.gone()
+                    await running.start()
+                    await running.prints("slack.*adapter.connected")
+                await platform.until(lambda: any("goes on in a second place" in text for text in at(root)))
+                await platform.until(lambda: any("from what came of" in text for text in at(forks()[0])))
+                platform.say("three", thread=forks()[0])
+                await platform.until(lambda: any("2: three" in text for text in at(forks()[0])))
+    assert sum("We are back before" in text for text in at(root)) == 1
+    assert sum("goes on in a second place" in text for text in at(root)) == 1
+    assert len(forks()) == 1
