@@ -148,11 +148,12 @@ def import_session(
 
         read = SessionFile(str(file), lambda: _lines(file))
         whole = read.session()
-        if replace:
-            await keeping.catalog.delete(whole.record.id, force=force)
         for content in read.files():
             await keeping.files.keep(content.data, content.media_type)
-        await keeping.catalog.insert(whole)
+        if replace:
+            await keeping.catalog.replace(whole, force=force)
+        else:
+            await keeping.catalog.insert(whole)
         return whole
 
     whole = with_keeping(config, ask)

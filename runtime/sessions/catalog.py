@@ -103,6 +103,14 @@ class SessionCatalog(Protocol):
         """
         ...
 
+    async def replace(self, whole: WholeSession, /, *, force: bool = False) -> None:
+        """The same, in place of the session of this id, if there is one.
+
+        Raises SessionExists when its conversation has another session now, and SessionBusy as `delete`; nothing was
+        changed then.
+        """
+        ...
+
 
 def busy_session(session: SessionId, node: str | None) -> SessionBusy:
     """What is raised where a session is at work."""

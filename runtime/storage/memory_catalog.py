@@ -11,6 +11,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.catalog import KnownSession, SessionPage, WholeSession, busy_session
 from runtime.sessions.dead_letters import DeadLetter, letter_id, letter_place
 from runtime.sessions.inbox import shard_of
+from runtime.sessions.store import SessionRecord
 from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 
 
@@ -116,7 +117,15 @@ class MemorySessionCatalog:
         record = whole.record
         if self._store.shard(record.id) is not None:
             raise SessionExists(f"There is a session {record.id} already.")
-        current = await self._store.current(shard_of(record.address.key), record.address.key)
-        if current is not None and not record.ended:
-            raise SessionExists(f"The conversation {record.address.key} has another session now, {current.id}.")
+        await self._refuse_taken(record)
         self._store.take_in(replace(record, seq=len(whole.facts), parent=None), whole.facts, whole.awake, whole.pages)
+
+    async def replace(self, whole: WholeSession, /, *, force: bool = False) -> None:
+        await self._refuse_taken(whole.record)
+        await self.delete(whole.record.id, force=force)
+        await self.insert(whole)
+
+    async def _refuse_taken(self, record: SessionRecord) -> None:
+        current = await self._store.current(shard_of(record.address.key), record.address.key)
+        if current is not None and current.id != record.id and not record.ended:
+            raise SessionExists(f"The conversation {record.address.key} has another session now, {current.id}.")

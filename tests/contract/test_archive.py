@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from runtime.core.address import Address
-from runtime.core.errors import ArchiveUnavailable, ConfigError, TapeConflict
+from runtime.core.errors import ArchiveUnavailable, ConfigError, SessionExists, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.sessions.archive import Archive, pack, unpack
 from runtime.sessions.catalog import WholeSession
@@ -279,6 +279,23 @@ async def test_deleted_session_is_deleted_from_the_archive(archive: Archive, con
     assert await room.catalog.delete(S1)
     assert await archive.get(S1) is None
     assert await room.store.current(room.lease.shard, HALL.key) is None
+
+
+async def test_where_the_conversation_has_one_in_the_archive_another_is_not_taken_in(
+    archive: Archive, connection: RedisConnection
+) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 3)
+    assert await room.catalog.put_away(S1)
+    with pytest.raises(SessionExists, match="another session now, s1"):
+        await room.catalog.insert(whole_of(S2, 2))
+    ended = whole_of(S2, 2)
+    await room.catalog.insert(replace(ended, record=replace(ended.record, ended=True)))
+    known = await room.catalog.find(S1)
+    assert known is not None
+    assert known.state == "archived"
+    await room.catalog.replace(whole_of(S1, 2))
+    assert await room.facts(S1) == list(facts_of(S1, 1, 2))
 
 
 async def test_without_its_archive_a_session_is_not_taken_for_an_empty_one(

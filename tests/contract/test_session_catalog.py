@@ -10,7 +10,7 @@ from runtime.core.errors import SessionBusy, SessionExists, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.sessions.catalog import WholeSession
 from runtime.sessions.store import Commit, Lease
-from runtime.tape.tape import tape_in
+from runtime.tape.tape import Branch, tape_in
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, beginning, event, facts, shard_lease
 
@@ -174,6 +174,28 @@ async def test_what_is_there_is_not_overwritten(stores: Stores) -> None:
     kept = await stores.catalog.whole(SESSION)
     assert kept is not None
     assert [fact.data["text"] for fact in kept.facts] == ["other"]
+
+
+async def test_a_session_is_replaced_by_what_a_file_has_of_it(stores: Stores) -> None:
+    whole = await taken_out(stores, "one", "two")
+    await begun(stores, "other")
+    await stores.catalog.replace(whole, force=True)
+    kept = await stores.catalog.whole(SESSION)
+    assert kept is not None
+    assert [fact.data["text"] for fact in kept.facts] == ["one", "two"]
+    await stores.catalog.replace(whole, force=True)
+
+
+async def test_a_session_that_cannot_be_replaced_stays(stores: Stores) -> None:
+    whole = await taken_out(stores, "one", "two")
+    lease = await begun(stores, "other")
+    new = replace(whole.record, id=SessionId("s2"), seq=1, parent=Branch(SESSION, 1))
+    await stores.sessions.commit(Commit(lease, new.id, 1, begin=new, replaces=SESSION, awake=False))
+    with pytest.raises(SessionExists, match="s2"):
+        await stores.catalog.replace(whole, force=True)
+    kept = await stores.catalog.find(SESSION)
+    assert kept is not None
+    assert (kept.record.seq, kept.record.replaced_by) == (1, "s2")
 
 
 async def test_a_conversation_keeps_the_session_that_it_has(stores: Stores) -> None:

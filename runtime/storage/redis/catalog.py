@@ -5,6 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from typing import Any
+
+from redis.asyncio import Redis
 
 from runtime.core.errors import SessionExists
 from runtime.core.ids import SessionId
@@ -22,7 +25,6 @@ from runtime.storage.redis.removal import SessionRemoval
 from runtime.storage.redis.script import load_script
 from runtime.storage.redis.session_index import Place, SessionIndex
 from runtime.storage.redis.session_places import SessionPlaces
-from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.tapes import RedisTapes
 from runtime.tape.tape import Fact
 
@@ -38,7 +40,6 @@ class RedisSessionCatalog:
         self._places = SessionPlaces(connection)
         self._tapes = RedisTapes(connection, self._places)
         self._index = SessionIndex(connection)
-        self._store = RedisSessionStore(connection)
         self._removal = SessionRemoval(connection, self._places, self._tapes)
 
     async def sessions(self) -> AsyncIterator[KnownSession]:
@@ -133,12 +134,27 @@ class RedisSessionCatalog:
         if outcome == "exists":
             raise _exists(session)
 
+    async def replace(self, whole: WholeSession, /, *, force: bool = False) -> None:
+        await self._refuse_taken(whole.record)
+        await self.delete(whole.record.id, force=force)
+        await self.insert(whole)
+
     async def _refuse_second(self, record: SessionRecord) -> None:
         if await self.find(record.id) is not None:
             raise _exists(record.id)
-        current = await self._store.current(shard_of(record.address.key), record.address.key)
-        if current is not None and not record.ended:
-            raise _taken(record, current.id)
+        await self._refuse_taken(record)
+
+    async def _refuse_taken(self, record: SessionRecord) -> None:
+        if record.ended:
+            return
+        key = ShardKeys(shard_of(record.address.key)).current
+
+        async def call(client: Redis) -> Any:
+            return await client.hget(key, record.address.key)
+
+        current = await self._connection.retrying(call, key)
+        if current not in (None, record.id):
+            raise _taken(record, current)
 
     async def _clear(self, keys: ShardKeys, session: SessionId) -> None:
         """Remove what a broken-off insertion left."""
