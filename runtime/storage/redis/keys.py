@@ -1,7 +1,7 @@
 """Every key there is. The part in braces decides the Cluster slot, so one script touches one slot.
 
 {parley:17}:lease                  hash    node, token (only grows), expires (server ms): who may write in shard 17;
-                                           commits: how many there were
+                                           commits: how many there were; lasts: how long it is taken for (ms)
 {parley:17}:inbox                  stream  events that no session has taken: field e, JSON
 {parley:17}:seen:<n>:<conv>:<id>   string  the event was taken in; gone after 7 days; n is the length of <conv>
 {parley:17}:dead                   stream  events that could not be processed: e, id, reason
