@@ -58,6 +58,7 @@ class Node:
     wire: Wire | None
     data_dir: Path
     ending: bool = False
+    kills: int = 0
     deaths: list[str] = field(default_factory=list)
     logs: list[dict[str, object]] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
@@ -69,6 +70,7 @@ class Node:
         if not self.gateway.running:
             return False
         self.ending, self.back = True, anyio.Event()
+        self.kills += 1
         os.kill(self.gateway.process_id, number)
         return True
 
@@ -78,13 +80,15 @@ class Node:
             failed = 0
             while not self.gateway.running:
                 self.keep_logs()
+                kills = self.kills
                 try:
                     await self.gateway.start()
                 except AssertionError as error:
                     failed += 1
                     if failed == _MOST_STARTS:
                         raise
-                    self.deaths.append(f"at its start: {error}")
+                    if kills == self.kills:
+                        self.deaths.append(f"at its start: {error}")
                     await self.gateway.gone()
                     await anyio.sleep(_RESTART_PAUSE_S)
             self.ending = False
