@@ -124,8 +124,9 @@ async def test_an_upgrade_of_one_node_after_the_other_loses_and_doubles_nothing_
         await greeted(listeners)
         await crowd.more()
         crowd.longest_s = 0.0
-        for old, new in (("a", "c"), ("b", "d")):
-            await nodes.begin(new, **upgraded)
+        await nodes.begin("c", "d", **upgraded)
+        await nodes.balanced("a", "b", "c", "d")
+        for old in ("a", "b"):
             for talk in listeners:
                 await talk.say("long")
             await until_last(listeners, "Once")
