@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 import anyio
 
@@ -64,7 +66,7 @@ class Roster:
 
     async def open(self) -> None:
         """Enter the roster. Raises StorageUnavailable."""
-        self._news = self._note(await self._store.announce(self.holder))
+        self._news = await self._ask(partial(self._store.announce, self.holder))
 
     def announce(self) -> None:
         """Say soon that we live. To be called after leases were taken or renewed, so that none outlives us."""
@@ -78,7 +80,7 @@ class Roster:
             tasks.start_soon(self._keep_announcing)
             while True:
                 await self.clock.sleep_until(self._next_look())
-                self._note(await self._store.living())
+                await self._ask(self._store.living)
 
     async def leave(self) -> bool:
         """Take no lease any more; the others are told. What we hold stays ours until it is given back.
@@ -121,15 +123,23 @@ class Roster:
         deaths = (max(at, now) + _AFTER_DEATH_S for at in self._others.values())
         return min(now + self.holder.ttl_s / 3, *deaths, math.inf)
 
-    def _note(self, living: Living) -> str:
+    async def _ask(self, question: Callable[[], Awaitable[Living]]) -> str:
+        """Ask who lives; the latest news."""
+        asked_at = self.clock.monotonic()
+        living = await question()
         now = self.clock.monotonic()
+        if now - asked_at > self.holder.ttl_s / 3:
+            self._patient_until = now + self.holder.ttl_s / 3
+        self._note(living, now)
+        return living.news
+
+    def _note(self, living: Living, now: float) -> None:
         before = self._others
         self._others = {node: now + left for node, left in living.nodes.items() if node != self.holder.node}
         if now < self._patient_until:
             self._others = dict.fromkeys(before, self._patient_until) | self._others
         if self._others.keys() != before.keys():
             self._stir()
-        return living.news
 
     async def _keep_announcing(self) -> None:
         while True:
@@ -137,12 +147,7 @@ class Roster:
             self._to_announce = anyio.Event()
             if self._left:
                 return
-            asked_at = self.clock.monotonic()
-            living = await self._store.announce(self.holder)
-            now = self.clock.monotonic()
-            if now - asked_at > self.holder.ttl_s / 3:
-                self._patient_until = now + self.holder.ttl_s / 3
-            self._note(living)
+            await self._ask(partial(self._store.announce, self.holder))
 
     async def _listen(self) -> None:
         while True:
@@ -150,7 +155,7 @@ class Roster:
             if news == self._news:
                 continue
             self._news = news
-            self._note(await self._store.living())
+            await self._ask(self._store.living)
             self._stir()
 
     async def _tell_others(self) -> None:
