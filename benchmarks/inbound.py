@@ -12,14 +12,13 @@ from pathlib import Path
 
 import anyio
 
+from benchmarks.nobody import Nobody
 from benchmarks.table import Row
 from gateway.node import Node
 from gateway.roster import Roster
 from runtime.bus import Bus
-from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
-from runtime.core.address import Address, Speaker
+from runtime.core.address import Address
 from runtime.core.clock import SystemClock
-from runtime.core.message import Mark
 from runtime.execution.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.rules import RulesLowerer
@@ -73,46 +72,6 @@ class _Answer:
         yield REPLY
 
 
-class _Nobody:
-    """Nobody looks."""
-
-    def page(self, _spec: PageSpec, _record: PageRecord, /) -> _Nobody:
-        return self
-
-    def update(self, _text: str, /) -> None:
-        """Not shown."""
-
-    def ends(self) -> None:
-        """Not shown."""
-
-    async def finish(self, _text: str, /) -> bool:
-        return True
-
-    async def rest(self) -> None:
-        """Nothing is on its way for longer than a moment."""
-
-    def abandon(self) -> None:
-        """Not shown."""
-
-    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
-        """Not shown."""
-
-    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
-        """Not shown."""
-        return False
-
-    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
-        """There are none."""
-        return None
-
-    async def link(self, _to: Address, /) -> str | None:
-        """There are none."""
-        return None
-
-    def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
-        """Not shown."""
-
-
 async def _measure() -> tuple[list[float], list[float]]:
     clock = SystemClock()
     bus = Bus(clock)
@@ -129,7 +88,7 @@ async def _measure() -> tuple[list[float], list[float]]:
         inbox = RedisInbox(connection)
         store = RedisSessionStore(connection)
         async with anyio.create_task_group() as tasks:
-            around = Surroundings({program.name: program}, store, _Nobody(), sandbox, model, clock, bus)
+            around = Surroundings({program.name: program}, store, Nobody(), sandbox, model, clock, bus)
             registry = Registry(around, inbox, tasks)
             roster = Roster(RedisNodeStore(connection), LeaseHolder("bench"), clock)
             node = Node(RedisLeaseStore(connection), inbox, roster, bus)

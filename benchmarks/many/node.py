@@ -17,14 +17,13 @@ from pathlib import Path
 
 import anyio
 
+from benchmarks.nobody import Nobody, Unseen
 from gateway.node import Node
 from gateway.roster import Roster
 from runtime.bus import Bus
-from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
-from runtime.core.address import Address, Speaker
+from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.clock import SystemClock
 from runtime.core.events import Event
-from runtime.core.message import Mark
 from runtime.execution.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.program import Program
@@ -89,52 +88,19 @@ class _Answer:
         yield _END
 
 
-class _Crowd:
+class _Crowd(Nobody):
     """People who look at nothing; a text that is complete is told."""
 
-    def page(self, spec: PageSpec, _record: PageRecord, /) -> _Shown:
-        return _Shown(spec)
-
-    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
-        """Not shown."""
-
-    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
-        """Not shown."""
-        return False
-
-    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
-        """There are none."""
-        return None
-
-    async def link(self, _to: Address, /) -> str | None:
-        """There are none."""
-        return None
-
-    def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
-        """Not shown."""
+    def page(self, spec: PageSpec, _record: PageRecord, /) -> _Told:
+        return _Told(spec)
 
 
-class _Shown:
-    """A page that is shown at once."""
-
-    def __init__(self, spec: PageSpec) -> None:
-        self._spec = spec
-
-    def update(self, _text: str, /) -> None:
-        """Not shown."""
-
-    def ends(self) -> None:
-        """Not shown."""
+class _Told(Unseen):
+    """A page whose end is told."""
 
     async def finish(self, _text: str, /) -> bool:
-        _tell("answered", self._spec.address.conversation)
+        _tell("answered", self.spec.address.conversation)
         return True
-
-    async def rest(self) -> None:
-        """Nothing is on its way for longer than a moment."""
-
-    def abandon(self) -> None:
-        """Not shown."""
 
 
 def _resident_bytes() -> int:

@@ -1,0 +1,54 @@
+"""An outbox before which nobody sits: nothing is shown, and everything is done at once."""
+
+from __future__ import annotations
+
+from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
+from runtime.core.address import Address, Speaker
+from runtime.core.message import Mark
+
+
+class Unseen:
+    """A page that nobody looks at."""
+
+    def __init__(self, spec: PageSpec) -> None:
+        self.spec = spec
+
+    def update(self, _text: str, /) -> None:
+        """Not shown."""
+
+    def ends(self) -> None:
+        """Not shown."""
+
+    async def finish(self, _text: str, /) -> bool:
+        return True
+
+    async def rest(self) -> None:
+        """Nothing is on its way for longer than a moment."""
+
+    def abandon(self) -> None:
+        """Not shown."""
+
+
+class Nobody:
+    """Nobody looks."""
+
+    def page(self, spec: PageSpec, _record: PageRecord, /) -> Unseen:
+        return Unseen(spec)
+
+    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
+        """Not shown."""
+
+    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
+        """Not shown."""
+        return False
+
+    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
+        """There are none."""
+        return None
+
+    async def link(self, _to: Address, /) -> str | None:
+        """There are none."""
+        return None
+
+    def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
+        """Not shown."""
