@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,10 @@ from runtime.storage.archive.postgres import open_postgres
 from runtime.storage.archive.sqlite import open_sqlite
 from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, agent_tape, session_tape
 from tests.contract.storage_samples import T0, shard_lease
 from tests.fakes.postgres import RealPostgres
@@ -262,7 +265,6 @@ async def test_move_that_was_broken_off_on_its_way_back_is_made_again(
 async def write_some(connection: RedisConnection, whole: WholeSession, shard: int) -> None:
     """What a node wrote that died over it."""
     from runtime.storage.redis.fact_writing import write_facts
-    from runtime.storage.redis.keys import ShardKeys
 
     async def each() -> AsyncIterator[Fact]:
         for fact in whole.facts:
@@ -296,6 +298,104 @@ async def test_where_the_conversation_has_one_in_the_archive_another_is_not_take
     assert known.state == "archived"
     await room.catalog.replace(whole_of(S1, 2))
     assert await room.facts(S1) == list(facts_of(S1, 1, 2))
+
+
+class Meddled:
+    """An archive during whose calls something else happens."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self.meddle: Callable[[], Awaitable[object]] | None = None
+
+    async def put(self, whole: WholeSession, /) -> None:
+        await self._meddle()
+        await self._archive.put(whole)
+
+    async def get(self, session: SessionId, /) -> WholeSession | None:
+        found = await self._archive.get(session)
+        await self._meddle()
+        return found
+
+    async def remove(self, session: SessionId, /) -> bool:
+        return await self._archive.remove(session)
+
+    def sessions(self) -> AsyncIterator[SessionId]:
+        return self._archive.sessions()
+
+    async def _meddle(self) -> None:
+        meddle, self.meddle = self.meddle, None
+        if meddle is not None:
+            await meddle()
+
+
+async def keys_left(connection: RedisConnection) -> list[str]:
+    async def call(client: Any) -> list[str]:
+        return [key.partition("}:")[2] async for key in client.scan_iter()]
+
+    return sorted(set(await connection.retrying(call, "")) - {"lease", "news", "sessions-known"})
+
+
+async def test_session_that_is_deleted_while_it_is_put_away_is_nowhere(
+    archive: Archive, connection: RedisConnection
+) -> None:
+    meddled = Meddled(archive)
+    room = await hall(connection, meddled)
+    await room.begin(S1, 3, text="z" * 40_000)
+    meddled.meddle = lambda: room.catalog.delete(S1)
+    assert not await room.catalog.put_away(S1)
+    assert await archive.get(S1) is None
+    assert await keys_left(connection) == []
+
+
+async def test_session_that_is_deleted_while_it_comes_back_is_nowhere(
+    archive: Archive, connection: RedisConnection
+) -> None:
+    meddled = Meddled(archive)
+    room = await hall(connection, meddled)
+    await room.begin(S1, 3, text="z" * 40_000)
+    assert await room.catalog.put_away(S1)
+    meddled.meddle = lambda: room.catalog.delete(S1)
+    assert await room.store.current(room.lease.shard, HALL.key) is None
+    assert await archive.get(S1) is None
+    assert await keys_left(connection) == []
+
+
+async def test_session_that_two_bring_back_goes_on_where_one_is_late(
+    archive: Archive, connection: RedisConnection
+) -> None:
+    meddled = Meddled(archive)
+    room = await hall(connection, meddled)
+    await room.begin(S1, 3)
+    assert await room.catalog.put_away(S1)
+
+    async def go_on() -> None:
+        assert await room.store.session(room.lease.shard, S1) is not None
+        await room.store.commit(Commit(room.lease, S1, 3, facts_of(S1, 4, 4)))
+
+    meddled.meddle = go_on
+    late = await room.store.session(room.lease.shard, S1)
+    assert late is not None
+    assert (late.seq, late.archived) == (4, False)
+    assert await room.facts(S1) == list(facts_of(S1, 1, 4))
+
+
+async def test_snapshot_of_a_session_in_the_archive_is_not_kept(archive: Archive, connection: RedisConnection) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 3)
+    assert await room.catalog.put_away(S1)
+    await room.store.keep_snapshot(room.lease, S1, Snapshot(3, "v", "text"))
+    assert not [key for key in await keys_left(connection) if key.startswith("snapshot")]
+
+
+@pytest.mark.parametrize(("since_ms", "kept"), [(0, False), (10**15, True)])
+async def test_fork_that_never_came_about_keeps_its_origin_only_for_a_while(
+    since_ms: int, kept: bool, archive: Archive, connection: RedisConnection
+) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 3)
+    forks = ShardKeys(room.lease.shard).forks(S1)
+    await connection.write("HSET", forks, S2, f"[{room.lease.shard}, {since_ms}]")
+    assert await room.catalog.put_away(S1) is not kept
 
 
 async def test_without_its_archive_a_session_is_not_taken_for_an_empty_one(

@@ -94,9 +94,12 @@ class RedisSessionCatalog:
         if found is not None and found.busy and not force:
             raise busy_session(session, found.node)
         await self._cold.forget(session)
-        return await self._removal.remove(session, force=force)
+        there = await self._removal.remove(session, force=force)
+        await self._cold.forget(session)  # it may have been put away between the two
+        return there
 
     async def put_away(self, session: SessionId, /) -> bool:
+        await self._removal.forget_forks(session)
         found, whole = await self.find(session), await self.whole(session)
         if found is None or whole is None or found.record.archived or found.state == "working":
             return False

@@ -22,6 +22,9 @@ from runtime.tape.tape import Fact
 _ARCHIVE = load_script("session_archive")
 _RETURN = load_script("session_return")
 
+_ARCHIVED = "archived"
+"""The field of a session's record that says that it is in the archive."""
+
 
 class ColdSessions:
     """Moves sessions between the database and the archive. Each move can be called again after it was broken off.
@@ -56,12 +59,17 @@ class ColdSessions:
         ]
         note = to_json([known.last_at.isoformat(), known.size_bytes])
         outcome = await self._connection.run(_ARCHIVE, names, [session, whole.record.seq, len(tapes), note])
+        if outcome == "gone":  # deleted since it was read
+            await self.forget(session)
         return bool(outcome == "ok")
 
     async def bring_back(self, shard: int, session: SessionId) -> None:
-        """Move a session's facts into the database. Raises ArchiveUnavailable when the archive has them not."""
+        """Move a session's facts into the database, unless it was deleted meanwhile, or has come back already.
+
+        Raises ArchiveUnavailable when the archive has them not.
+        """
         keys, whole = ShardKeys(shard), await self.whole(session)
-        await write_facts(self._connection, _each(whole), session, keys, keys.tape)
+        await write_facts(self._connection, _each(whole), session, keys, keys.tape, _ARCHIVED)
         await self._connection.run(_RETURN, [keys.session(session)], [])
 
     async def whole(self, session: SessionId) -> WholeSession:

@@ -22,21 +22,24 @@ async def write_facts(
     session: SessionId,
     keys: ShardKeys,
     key_of: Callable[[TapeId], str],
-) -> set[TapeId]:
-    """Write facts, each to the stream `key_of` its tape, unless it is there. The tapes; the session has them then."""
+    only_with: str = "",
+) -> set[TapeId] | None:
+    """Write facts, each to the stream `key_of` its tape, unless it is there. The tapes; the session has them then.
+
+    None when the session's record has not, or no longer, the field `only_with`: nothing more was written then.
+    """
     written: set[TapeId] = set()
     page: list[Fact] = []
-
-    async def write() -> None:
-        written.update(await _write(connection, page, session, keys, key_of))
-        page.clear()
-
     async for fact in facts:
         page.append(fact)
         if len(page) == _FACTS_AT_ONCE:
-            await write()
-    await write()
-    return written
+            if not await _write(connection, page, session, keys, key_of, only_with):
+                return None
+            written |= {fact.tape for fact in page}
+            page.clear()
+    if page and not await _write(connection, page, session, keys, key_of, only_with):
+        return None
+    return written | {fact.tape for fact in page}
 
 
 async def _write(
@@ -45,13 +48,11 @@ async def _write(
     session: SessionId,
     keys: ShardKeys,
     key_of: Callable[[TapeId], str],
-) -> set[TapeId]:
-    tapes = {fact.tape for fact in facts}
-    if not tapes:
-        return tapes
-    await connection.write("SADD", keys.tapes(session), *sorted(tapes))
-    forms = FactForms(keys, first=3)
+    only_with: str,
+) -> bool:
+    tapes = sorted({fact.tape for fact in facts})
+    forms = FactForms(keys, first=5)
     for fact in facts:
         forms.add(fact, key_of(fact.tape))
-    await connection.run(_FACTS, [keys.anchors(session), keys.values(session), *forms.keys], forms.arguments())
-    return tapes
+    names = [keys.session(session), keys.tapes(session), keys.anchors(session), keys.values(session), *forms.keys]
+    return bool(await connection.run(_FACTS, names, [only_with, len(tapes), *tapes, *forms.arguments()]))

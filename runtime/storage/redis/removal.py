@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
@@ -23,6 +24,15 @@ _ADOPT = load_script("session_adopt")
 
 _BEGINNING_MS = 60_000
 """A fork that was noted and is not there for so long did not come about: its node died between the two."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fork:
+    """A session that was noted to go on from another; `settled`: so long ago that it is there, or never will be."""
+
+    id: SessionId
+    keys: ShardKeys
+    settled: bool
 
 
 class SessionRemoval:
@@ -92,9 +102,26 @@ class SessionRemoval:
         found = await self._connection.retrying(call, keys.lease)
         return None if found is None else SessionId(found)
 
+    async def forget_forks(self, session: SessionId) -> None:
+        """Forget those that do not go on from a session any more, or never did: nobody was there to say so."""
+        keys = await self._places.keys(session)
+        for fork in () if keys is None else await self._forks(keys, session):
+            seq, parent, _ = await self._branch(fork.keys, fork.id)
+            if (fork.settled if seq is None else parent != session) and keys is not None:
+                await self._connection.write("HDEL", keys.forks(session), fork.id)
+
     async def _free_forks(self, keys: ShardKeys, session: SessionId, force: bool) -> None:
         """Give every session that goes on from this one what it has from it."""
+        for fork in await self._forks(keys, session):
+            there = await self._free(fork.keys, fork.id, session)
+            if not (there or force or fork.settled):
+                raise SessionBusy(
+                    f"The session {fork.id} is about to go on from {session}; nothing was changed. "
+                    "Try again in a minute."
+                )
+            await self.strike(session, fork.id)
 
+    async def _forks(self, keys: ShardKeys, session: SessionId) -> Sequence[_Fork]:
         async def call(client: Redis) -> Any:
             async with client.pipeline(transaction=True) as batch:
                 batch.hgetall(keys.forks(session))
@@ -103,26 +130,30 @@ class SessionRemoval:
 
         noted: Mapping[str, str]
         noted, (seconds, micros) = await self._connection.retrying(call, keys.lease)
+        now_ms = seconds * 1000 + micros // 1000
+        found = []
         for fork, text in noted.items():
             shard, since_ms = json.loads(text)
-            there = await self._free(ShardKeys(shard), SessionId(fork), session)
-            if not there and not force and seconds * 1000 + micros // 1000 - since_ms < _BEGINNING_MS:
-                raise SessionBusy(
-                    f"The session {fork} is about to go on from {session}; nothing was changed. Try again in a minute."
-                )
-            await self.strike(session, SessionId(fork))
+            found.append(_Fork(SessionId(fork), ShardKeys(shard), now_ms - since_ms >= _BEGINNING_MS))
+        return found
+
+    async def _branch(self, keys: ShardKeys, session: SessionId) -> Sequence[str | None]:
+        """A session's last fact, its parent, and the parent's fact that it goes on from."""
+
+        async def call(client: Redis) -> Any:
+            return await client.hmget(keys.session(session), ["seq", "parent", "parent_seq"])
+
+        found: Sequence[str | None] = await self._connection.retrying(call, keys.lease)
+        return found
 
     async def _free(self, keys: ShardKeys, fork: SessionId, parent: SessionId) -> bool:
         """Make a fork whole by itself; False when there is no such session."""
-
-        async def call(client: Redis) -> Any:
-            return await client.hmget(keys.session(fork), ["seq", "parent", "parent_seq"])
-
-        seq, its_parent, parent_seq = await self._connection.retrying(call, keys.lease)
+        seq, its_parent, parent_seq = await self._branch(keys, fork)
         if seq is not None and its_parent == parent:
-            facts = self._tapes.read_session(fork, until=int(parent_seq))
-            tapes = await write_facts(self._connection, facts, fork, keys, keys.early)
-            await self._connection.run(_ADOPT, [keys.session(fork), keys.tapes(fork)], [parent, *sorted(tapes)])
+            facts = self._tapes.read_session(fork, until=int(parent_seq or 0))
+            tapes = await write_facts(self._connection, facts, fork, keys, keys.early, "parent")
+            if tapes is not None:
+                await self._connection.run(_ADOPT, [keys.session(fork), keys.tapes(fork)], [parent, *sorted(tapes)])
         return seq is not None
 
     async def strike(self, parent: SessionId, fork: SessionId) -> None:

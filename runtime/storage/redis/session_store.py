@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from redis.asyncio import Redis
@@ -104,7 +104,7 @@ class RedisSessionStore:
             self._places.remember(session, shard)
         if record is not None and record.archived:
             await self._cold.bring_back(shard, session)
-            return replace(record, archived=False, parent=None)
+            return await self.session(shard, session)
         return record
 
     async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
