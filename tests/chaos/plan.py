@@ -126,7 +126,8 @@ def make_plan(
     only: Sequence[str] = (),
     in_haste: bool = False,
 ) -> Plan:
-    """The plan of a seed, which says what the options do not. Each kind of fault comes before any comes again.
+    """A seed's plan, which says what options do not: a calm round, then `rounds` more. Each kind of fault comes
+    before any comes again.
 
     `without` leaves out kinds of faults, and everything else stays as it is; `only` are the kinds to choose from.
     `in_haste`, every fault is followed by another while it is recovered from.
@@ -138,7 +139,7 @@ def make_plan(
     casts = tuple(_casts(chance, with_model=by_chance if with_model is None else with_model))
     kinds = _kinds(chance, only or kinds_of(shape))
     said: list[list[Said]] = [[] for _ in casts]
-    made = []
+    made = [Round(tuple(_beginnings(chance, casts, said)), ())]
     for _ in range(rounds):
         deeds = tuple(_deeds(chance, casts, said))
         strikes = _strikes(chance, kinds, shape, second=1.0 if in_haste else _SECOND_STRIKES)
@@ -167,6 +168,15 @@ def _casts(chance: random.Random, *, with_model: bool) -> Iterator[Cast]:
 def _kinds(chance: random.Random, kinds: Sequence[str]) -> Iterator[str]:
     while True:
         yield from chance.sample(kinds, len(kinds))
+
+
+def _beginnings(chance: random.Random, casts: Sequence[Cast], said: list[list[Said]]) -> Iterator[Deed]:
+    """What is said before anything strikes: Discord lists no private chats for bots, so one that begins while nobody
+    listens is not found (docs/discord.md)."""
+    for number, cast in enumerate(casts):
+        if cast.place == "discord direct":
+            said[number].append(STORIES[cast.story].speaks(chance, (), 1000 * number))
+            yield Deed(number, 0.0, said[number][0])
 
 
 def _deeds(chance: random.Random, casts: Sequence[Cast], said: list[list[Said]]) -> Iterator[Deed]:
