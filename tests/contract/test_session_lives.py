@@ -95,38 +95,41 @@ class Lives(Life):
 
     async def stir(self) -> None:
         """Something goes on, and somebody is to see it."""
-        await self._change(awake=True, add=("p1", "p2"))
+        if (session := self._in_memory()) is not None:
+            await self._change(session, awake=True, add=("p1", "p2"))
 
     async def rest(self) -> None:
-        await self._change(awake=False, done=("p1", "p2"))
-
-    async def _change(self, *, awake: bool, add: tuple[str, ...] = (), done: tuple[str, ...] = ()) -> None:
-        session = self.one(alive=True)
-        if session is None or session in self.away or session in self.due:
-            return
-        known = self.known[session]
-        lease, seq = await self.lease(known.place), len(known.facts)
-        # What a commit carries beside facts comes with facts: without any it may be a repetition.
-        told = self.told()
-        await self.store.commit(
-            Commit(lease, session, seq, written(session, seq, told), outbox_add=add, outbox_done=done, awake=awake)
-        )
-        known.facts += told
-        (self.awake.add if awake else self.awake.discard)(session)
-        self.pages.setdefault(session, set()).update(add)
-        self.pages[session] -= set(done)
+        if (session := self._in_memory()) is not None:
+            await self._change(session, awake=False, done=("p1", "p2"))
 
     async def sleep(self) -> None:
         """Leave memory until a time."""
-        session = self.one(alive=True)
-        if session is None or session not in self.awake or self.pages.get(session):
+        session = self._in_memory()
+        if session is None:
             return
+        await self._change(session, awake=True, done=("p1", "p2"))
         known, due = self.known[session], float(self.rng.randrange(1, 100))
         done = await self.timers.set(await self.lease(known.place), Timer(session, due), len(known.facts))
         assert done == (not known.ended)
         if done:
             self.due[session] = due
             self.awake.discard(session)
+
+    def _in_memory(self) -> SessionId | None:
+        session = self.one(alive=True)
+        return None if session in self.away or session in self.due else session
+
+    async def _change(
+        self, session: SessionId, *, awake: bool, add: tuple[str, ...] = (), done: tuple[str, ...] = ()
+    ) -> None:
+        """A commit with what goes on; it has facts, for without any it may be a repetition."""
+        known, told = self.known[session], self.told()
+        lease, seq = await self.lease(known.place), len(known.facts)
+        facts = written(session, seq, told)
+        await self.store.commit(Commit(lease, session, seq, facts, outbox_add=add, outbox_done=done, awake=awake))
+        known.facts += told
+        (self.awake.add if awake else self.awake.discard)(session)
+        self.pages[session] = (self.pages.get(session, set()) | set(add)) - set(done)
 
     async def wake(self) -> None:
         """Come back before the time."""
