@@ -60,7 +60,6 @@ class LimitSettings(Section):
 
     message_chars: int = Field(default=32_000, ge=1)
     transcript_chars: int = Field(default=100_000, ge=1_000)
-    transcript_chars: int = Field(default=100_000, ge=1_000)
     model_first_text_s: float = Field(default=90, gt=0)
     model_answer_s: float = Field(default=600, gt=0)
     person_messages_per_minute: int = Field(default=0, ge=0)
@@ -79,7 +78,7 @@ class NodeSettings(Section):
 
     lease_s: float = Field(default=10, ge=1, le=300)
     drain_s: float = Field(default=20, ge=0)
-    idle_s: float = Field(default=900, gt=0)
+    idle_s: float = Field(default=300, gt=0)
 
 
 class SandboxSettings(Section):
