@@ -142,6 +142,19 @@ async def test_sqlite_file_belongs_to_its_user_and_another_file_is_refused(tmp_p
             pass
 
 
+async def test_sqlite_leaves_nothing_of_what_was_deleted_in_any_file(tmp_path: Path) -> None:
+    packed = pack(whole_of(S1, 200))
+    inside = packed[100:200]
+    async with open_sqlite(tmp_path / "archive.sqlite") as archive, open_sqlite(tmp_path / "archive.sqlite") as other:
+        await archive.put(whole_of(S2, 3))
+        await archive.put(whole_of(S1, 200))
+        assert await other.get(S1) == whole_of(S1, 200)
+        assert any(inside in file.read_bytes() for file in tmp_path.iterdir())
+        await archive.remove(S1)
+        assert not any(inside in file.read_bytes() for file in tmp_path.iterdir())
+        assert await other.get(S2) == whole_of(S2, 3)
+
+
 async def test_postgres_that_is_not_there_is_told_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="PostgreSQL there cannot be used"):
         async with open_postgres(f"postgresql://postgres@/postgres?host={tmp_path}"):

@@ -59,7 +59,10 @@ class SqliteArchive:
     async def remove(self, session: SessionId, /) -> bool:
         def delete() -> int:
             with self._database:
-                return self._database.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount
+                count = self._database.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount
+            if count:  # the log of writes still has what was deleted
+                self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return count
 
         return await self._run(delete) == 1
 
