@@ -17,6 +17,7 @@ from websockets.exceptions import WebSocketException
 from tests.chaos.stories import Said
 from tests.e2e.gateway_process import Gateway, Room
 from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.page_socket import PageSocket
 from tests.fakes.slack_conversations import Posted
 from tests.fakes.slack_events import Event
 from tests.fakes.slack_people import CHANNEL, DIRECT
@@ -180,6 +181,21 @@ class DiscordPlace:
         await self._platform.until(holds)
 
 
+class _Seen(Room):
+    """A room whose page keeps what it said until the gateway says that it is safe: being shown does not mean that."""
+
+    def __init__(self, page: PageSocket, name: str) -> None:
+        super().__init__(page, name)
+        self.taken: set[str] = set()
+
+    def _apply(self, frame: dict[str, Any]) -> None:
+        super()._apply(frame)
+        if frame["t"] == "taken":
+            self.taken.add(frame["id"])
+        elif frame["t"] == "refused":
+            raise AssertionError(f"not taken now: {frame}")
+
+
 class WebPlace:
     """A room, seen through one node's page. The page comes back when its connection ends, and says again what was not
     taken, as the real one does."""
@@ -190,7 +206,7 @@ class WebPlace:
     def __init__(self, name: str, node: Gateway) -> None:
         self._name = name
         self._node = node
-        self._room: Room | None = None
+        self._room: _Seen | None = None
         self._said: dict[str, str] = {}
         self._changed = anyio.Event()
 
@@ -224,7 +240,7 @@ class WebPlace:
                 async with AsyncExitStack() as stack:
                     with anyio.fail_after(10):
                         page = await stack.enter_async_context(self._node.page(f"Ada {self._name}"))
-                        room = Room(page, self._name)
+                        room = _Seen(page, self._name)
                         await room.open()
                         self._room = room
                         for message_id in list(self._said):
@@ -237,7 +253,7 @@ class WebPlace:
     def _noted(self) -> bool:
         """Asked after every frame. Never enough."""
         assert self._room is not None
-        for message_id in [one for one in self._said if one in self._room.messages]:
+        for message_id in self._room.taken & set(self._said):
             del self._said[message_id]
         self._changed.set()
         self._changed = anyio.Event()
