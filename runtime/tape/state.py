@@ -357,7 +357,7 @@ class SessionState:
         )
 
     def restless(self) -> bool:
-        """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to be given."""
+        """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
             return self.home is not None
         return self.broken is None and self.at_work()
