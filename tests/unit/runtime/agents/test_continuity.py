@@ -1,0 +1,66 @@
+"""Frames of remote tools go on under a program that changed, as long as it has their agent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from runtime.agents.continuity import Continuity
+from runtime.agents.library import Library
+from runtime.core.errors import ProgramChanged
+from runtime.core.ids import SessionId
+from runtime.execution.remote import NoRemoteServers
+from runtime.language.program import AgentKind, Program
+from runtime.language.versions import version_of
+from runtime.tape.journal import Batch, Journal
+from tests.fakes.clock import FakeClock
+from tests.unit.runtime.sessions.programs import agent, program, python
+
+pytestmark = pytest.mark.anyio
+
+MAIN = agent("Main", python("Main", trigger="BGN When"), code="async def Main():\n    await Far.tool()\n")
+FAR = replace(agent("Far"), kind=AgentKind.MCP)
+
+
+class Nobody:
+    """Adds no agents."""
+
+    def grow(self) -> list[str]:
+        return []
+
+
+async def _unwritten(_: Batch, /) -> None:
+    raise AssertionError("nothing is written here")
+
+
+def begun() -> Journal:
+    """A session whose Main waits for a tool."""
+    journal = Journal(SessionId("s"), FakeClock(), _unwritten)
+    journal.note("begin", program="old", playbooks={"Main.Main": "other"})
+    journal.note("agent", id="1000", **{"class": "Main"}, vars={})
+    frame: dict[str, Any] = {"agent": "1000", "args": [], "kwargs": {}}
+    journal.note("start", f="1000.0", pb="Main", version=version_of(MAIN, MAIN.playbooks[0]), **frame)
+    up = {"frame": "1000.0", "pos": "0", "name": "Far.tool", "digest": "d", "hidden": False}
+    journal.note("start", f="1000.0:0", pb="Far.tool", version="remote - -", up=up, **frame)
+    return journal
+
+
+def continuity(journal: Journal, now: Program) -> Continuity:
+    machine: Any = SimpleNamespace(servers=NoRemoteServers(), journal=journal, host=None)
+    hall: Any = None
+    return Continuity(now, Library(now, machine, hall), Nobody(), journal)
+
+
+async def test_a_tool_that_is_being_called_goes_on() -> None:
+    journal = begun()
+    await continuity(journal, program(MAIN, FAR)).go_on()
+    assert journal.state.news == {"changed": ["Main"]}
+    assert journal.state.frames["1000.0:0"].version == "remote - -"
+
+
+async def test_a_tool_whose_agent_is_gone_is_refused() -> None:
+    with pytest.raises(ProgramChanged, match=r"Far\.tool is being executed here, and is no longer in the program"):
+        await continuity(begun(), program(MAIN)).go_on()
