@@ -160,7 +160,7 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     roster = Roster(RedisNodeStore(connection), holder, clock)
     leases = RedisLeaseStore(connection)
     node = Node(leases, inbox, roster, bus, park_s=settings.nodes.drain_s)
-    shares = Shares(RedisShareStore(connection), holder, clock)
+    shares = Shares(RedisShareStore(connection), holder, clock, roster)
     await shares.open()
     tasks.start_soon(shares.run)
     files = Files({one.adapter.name: one.adapter for one in chosen}, kept)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import anyio
 
+from gateway.roster import Roster
 from runtime.core.clock import Clock
 from runtime.sessions.shares import ShareStore
 from runtime.sessions.store import LeaseHolder
@@ -16,9 +17,11 @@ _LEAVE_LIMIT_S = 1.0
 
 
 class Shares:
-    """Claims our part every ttl/3 s and tells it. A part that could not be claimed again in time is given up."""
+    """Claims our part every ttl/3 s, and whenever `roster` has news, and tells it. A part that could not be claimed
+    again in time is given up."""
 
-    def __init__(self, store: ShareStore, holder: LeaseHolder, clock: Clock) -> None:
+    def __init__(self, store: ShareStore, holder: LeaseHolder, clock: Clock, roster: Roster | None = None) -> None:
+        self._roster = roster
         self._store = store
         self._holder = holder
         self._clock = clock
@@ -40,12 +43,30 @@ class Shares:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._give_up_in_time)
+                seen = 0 if self._roster is None else self._roster.stirs
                 while True:
-                    await self._clock.sleep_until(self._clock.monotonic() + self._holder.ttl_s / 3)
-                    await self._claim()
+                    seen = await self._until_next(seen)
+                    await self._claim_again()
         finally:
             with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
                 await self._store.leave(self._holder)
+            if self._roster is not None:
+                await self._roster.tell_now()
+
+    async def _until_next(self, seen: int) -> int:
+        if self._roster is None:
+            await self._clock.sleep_until(self._clock.monotonic() + self._holder.ttl_s / 3)
+            return seen
+        await self._roster.stirred(seen, self._holder.ttl_s / 3)
+        return self._roster.stirs
+
+    async def _claim_again(self) -> None:
+        before = self._share
+        await self._claim()
+        if self._share < before:  # say that we use less, and that there is room now
+            await self._claim()
+            if self._roster is not None:
+                self._roster.tell()
 
     async def _claim(self) -> None:
         asked_at = self._clock.monotonic()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from gateway.roster import Roster
 from gateway.shares import Shares
 from runtime.sessions.store import LeaseHolder
+from runtime.storage.memory_nodes import MemoryNodeStore
 from runtime.storage.memory_shares import MemoryShareStore
 from tests.fakes.clock import FakeClock
 
@@ -65,4 +67,23 @@ async def test_a_part_that_cannot_be_claimed_again_is_given_up_before_another_no
         store.stuck = False
         await clock.advance(4)
         assert told == [1.0, 0.0, 1.0]
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_newcomer_has_its_part_as_soon_as_the_roster_knows_of_it() -> None:
+    clock = FakeClock()
+    store, nodes = MemoryShareStore(clock), MemoryNodeStore(clock)
+    parts: dict[str, list[float]] = {"ada": [], "bob": []}
+    async with anyio.create_task_group() as tasks:
+        for holder in (ADA, BOB):
+            roster = Roster(nodes, holder, clock)
+            shares = Shares(store, holder, clock, roster)
+            await shares.open()
+            shares.tell(parts[holder.node].append)
+            tasks.start_soon(shares.run)
+            await roster.open()
+            tasks.start_soon(roster.run)
+            await clock.settle()
+        assert parts == {"ada": [1.0, 0.5], "bob": [0.0, 0.5]}
+        assert clock.monotonic() == 0
         tasks.cancel_scope.cancel()
