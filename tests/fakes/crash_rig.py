@@ -138,7 +138,7 @@ class Rig:
         does = self.people.pop(0).removeprefix("!")
         if does.startswith("reaction:"):
             kind, about, mark = does.split(":")
-            does = f"{kind}:{int(about) + 1}:{mark}"  # messages of this platform are numbered from 1
+            does = f"{kind}:{self.platform.known[int(about)]}:{mark}"
         self.idle = anyio.Event()
         await self.inbox.add(event_of(str(self._arrived), does, self.clock.now(), self.offered, ADDRESS))
         return True
@@ -246,9 +246,14 @@ class FaultyPlatform(RichPlatform):
         return [" ".join(" ".join(texts).split()) for texts in found.values()]
 
     @property
+    def known(self) -> list[str]:
+        """Messages that belong to a page, in their order."""
+        return sorted(self._by_nonce.values(), key=int)
+
+    @property
     def orphans(self) -> list[str]:
         """Messages that nobody knows any more."""
-        known = set(self._by_nonce.values())
+        known = set(self.known)
         return [text for message, text in self.messages.items() if message not in known]
 
 
