@@ -211,7 +211,10 @@ class Conversation:
         """What a session that failed goes on from; None when it was deleted meanwhile, or is to begin anew."""
         if not session.stored:
             return session.record if session.unfinished and session.record.parent is None else None
-        record = await self._around.store.session(self._shard, session.record.id)
+        try:
+            record = await self._around.store.session(self._shard, session.record.id)
+        except ArchiveUnavailable:
+            return None  # it was moved there while it was in memory; that is told as for one that was not
         if record is None:
             self._attempts, self._broken = 0, None
         return record
