@@ -16,7 +16,7 @@ run: $(VENV)/.installed ## Start Parley with the tour; PROGRAM=file.pb for anoth
 
 test: $(VENV)/.installed-dev ## Run all tests.
 	@scripts/install-test-tools.sh
-	@$(BIN)/python -m pytest $(TESTS)
+	@scripts/run-tests.sh $(BIN)/python $(TESTS)
 
 check: $(VENV)/.installed-dev ## Format, lint, types and layers.
 	@$(BIN)/ruff format --check .
