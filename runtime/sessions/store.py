@@ -74,7 +74,10 @@ class Commit:
 
 
 class SessionStore(TapeStore, Protocol):
-    """Raises LeaseLost, TapeConflict or StorageUnavailable, and nothing else."""
+    """Raises LeaseLost, TapeConflict, StorageUnavailable, or, where a session is in the archive, ArchiveUnavailable.
+
+    `read_session` brings a session back as `session` does.
+    """
 
     async def commit(self, commit: Commit, /) -> None:
         """Make `commit` true. Repeating one that was applied (its answer was lost) succeeds and changes nothing.

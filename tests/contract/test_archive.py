@@ -187,8 +187,7 @@ async def test_session_that_is_spoken_with_again_comes_back_as_it_was(
     away = await room.catalog.find(S1)
     assert away is not None
     assert (away.state, away.last_at, away.size_bytes) == ("archived", before.last_at, before.size_bytes)
-    with pytest.raises(TapeConflict, match="lacks fact 1"):
-        await room.facts(S1)
+    assert not [key for key in await keys_left(connection) if key.startswith("tape:")]
     whole = await room.catalog.whole(S1)
     assert whole is not None
     assert len(whole.facts) == 500
@@ -265,6 +264,19 @@ async def test_session_in_the_archive_can_be_gone_on_from(archive: Archive, conn
     await room.catalog.put_away(S1)
     await fork(room)
     assert [fact.seq for fact in await room.facts(S2)] == [1, 2, 3, 4]
+
+
+async def test_session_in_the_archive_is_read_before_it_is_gone_on_from(
+    archive: Archive, connection: RedisConnection
+) -> None:
+    room = await hall(connection, archive)
+    await room.begin(S1, 500)
+    await room.catalog.put_away(S1)
+    read = [fact async for fact in room.store.read_session(S1, after=10, until=490)]
+    assert read == list(facts_of(S1, 11, 490))
+    known = await room.catalog.find(S1)
+    assert known is not None
+    assert known.state == "resting"
 
 
 async def test_move_that_was_broken_off_on_its_way_back_is_made_again(

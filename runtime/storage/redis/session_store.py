@@ -151,8 +151,33 @@ class RedisSessionStore:
         if outcome == "lease":
             raise _taken_over(lease, found)
 
-    def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]:
-        return self._tapes.read_session(session, after=after, until=until)
+    async def read_session(
+        self, session: SessionId, *, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[Fact]:
+        seen = after
+        while True:
+            try:
+                async for fact in self._tapes.read_session(session, after=seen, until=until):
+                    seen = fact.seq
+                    yield fact
+            except TapeConflict:
+                if not await self._came_back(session):
+                    raise
+            else:
+                return
+
+    async def _came_back(self, session: SessionId) -> bool:
+        """Bring a session back that is in the archive; False when it is not there."""
+        keys = await self._places.keys(session)
+        if keys is None:
+            return False
+        name = keys.session(session)
+
+        async def call(client: Redis) -> Any:
+            return await client.hexists(name, "archived")
+
+        archived = bool(await self._connection.retrying(call, name))
+        return archived and await self.session(keys.shard, session) is not None
 
     def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
         return self._tapes.read_tape(tape, after=after)
