@@ -62,9 +62,10 @@ class Erasure:
         _refuse_busy(theirs, force)
         files = await self._delete_all(theirs, force)
         await self._forget_files(files)
-        entries = await self._traces.person(Whose(person, frozenset(conversations)))
+        gone = [known.record.id for known in theirs]
+        entries = await self._traces.person(Whose(person, frozenset(conversations), frozenset(gone)))
         rewritten = await self._traces.rewrite()
-        return Erased(tuple(known.record.id for known in theirs), entries, rewritten)
+        return Erased(tuple(gone), entries, rewritten)
 
     async def _part(self, known: KnownSession, person: str) -> tuple[bool, bool]:
         """Whether the person took part in a session, and whether nobody else did, in private."""

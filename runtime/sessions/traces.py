@@ -6,13 +6,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
+from runtime.core.ids import SessionId
+
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """A person by id, and the keys of the conversations that were theirs alone."""
+    """A person by id, the keys of the conversations that were theirs alone, and the sessions they took part in."""
 
     person: str
     conversations: frozenset[str]
+    sessions: frozenset[SessionId] = frozenset()
 
 
 class Traces(Protocol):
@@ -29,8 +32,9 @@ class Traces(Protocol):
     async def person(self, whose: Whose, /) -> int:
         """Forget everything that names a person or a conversation of theirs; how many entries that were.
 
-        Events that wait or could not be processed, known event ids, messages and reactions in rooms, roles, requests,
-        choices, sums, and what adapters remember. Sessions are not touched.
+        Events that wait or could not be processed, also those by which forks of their sessions begin or end, known
+        event ids, messages and reactions in rooms, roles, requests, choices, sums, and what adapters remember. Sessions
+        are not touched.
         """
         ...
 

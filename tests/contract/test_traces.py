@@ -16,7 +16,7 @@ from runtime.core.errors import SessionBusy
 from runtime.core.ids import SessionId
 from runtime.core.message import Quote
 from runtime.core.room import Reaction, RoomChange
-from runtime.sessions.inbox import InboxEvent, shard_of
+from runtime.sessions.inbox import FORK, MERGED, InboxEvent, shard_of
 from runtime.sessions.store import Commit, SessionRecord
 from runtime.sessions.traces import Whose
 from runtime.storage.archive.sqlite import open_sqlite
@@ -80,6 +80,19 @@ async def test_events_that_wait_are_forgotten_and_may_come_again(connection: Red
     assert not await inbox.read(after, wait_s=0.01)
     assert await inbox.add(said(ADA, "42"))
     assert not await inbox.add(said(BOB, "421"))
+
+
+async def test_what_forks_of_their_sessions_quote_is_forgotten(connection: RedisConnection) -> None:
+    await begun(connection, "s1", "hall", ("person", {"id": ADA, "name": "Ada"}))
+    await begun(connection, "s2", "garden", ("person", {"id": BOB, "name": "Bob"}))
+    inbox, place = RedisInbox(connection), Address("web", "cellar")
+    for number, (session, kind) in enumerate([("s1", FORK), ("s1", MERGED), ("s2", FORK), ("s2", MERGED)]):
+        quote = Quote("1", "Ada", "a secret") if session == "s1" else None
+        text = f"{session} 1 1 a secret"
+        await inbox.add(InboxEvent(str(number), place, BOB, "Bob", text, T0, kind=kind, quote=quote))
+    await erasure(connection).person(ADA)
+    left = await inbox.read({shard_of(place.key): "0"}, wait_s=60)
+    assert [(entry.event.kind, entry.event.text.split()[0]) for entry in left] == [(FORK, "s2"), (MERGED, "s2")]
 
 
 async def test_records_and_sums_of_a_person_are_forgotten(connection: RedisConnection) -> None:

@@ -11,7 +11,7 @@ from redis.exceptions import ResponseError
 
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import StorageUnavailable
-from runtime.sessions.inbox import shard_of
+from runtime.sessions.inbox import FORK, MERGED, shard_of
 from runtime.sessions.traces import Whose
 from runtime.storage.codec import UNREADABLE_AT, event_from_entry
 from runtime.storage.redis.connection import RedisConnection
@@ -160,4 +160,6 @@ def _concerns(entry_id: str, fields: Mapping[str, str], whose: Whose) -> bool:
     event = event_from_entry(entry_id, fields)
     if event.address == UNREADABLE_AT:
         return bool(_whole_words({whose.person, *whose.conversations}).search(event.text))
+    if event.kind in (FORK, MERGED) and event.text.partition(" ")[0] in whose.sessions:
+        return True  # it quotes what was said there
     return event.person_id == whose.person or event.address.key in whose.conversations
