@@ -125,12 +125,14 @@ def make_plan(
     without: Collection[str] = (),
     only: Sequence[str] = (),
     in_haste: bool = False,
+    meetings: bool = True,
 ) -> Plan:
     """A seed's plan, which says what options do not: a calm round, then `rounds` more. Each kind of fault comes
     before any comes again.
 
     `without` leaves out kinds of faults, and everything else stays as it is; `only` are the kinds to choose from.
-    `in_haste`, every fault is followed by another while it is recovered from.
+    `in_haste`, every fault is followed by another while it is recovered from; without `meetings`, which take their
+    time, none are held.
     """
     chance = random.Random(f"plan {seed}")
     by_lot: Shape = chance.choice(SHAPES)
@@ -141,7 +143,7 @@ def make_plan(
     said: list[list[Said]] = [[] for _ in casts]
     made = [Round(tuple(_beginnings(chance, casts, said)), ())]
     for _ in range(rounds):
-        deeds = tuple(_deeds(chance, casts, said))
+        deeds = tuple(_deeds(chance, casts, said, meetings=meetings))
         strikes = _strikes(chance, kinds, shape, second=1.0 if in_haste else _SECOND_STRIKES)
         made.append(Round(deeds, tuple(strike for strike in strikes if strike.kind not in without)))
     return Plan(seed, shape, casts, tuple(made))
@@ -179,20 +181,26 @@ def _beginnings(chance: random.Random, casts: Sequence[Cast], said: list[list[Sa
             yield Deed(number, 0.0, said[number][0])
 
 
-def _deeds(chance: random.Random, casts: Sequence[Cast], said: list[list[Said]]) -> Iterator[Deed]:
+def _deeds(chance: random.Random, casts: Sequence[Cast], said: list[list[Said]], *, meetings: bool) -> Iterator[Deed]:
     """What people say in one round, at most three things in a conversation, in the order of time within each."""
     for number, cast in enumerate(casts):
         if chance.random() < 0.25:
             continue
         times = sorted(chance.uniform(0.0, _DEEDS_WITHIN_S) for _ in range(chance.choice((1, 1, 2, 3))))
         for index, at_s in enumerate(times):
-            one = STORIES[cast.story].speaks(chance, said[number], 1000 * number + len(said[number]))
+            one = _said(chance, cast, said[number], 1000 * number + len(said[number]))
+            while one.text.startswith("meet") and not meetings:
+                one = _said(chance, cast, said[number], 1000 * number + len(said[number]))
             if one.alone and index:
                 break
             said[number].append(one)
             yield Deed(number, round(at_s, 2), one)
             if one.alone:
                 break
+
+
+def _said(chance: random.Random, cast: Cast, before: Sequence[Said], unique: int) -> Said:
+    return STORIES[cast.story].speaks(chance, before, unique)
 
 
 def _strikes(chance: random.Random, kinds: Iterator[str], shape: Shape, *, second: float) -> Iterator[Strike]:
