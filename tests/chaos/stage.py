@@ -34,6 +34,8 @@ from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 _FIRST_CHAT = 700
 _FIRST_GROUP = -1001000000700
 _CONNECTED_LIMIT_S = 120.0
+_SLACK_PATIENCE_S = (3.0, 4.0, 8.0, 16.0)
+"""As often as Slack, but sooner: nobody waits six minutes for a round to end."""
 _RESTART_PAUSE_S = 0.5
 _MOST_STARTS = 10
 _MISBEHAVES = 0.2
@@ -133,6 +135,7 @@ class Stage:
 async def staged(plan: Plan, directory: Path, counts: Counter[str]) -> AsyncIterator[Stage]:
     """Start everything that the plan needs; all of it ends with the block."""
     platforms = Platforms()
+    platforms.slack.events.patience_s = _SLACK_PATIENCE_S
     model = ScriptedModel(plan.seed, misbehaves=_MISBEHAVES)
     clock = FakeTime(directory / "clock")
     async with AsyncExitStack() as stack:

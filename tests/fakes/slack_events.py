@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,7 @@ class EventQueue:
         self._someone = anyio.Event()
         self.connections: list[Connection] = []
         self.post: Post | None = None
+        self.patience_s: Sequence[float] = PATIENCE_S
         self.events: dict[str, Event] = {}
 
     @property
@@ -144,7 +145,7 @@ class EventQueue:
             await self._deliver_by_http(event, self.post)
             return
         reason = None
-        for attempt, patience_s in enumerate(PATIENCE_S):
+        for attempt, patience_s in enumerate(self.patience_s):
             connection = await self._connection()
             envelope_id = f"envelope-{next(self._ids)}"
             event.deliveries.append(envelope_id)
@@ -160,7 +161,7 @@ class EventQueue:
 
     async def _deliver_by_http(self, event: Event, post: Post) -> None:
         """Until it is answered with 200; only events are repeated (docs.slack.dev, using HTTP request URLs)."""
-        for attempt, patience_s in enumerate(PATIENCE_S if event.kind == "events_api" else (3.0,)):
+        for attempt, patience_s in enumerate(self.patience_s if event.kind == "events_api" else (3.0,)):
             event.deliveries.append(f"request-{next(self._ids)}")
             status, words = await post(event.kind, event.body, attempt)
             event.statuses.append(status)
