@@ -134,11 +134,15 @@ class Pages:
             self.show(page)
 
     def withdraw(self) -> None:
-        """Show nothing that people have not begun to see; what they have is brought to its end."""
-        for page in [page for page in self._journal.state.pages.values() if not page.opened]:
+        """Show nothing of agents that people have not begun to see; what they have is brought to its end, and so is what
+        we ourselves said."""
+        for page in [page for page in self._journal.state.pages.values() if not page.opened and page.frame]:
+            owed = page.status != "open"
             self._journal.note("close", page=page.id, text=page.text)
             self._texts.pop(page.id, None)
             self._abandon(page.id)
+            if owed:
+                self._journal.note("shown", page=page.id, lost=True)
 
     def _abandon(self, page_id: str) -> None:
         live = self._live.pop(page_id, None)
@@ -282,16 +286,20 @@ class _Record:
         self._bus = bus
 
     async def opening(self, part: int, text: str, /) -> None:
+        self._require_page()
         self._journal.note("opening", page=self._page.id, part=part, text=text)
         await self._journal.commit()
-        if self._page.id not in self._journal.state.pages:
-            raise NotDelivered(f"page {self._page.id} was closed before anything of it was shown")
+        self._require_page()
         self._publish("page.opened", part)
 
     async def sent(self, part: int, platform_id: str, /) -> None:
         self._journal.note("sent", page=self._page.id, part=part, pid=platform_id)
         await self._journal.commit()
         self._publish("page.sent", part)
+
+    def _require_page(self) -> None:
+        if self._page.id not in self._journal.state.pages:
+            raise NotDelivered(f"page {self._page.id} was closed before anything of it was shown")
 
     def _publish(self, name: str, part: int) -> None:
         data: dict[str, Any] = {"session_id": self._journal.session, "page_id": self._page.id, "part": part}

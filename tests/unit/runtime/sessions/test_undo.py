@@ -272,3 +272,16 @@ async def test_long_words_are_quoted_by_their_beginning(sandbox: MontySandbox) -
     assert told.startswith("↩️ Undone. We are back before Ada said “word word")
     assert "word…”" in told or "wor…”" in told
     assert len(told) < 250
+
+
+async def test_two_undos_at_once_to_the_beginning_leave_nothing_owed(sandbox: MontySandbox) -> None:
+    async with talking(asker(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        talk.post("Yes", kind="choice", choice=press(talk, 0))
+        talk.post("", kind="undo")
+        talk.post("", kind="undo")
+        await talk.settled()
+        await talk.rested()
+        assert (talk.world._outbox, talk.world._awake) == (set(), set())
+        first, last = talk.chat.index(undone("Yes")), talk.chat.index(BEGINNING)
+        assert (first < last, talk.world.idle.is_set()) == (True, True)
