@@ -134,8 +134,7 @@ class Pages:
             self.show(page)
 
     def withdraw(self) -> None:
-        """Show nothing of agents that people have not begun to see; what they have is brought to its end, and so is what
-        we ourselves said."""
+        """Show nothing more of agents that people have not begun to see; what else there is comes to its end."""
         for page in [page for page in self._journal.state.pages.values() if not page.opened and page.frame]:
             owed = page.status != "open"
             self._journal.note("close", page=page.id, text=page.text)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from redis.asyncio import Redis
 
 from runtime.core.errors import SessionBusy, SessionExists, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.sessions.catalog import WholeSession
-from runtime.sessions.store import Commit, Lease
-from runtime.tape.tape import Branch, tape_in
+from runtime.sessions.store import Commit, Lease, SessionRecord
+from runtime.storage.redis.catalog import RedisSessionCatalog
+from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.fact_form import LARGE_BYTES
+from runtime.storage.redis.fact_writing import write_facts
+from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.tape.tape import Branch, Fact, session_tape, tape_in
 from tests.contract.conftest import Stores
-from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, beginning, event, facts, shard_lease
+from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, beginning, event, facts, shard_lease
 
 pytestmark = pytest.mark.anyio
 
@@ -210,3 +221,53 @@ async def test_a_conversation_keeps_the_session_that_it_has(stores: Stores) -> N
     current = await stores.sessions.current(SHARD, HERE.key)
     assert current is not None
     assert current.id == "s2"
+
+
+def weighty(session: SessionId) -> tuple[Fact, ...]:
+    """Facts with large values."""
+    return tuple(
+        Fact(session_tape(session), seq, "said", T0, {"text": letter * (LARGE_BYTES + 1)})
+        for seq, letter in enumerate("xy", start=1)
+    )
+
+
+async def facts_kept(socket: Path) -> list[str]:
+    """The kinds of the keys that have facts or their values."""
+    async with Redis(unix_socket_path=str(socket), decode_responses=True) as client:
+        found = [re.search("}:(values?|tapes?|anchors|snapshot):", key) async for key in client.scan_iter()]
+    return sorted(match[1] for match in found if match)
+
+
+async def test_a_session_that_came_too_late_leaves_no_large_values(
+    valkey_socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def let_pass(_record: SessionRecord) -> None:
+        """The conversation's session begins after this."""
+
+    record = SessionRecord(SESSION, HERE, "hello", T0, 2)
+    async with open_connection(valkey_socket, patience_s=5) as connection:
+        catalog = RedisSessionCatalog(connection)
+        lease = await shard_lease(RedisLeaseStore(connection))
+        await RedisSessionStore(connection).commit(beginning(lease, session=SessionId("s2")))
+        monkeypatch.setattr(catalog, "_refuse_taken", let_pass)
+        with pytest.raises(SessionExists, match="s2"):
+            await catalog.insert(WholeSession(record, False, frozenset(), weighty(SESSION)))
+        await catalog.delete(SessionId("s2"), force=True)
+    assert await facts_kept(valkey_socket) == []
+
+
+async def test_what_a_broken_off_insertion_left_is_not_counted_any_more(valkey_socket: Path) -> None:
+    async with open_connection(valkey_socket, patience_s=5) as connection:
+        catalog, keys = RedisSessionCatalog(connection), ShardKeys(SHARD)
+        first, second = weighty(SESSION)
+        await write_facts(connection, _each(first, second), SESSION, keys, keys.tape)
+        await catalog.insert(WholeSession(SessionRecord(SESSION, HERE, "hello", T0, 1), False, frozenset(), [first]))
+        assert [fact async for fact in RedisSessionStore(connection).read_session(SESSION)] == [first]
+        assert (await facts_kept(valkey_socket)).count("value") == 1
+        assert await catalog.delete(SESSION)
+    assert await facts_kept(valkey_socket) == []
+
+
+async def _each(*facts: Fact) -> AsyncIterator[Fact]:
+    for fact in facts:
+        yield fact

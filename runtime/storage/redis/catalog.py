@@ -161,15 +161,8 @@ class RedisSessionCatalog:
 
     async def _clear(self, keys: ShardKeys, session: SessionId) -> None:
         """Remove what a broken-off insertion left."""
-        tapes = await self._removal.tapes(keys, session)
-        left = [
-            keys.tapes(session),
-            keys.snapshot(session),
-            keys.anchors(session),
-            *map(keys.tape, tapes),
-            *map(keys.early, tapes),
-        ]
-        await self._connection.write("UNLINK", *left)
+        while not await self._removal.sweep(keys, session):
+            pass  # it has other tapes or large values by now
 
 
 async def _each(facts: Sequence[Fact]) -> AsyncIterator[Fact]:

@@ -21,6 +21,7 @@ from runtime.storage.redis.tapes import RedisTapes
 
 _DELETE = load_script("session_delete")
 _ADOPT = load_script("session_adopt")
+_SWEEP = load_script("session_sweep")
 
 _BEGINNING_MS = 60_000
 """A fork that was noted and is not there for so long did not come about: its node died between the two."""
@@ -64,11 +65,32 @@ class SessionRemoval:
             await self.strike(parent, session)
         return True
 
-    async def _names(self, keys: ShardKeys, session: SessionId, tapes: Sequence[TapeId]) -> list[str]:
+    async def sweep(self, keys: ShardKeys, session: SessionId) -> bool:
+        """Remove what there is beside the record of a session that has none; False when it has changed meanwhile."""
+        tapes = await self.tapes(keys, session)
+        values = await self._values(keys, session)
+        names = [
+            keys.session(session),
+            keys.tapes(session),
+            keys.snapshot(session),
+            keys.anchors(session),
+            keys.values(session),
+            *map(keys.tape, tapes),
+            *map(keys.early, tapes),
+            *map(keys.value, values),
+        ]
+        return bool(await self._connection.run(_SWEEP, names, [len(tapes)]))
+
+    async def _values(self, keys: ShardKeys, session: SessionId) -> Sequence[str]:
+        """The hashes of a session's large values."""
+
         async def call(client: Redis) -> Any:
             return await client.smembers(keys.values(session))
 
-        values = await self._connection.retrying(call, keys.lease)
+        return sorted(await self._connection.retrying(call, keys.lease))
+
+    async def _names(self, keys: ShardKeys, session: SessionId, tapes: Sequence[TapeId]) -> list[str]:
+        values = await self._values(keys, session)
         return [
             keys.lease,
             keys.session(session),
@@ -84,7 +106,7 @@ class SessionRemoval:
             keys.values(session),
             *map(keys.tape, tapes),
             *map(keys.early, tapes),
-            *map(keys.value, sorted(values)),
+            *map(keys.value, values),
         ]
 
     async def tapes(self, keys: ShardKeys, session: SessionId) -> Sequence[TapeId]:
