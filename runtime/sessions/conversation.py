@@ -21,7 +21,7 @@ from runtime.core.errors import (
 )
 from runtime.core.ids import SessionId
 from runtime.sessions.backlog import Backlog
-from runtime.sessions.fork import forked, is_fork
+from runtime.sessions.fork import forked, why_lost
 from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, Inbox, InboxEntry
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.session import Session
@@ -159,8 +159,15 @@ class Conversation:
                 await self._tell(stop.entry, "session.nothing_runs")
                 continue
             entry = self._backlog.take()
-            if entry is None or entry.event.kind in _BEGINNING or is_fork(entry.event):
+            if entry is None or entry.event.kind in _BEGINNING:
                 return entry
+            if entry.event.kind == FORK:
+                lost = await why_lost(entry.event, self._around.store)
+                if not lost:
+                    return entry
+                await self._discard(entry, lost)
+                await self._tell(entry, "session.fork_lost")
+                continue
             if entry.event.kind in (TIMER, MERGED):
                 await self._inbox.dismiss(entry, self._lease().token)
                 continue
@@ -171,8 +178,8 @@ class Conversation:
                 await self._tell(entry, _UNANSWERED[entry.event.kind])
         return None
 
-    async def _discard(self, entry: InboxEntry) -> None:
-        await self._inbox.discard(entry, self._lease().token, reason="there is no session to apply it to")
+    async def _discard(self, entry: InboxEntry, reason: str = "there is no session to apply it to") -> None:
+        await self._inbox.discard(entry, self._lease().token, reason=reason)
 
     async def _tell(self, entry: InboxEntry, key: str) -> None:
         """Say something that belongs to no session; it may be lost in a crash."""

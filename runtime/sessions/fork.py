@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import anyio
 
 from runtime.core.address import Address
-from runtime.core.errors import AdapterError, InboxFull
+from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.message import Quote
 from runtime.sessions.inbox import FORK, Inbox, InboxEvent
-from runtime.sessions.store import SessionRecord
+from runtime.sessions.store import SessionRecord, SessionStore
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.sessions.surroundings import Surroundings
 from runtime.tape.journal import Journal
@@ -119,12 +119,18 @@ class Forks:
         return self._around.texts(f"session.{key}", **values)
 
 
-def is_fork(event: InboxEvent) -> bool:
-    """Whether a session can begin with the event that goes on from another."""
+async def why_lost(event: InboxEvent, store: SessionStore) -> str:
+    """Why no session can begin with an event of kind FORK: what it goes on from is not there; "" where it is."""
     try:
-        return event.kind == FORK and bool(Origin.read(event.text))
+        branch = Origin.read(event.text).branch
     except (ValueError, TypeError):
-        return False
+        return "it names nothing that a fork could go on from"
+    try:
+        async for _ in store.read_session(branch.session, after=branch.seq - 1, until=branch.seq):
+            return ""
+    except (ArchiveUnavailable, TapeConflict) as error:
+        return str(error)
+    return f"the session {branch.session} that it goes on from was deleted, or has no fact {branch.seq}"
 
 
 def forked(record: SessionRecord, event: InboxEvent, around: Surroundings) -> Succession:

@@ -16,6 +16,7 @@ from runtime.language.program import AgentKind
 from runtime.language.versions import listed, outline
 from runtime.sessions.assembly import Assembly, assembled
 from runtime.sessions.backlog import Backlog, Stop
+from runtime.sessions.fork import why_lost
 from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, Inbox, InboxEntry, InboxEvent
 from runtime.sessions.intake import message_of
 from runtime.sessions.outcome import Outcome
@@ -259,11 +260,13 @@ class Session:
                     self.unfinished.append(entry)
                 if self._journal.state.ended:
                     return Outcome.ENDED
-                if entry.event.kind in ("new", FORK):
+                lost = await why_lost(entry.event, self._around.store) if entry.event.kind == FORK else ""
+                if lost:
+                    await self._put_aside(entry, lost)
+                elif entry.event.kind in ("new", FORK):
                     await self._parts.builtins.end(wanted=True)
                     return Outcome.RENEWED
-                outcome = await (self._take_back if entry.event.kind == "undo" else self._take)(entry)
-                if outcome is not None:
+                elif (outcome := await self._taking(entry)) is not None:
                     return outcome
                 entry = None
             with anyio.move_on_after(self._idle_s()):
@@ -282,6 +285,19 @@ class Session:
         if due_s is not None and (self._around.alarm is None or due_s <= self._around.clock.now().timestamp()):
             return False
         return not self._journal.restless() and not self._parts.pages.unfinished
+
+    async def _put_aside(self, fork: InboxEntry, why: str) -> None:
+        """Leave a fork that cannot begin here to the dead letters, and go on untouched."""
+        self._parts.pages.tell(self._say("fork_lost"))
+        await self._journal.commit()  # in a crash it is said twice rather than never
+        await self._inbox.discard(fork, self._lease().token, reason=why)
+        await self._taken(fork)
+
+    async def _taking(self, entry: InboxEntry) -> Outcome | None:
+        if entry.event.kind == "undo":
+            return await self._take_back(entry)
+        await self._take(entry)
+        return None
 
     async def _take(self, entry: InboxEntry) -> None:
         event, since = entry.event, self._journal.state.seq

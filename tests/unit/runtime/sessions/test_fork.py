@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import anyio
@@ -9,6 +10,7 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.core.errors import OutcomeUncertain
+from runtime.core.texts import english
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import FORK_WANTED
 from tests.fakes.crash_world import ADDRESS, World
@@ -18,6 +20,7 @@ from tests.unit.runtime.sessions.test_undo import asker, counter, press, turn, u
 
 pytestmark = pytest.mark.anyio
 
+LOST = english()("session.fork_lost")
 FIRST = "🌱 A conversation goes on here, from what came of Ada: “{text}”. What is said here stays here."
 
 
@@ -227,7 +230,7 @@ async def test_whoever_spoke_in_the_new_place_first_makes_way_for_the_fork(sandb
 
 async def test_an_event_that_names_nothing_begins_nothing(sandbox: MontySandbox) -> None:
     async with talking(counter(), Model(), sandbox) as talk:
-        assert await talk.say("nonsense", kind="fork") == []
+        assert await talk.say("nonsense", kind="fork") == [LOST]
         [entry] = talk.world.discarded
         assert entry.event.text == "nonsense"
 
@@ -295,3 +298,24 @@ async def test_a_title_keeps_what_can_be_seen(sandbox: MontySandbox) -> None:
         await talk.say("hi")
         family = "👩\u200d👧"
         assert talk.world.threads[await fork(talk, f"\u202e{family}\x07 a\nb *c*")] == f"{family} a b c"
+
+
+async def test_a_fork_lives_on_when_one_from_a_deleted_session_would_begin_there(sandbox: MontySandbox) -> None:
+    async with talking(counter(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        place = await fork(talk)
+        await talk.say("two", at=place)
+        origin = "gone 5 " + json.dumps([[ADDRESS.platform, ADDRESS.conversation, ADDRESS.thread], ""])
+        assert await talk.say(origin, kind="fork", at=place) == [LOST]
+        assert [entry.event.text for entry in talk.world.discarded] == [origin]
+        assert await talk.say("three", at=place) == ["3: three"]
+        assert talk.named("session.failed") == []
+
+
+async def test_a_fork_from_a_deleted_session_begins_nothing_and_says_why(sandbox: MontySandbox) -> None:
+    async with talking(counter(), Model(), sandbox) as talk:
+        origin = "gone 5 " + json.dumps([[ADDRESS.platform, ADDRESS.conversation, ADDRESS.thread], ""])
+        assert await talk.say(origin, kind="fork") == [LOST]
+        assert [entry.event.text for entry in talk.world.discarded] == [origin]
+        assert talk.named("session.failed") == []
