@@ -93,7 +93,7 @@ class _Door:
     def __init__(self, adapter: WebAdapter, not_ready: NotReady, options: WebOptions, clock: Clock) -> None:
         self._adapter = adapter
         self._not_ready = not_ready
-        self.identities = Identities(options.secret, options.password)
+        self.identities = Identities(options.secret, options.password, clock)
         self._logins = Allowance(LOGINS, clock)
 
     async def page(self, _: Request) -> Response:

@@ -6,12 +6,14 @@ import hashlib
 import hmac
 import os
 import secrets
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 from adapters.web.codec import Person
+from runtime.core.clock import Clock
 
 COOKIE = "parley_person"
 COOKIE_LASTS_S = 365 * 24 * 3600
@@ -41,7 +43,8 @@ def clean_name(name: str) -> str:
 class Identities:
     """Makes and reads the cookies. A new password makes all cookies from before it void."""
 
-    def __init__(self, secret: str, password: str | None) -> None:
+    def __init__(self, secret: str, password: str | None, clock: Clock) -> None:
+        self._clock = clock
         self._password = password
         salt = hashlib.sha256((password or "").encode()).hexdigest()
         self._serializer = URLSafeTimedSerializer(secret, salt=f"parley.person.{salt}")
@@ -59,12 +62,18 @@ class Identities:
         return str(self._serializer.dumps({"id": person.id, "name": person.name}))
 
     def person(self, cookie: str | None) -> Person | None:
-        """Who the cookie says it is; None when it is missing, not ours, or a year old."""
+        """Who the cookie says it is; None when it is missing, not ours, or a year old.
+
+        One from the future is ours as well: the clock was put back, or another node's is ahead.
+        """
         if not cookie:
             return None
         try:
-            data: Any = self._serializer.loads(cookie, max_age=COOKIE_LASTS_S)
+            loaded: Any = self._serializer.loads(cookie, return_timestamp=True)
         except BadData:
+            return None
+        data, signed_at = loaded
+        if self._clock.now() - signed_at > timedelta(seconds=COOKIE_LASTS_S):
             return None
         return Person(data["id"], data["name"])
 

@@ -42,10 +42,11 @@ class Shown:
 
 class Place(Protocol):
     """One conversation. `repeats_orphans`: a crash at the wrong moment may leave a copy here, as the docs say.
-    `has_choices`: people see what they may choose."""
+    `has_choices`: people see what they may choose. `trouble`: why nobody can look at it just now."""
 
     repeats_orphans: bool
     has_choices: bool
+    trouble: str
 
     async def say(self, text: str) -> None:
         """Say something; returns when the platform has it and cannot lose it any more."""
@@ -69,6 +70,7 @@ class TelegramPlace:
 
     repeats_orphans = True
     has_choices = True
+    trouble = ""
 
     def __init__(self, platform: TelegramPlatform, chat: int, person: int) -> None:
         self._platform = platform
@@ -97,6 +99,7 @@ class SlackPlace:
 
     repeats_orphans = False
     has_choices = True
+    trouble = ""
 
     def __init__(self, platform: SlackPlatform, counts: Counter[str], *, direct: bool) -> None:
         self._platform = platform
@@ -155,6 +158,7 @@ class DiscordPlace:
 
     repeats_orphans = False
     has_choices = True
+    trouble = ""
 
     def __init__(self, platform: DiscordPlatform, *, person: str | None) -> None:
         self._platform = platform
@@ -202,6 +206,7 @@ class WebPlace:
 
     repeats_orphans = False
     has_choices = True
+    trouble = ""
 
     def __init__(self, name: str, node: Gateway) -> None:
         self._name = name
@@ -243,10 +248,12 @@ class WebPlace:
                         room = _Seen(page, self._name)
                         await room.open()
                         self._room = room
+                        self.trouble = ""
                         for message_id in list(self._said):
                             await self._send(message_id)
                     await room.until_that(self._noted, limit_s=None)
-            except (OSError, WebSocketException, httpx.HTTPError, TimeoutError, AssertionError):
+            except (OSError, WebSocketException, httpx.HTTPError, TimeoutError, AssertionError) as error:
+                self.trouble = repr(error)
                 with anyio.move_on_after(0.2):
                     await self._changed.wait()
 

@@ -65,7 +65,8 @@ class Talk:
         return (
             f"#{self.number} {self.story.name} on {type(self.place).__name__}: "
             f"said {[one.text for one in self.said][-4:]}, shown {shown[-6:]}, missing {list(verdict.missing)[:4]}, "
-            f"strange {list(verdict.strange)[:4]}, growing {list(verdict.growing)}, choices {list(verdict.choices)}"
+            f"strange {list(verdict.strange)[:4]}, growing {list(verdict.growing)}, choices {list(verdict.choices)} "
+            f"{self.place.trouble}"
         )
 
 

@@ -44,7 +44,7 @@ class WebChat:
 
     def cookie(self, person: Person) -> str:
         """The Cookie header of a browser in which this person has logged in."""
-        return f"{COOKIE}={Identities(self.options.secret, self.options.password).cookie(person)}"
+        return f"{COOKIE}={Identities(self.options.secret, self.options.password, SystemClock()).cookie(person)}"
 
 
 @asynccontextmanager
