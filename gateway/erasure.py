@@ -53,9 +53,9 @@ class Erasure:
 
         A session that goes on from such a one has the person's words as well, if they came before its branch.
         """
-        theirs, conversations = [], set()
+        theirs, conversations, names = [], set(), set[str]()
         async for known in self._catalog.sessions():
-            took_part, alone = await self._part(known, person)
+            took_part, alone = await self._part(known, person, names)
             if took_part:
                 theirs.append(known)
                 conversations |= {known.record.address.key} if alone else set()
@@ -63,17 +63,19 @@ class Erasure:
         files = await self._delete_all(theirs, force)
         await self._forget_files(files)
         gone = [known.record.id for known in theirs]
-        entries = await self._traces.person(Whose(person, frozenset(conversations), frozenset(gone)))
+        whose = Whose(person, frozenset(conversations), frozenset(gone), frozenset(names))
+        entries = await self._traces.person(whose)
         rewritten = await self._traces.rewrite()
         return Erased(tuple(gone), entries, rewritten)
 
-    async def _part(self, known: KnownSession, person: str) -> tuple[bool, bool]:
-        """Whether the person took part in a session, and whether nobody else did, in private."""
+    async def _part(self, known: KnownSession, person: str, names: set[str]) -> tuple[bool, bool]:
+        """Whether the person took part in a session, and whether nobody else did, in private; adds to their names."""
         people, private = set(), False
         told_by = session_tape(known.record.id)
         async for fact in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):
             if fact.kind == "person":
                 people.add(fact.data["id"])
+                names |= {fact.data["name"]} if fact.data["id"] == person else set()
             elif fact.kind == "heard":
                 private = private or bool(fact.data["private"])
             elif fact.kind == UNREADABLE and re.search(rf"(?<![\w-]){re.escape(person)}(?![\w-])", str(fact.data)):

@@ -11,11 +11,13 @@ from runtime.core.ids import SessionId
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """A person by id, the keys of the conversations that were theirs alone, and the sessions they took part in."""
+    """A person by id, the keys of the conversations that were theirs alone, the sessions they took part in, and the
+    names they had there."""
 
     person: str
     conversations: frozenset[str]
     sessions: frozenset[SessionId] = frozenset()
+    names: frozenset[str] = frozenset()
 
 
 class Traces(Protocol):
@@ -32,8 +34,9 @@ class Traces(Protocol):
     async def person(self, whose: Whose, /) -> int:
         """Forget everything that names a person or a conversation of theirs; how many entries that were.
 
-        Events that wait or could not be processed, also those by which forks of their sessions begin or end, known
-        event ids, messages and reactions in rooms, roles, requests, choices, sums, and what adapters remember. Sessions
+        Events that wait or could not be processed, also those by which forks of their sessions begin or end; quotes of
+        them, by their names, in such events of others; known event ids, messages and reactions in rooms, roles,
+        requests, choices, sums, and what adapters remember. Sessions
         are not touched.
         """
         ...

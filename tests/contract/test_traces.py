@@ -23,6 +23,7 @@ from runtime.storage.archive.sqlite import open_sqlite
 from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.counters import RedisCounters
+from runtime.storage.redis.dead_letters import RedisDeadLetters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.keys import ShardKeys
@@ -93,6 +94,32 @@ async def test_what_forks_of_their_sessions_quote_is_forgotten(connection: Redis
     await erasure(connection).person(ADA)
     left = await inbox.read({shard_of(place.key): "0"}, wait_s=60)
     assert [(entry.event.kind, entry.event.text.split()[0]) for entry in left] == [(FORK, "s2"), (MERGED, "s2")]
+
+
+async def test_what_others_said_that_quotes_the_person_stays_without_the_quote(connection: RedisConnection) -> None:
+    await begun(connection, "s1", "hall", ("person", {"id": ADA, "name": "Ada L."}))
+    group, inbox = Address("web", "group"), RedisInbox(connection)
+    shard, lease = shard_of(group.key), await shard_lease(RedisLeaseStore(connection), shard=shard_of(group.key))
+    quotes = [Quote("7", "Ada L.", "a secret"), Quote("8", "Cleo", "no secret"), None]
+    for number, quote in enumerate(quotes):
+        await inbox.add(InboxEvent(f"d{number}", group, BOB, "Bob", "look", T0, quote=quote))
+    before = await inbox.read({shard: "0"}, wait_s=60)
+    for entry in before:
+        await inbox.discard(entry, lease.token, reason="broken")
+    for number, quote in enumerate(quotes):
+        await inbox.add(InboxEvent(f"w{number}", group, BOB, "Bob", "look", T0, quote=quote))
+    waiting = await inbox.read({shard: "0"}, wait_s=60)
+    letters = await RedisDeadLetters(connection).page(limit=10)
+    await erasure(connection).person(ADA)
+    assert await inbox.read({shard: "0"}, wait_s=60) == [
+        replace(waiting[0], event=replace(waiting[0].event, quote=None)),
+        *waiting[1:],
+    ]
+    left = await RedisDeadLetters(connection).page(limit=10)
+    assert left == [replace(letters[0], event=replace(letters[0].event, quote=None)), *letters[1:]]
+    await inbox.add(InboxEvent("after", group, BOB, "Bob", "later", T0))
+    [later] = await inbox.read({shard: waiting[-1].entry_id}, wait_s=60)
+    assert later.event.id == "after"
 
 
 async def test_records_and_sums_of_a_person_are_forgotten(connection: RedisConnection) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from redis.asyncio import Redis
@@ -11,9 +12,9 @@ from redis.exceptions import ResponseError
 
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import StorageUnavailable
-from runtime.sessions.inbox import FORK, MERGED, shard_of
+from runtime.sessions.inbox import FORK, MERGED, InboxEvent, shard_of
 from runtime.sessions.traces import Whose
-from runtime.storage.codec import UNREADABLE_AT, event_from_entry
+from runtime.storage.codec import UNREADABLE_AT, event_from_entry, event_to_json
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.keys import ShardKeys
@@ -21,6 +22,7 @@ from runtime.storage.redis.scan import keys_like
 from runtime.storage.redis.script import load_script
 
 _FORGET = load_script("room_forget")
+_EVENTS_ANEW = load_script("events_rewrite")
 
 _SHARD_KEY = re.compile(r"\{parley:(\d+)\}:([a-z-]+):?(.*)", re.DOTALL)
 _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
@@ -47,6 +49,7 @@ class RedisTraces:
             await RedisFileStore(self._connection).remove(id_)
 
     async def person(self, whose: Whose, /) -> int:
+        whose = replace(whose, names=whose.names | await self._names_in_events(whose.person))
         names = _Names(whose)
         forgotten = 0
         async for keys in keys_like(self._connection, "{parley:*"):
@@ -75,6 +78,17 @@ class RedisTraces:
         except StorageUnavailable:
             return False
         return True
+
+    async def _names_in_events(self, person: str) -> set[str]:
+        """The names under which a person did what waits or could not be processed."""
+        names: set[str] = set()
+        async for keys in keys_like(self._connection, "{parley:*"):
+            for key in keys:
+                in_shard = _SHARD_KEY.match(key)
+                if in_shard is not None and in_shard[2] in ("inbox", "dead"):
+                    async for _, event in self._events(key):
+                        names |= {event.person_name} if event.person_id == person else set()
+        return names
 
     async def _forget(self, key: str, whose: Whose, names: _Names) -> int:
         """Forget what one key has; how many entries."""
@@ -107,18 +121,33 @@ class RedisTraces:
         )
 
     async def _forget_events(self, key: str, whose: Whose) -> int:
-        after, forgotten = "-", 0
+        theirs: list[str] = []
+        unquoted: list[str] = []
+        async for entry_id, event in self._events(key):
+            if _concerns(event, whose):
+                theirs.append(entry_id)
+            elif event.quote is not None and event.quote.author in whose.names:
+                unquoted += [entry_id, event_to_json(replace(event, quote=None))]
+        forgotten = 0
+        for first in range(0, len(theirs), _ENTRIES_AT_ONCE):
+            forgotten += int(await self._connection.write("XDEL", key, *theirs[first : first + _ENTRIES_AT_ONCE]))
+        if unquoted:
+            forgotten += int(await self._connection.run(_EVENTS_ANEW, [key], unquoted))
+        return forgotten
+
+    async def _events(self, key: str) -> AsyncIterator[tuple[str, InboxEvent]]:
+        """All events of a stream, with the ids of their entries."""
+        after = "-"
         while True:
 
             async def read(client: Redis, first: str = after) -> Any:
                 return await client.xrange(key, min=first, count=_ENTRIES_AT_ONCE)
 
-            entries = await self._connection.retrying(read, key)
-            theirs = [entry_id for entry_id, fields in entries if _concerns(entry_id, fields, whose)]
-            if theirs:
-                forgotten += int(await self._connection.write("XDEL", key, *theirs))
+            entries: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.retrying(read, key)
+            for entry_id, fields in entries:
+                yield entry_id, event_from_entry(entry_id, fields)
             if len(entries) < _ENTRIES_AT_ONCE:
-                return forgotten
+                return
             after = f"({entries[-1][0]}"
 
     async def _forget_records(self, key: str, table: str, names: _Names) -> int:
@@ -156,8 +185,7 @@ def _whole_words(names: Collection[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
 
 
-def _concerns(entry_id: str, fields: Mapping[str, str], whose: Whose) -> bool:
-    event = event_from_entry(entry_id, fields)
+def _concerns(event: InboxEvent, whose: Whose) -> bool:
     if event.address == UNREADABLE_AT:
         return bool(_whole_words({whose.person, *whose.conversations}).search(event.text))
     if event.kind in (FORK, MERGED) and event.text.partition(" ")[0] in whose.sessions:
