@@ -260,13 +260,14 @@ class Session:
                     self.unfinished.append(entry)
                 if self._journal.state.ended:
                     return Outcome.ENDED
-                lost = await why_lost(entry.event, self._around.store) if entry.event.kind == FORK else ""
-                if lost:
+                if entry.event.kind == FORK and (lost := await why_lost(entry.event, self._around.store)):
                     await self._put_aside(entry, lost)
                 elif entry.event.kind in ("new", FORK):
                     await self._parts.builtins.end(wanted=True)
                     return Outcome.RENEWED
-                elif (outcome := await self._taking(entry)) is not None:
+                elif entry.event.kind != "undo":
+                    await self._take(entry)
+                elif (outcome := await self._take_back(entry)) is not None:
                     return outcome
                 entry = None
             with anyio.move_on_after(self._idle_s()):
@@ -292,12 +293,6 @@ class Session:
         await self._journal.commit()  # in a crash it is said twice rather than never
         await self._inbox.discard(fork, self._lease().token, reason=why)
         await self._taken(fork)
-
-    async def _taking(self, entry: InboxEntry) -> Outcome | None:
-        if entry.event.kind == "undo":
-            return await self._take_back(entry)
-        await self._take(entry)
-        return None
 
     async def _take(self, entry: InboxEntry) -> None:
         event, since = entry.event, self._journal.state.seq

@@ -36,8 +36,7 @@ class Traces(Protocol):
 
         Events that wait or could not be processed, also those by which forks of their sessions begin or end; quotes of
         them, by their names, in such events of others; known event ids, messages and reactions in rooms, roles,
-        requests, choices, sums, and what adapters remember. Sessions
-        are not touched.
+        requests, choices, sums, and what adapters remember. Sessions are not touched.
         """
         ...
 

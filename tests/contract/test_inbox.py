@@ -47,7 +47,7 @@ async def test_several_shards_are_read_together_and_others_are_not(stores: Store
     other = shard_of(ELSEWHERE.key)
     await stores.inbox.add(event("1"))
     await stores.inbox.add(event("2", address=ELSEWHERE))
-    after, found = {SHARD: "0", other: "0"}, []
+    after, found = {SHARD: "0", other: "0"}, list[tuple[int, str]]()
     while len(found) < 2:
         for entry in await stores.inbox.read(after, wait_s=60):
             after[entry.shard] = entry.entry_id

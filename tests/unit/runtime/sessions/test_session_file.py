@@ -62,7 +62,10 @@ def test_what_is_written_is_read_again() -> None:
 
 
 def test_a_session_that_waits_for_a_time_is_awake_when_it_is_taken_in() -> None:
-    more = (("agent", {"id": "1000", "class": "Main"}), ("remind", {"agent": "1000", "due": 5.0, "text": "tea"}))
+    more: tuple[tuple[str, dict[str, object]], ...] = (
+        ("agent", {"id": "1000", "class": "Main"}),
+        ("remind", {"agent": "1000", "due": 5.0, "text": "tea"}),
+    )
     facts = [*FACTS, *(Fact(session_tape(SESSION), seq, kind, NOW, data) for seq, (kind, data) in enumerate(more, 4))]
     asleep = replace(WHOLE, awake=False, facts=facts)
     assert read(header_line(NOW), *session_lines(asleep), end_line(5, 0)).session().awake
