@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 import pwd
+import shlex
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 _USER = "postgres"
 
 
 def _program(name: str) -> str:
     """Where Debian or the PATH has it; Debian keeps one directory for each version."""
-    found = shutil.which(name) or max(map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{name}")), default=None)
+    kept = Path("/usr/lib/postgresql").glob(f"[0-9]*/bin/{name}")
+    newest = max(kept, key=lambda path: float(path.parts[-3]), default=None)
+    found = shutil.which(name) or newest
     assert found is not None, f"{name} is not on this machine; `make test` installs PostgreSQL"
-    return found
+    return str(found)
 
 
 class RealPostgres:
@@ -32,12 +36,12 @@ class RealPostgres:
             os.chown(self._directory, owner.pw_uid, owner.pw_gid)
             self._as |= {"user": _USER, "group": owner.pw_gid, "extra_groups": []}
             self._name = _USER
-        arguments = ["-D", str(self._data), "-U", self._name, "-A", "trust", "-E", "UTF8", "--no-sync"]
+        arguments = ["-D", str(self._data), "-U", self._name, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
         self._call("initdb", *arguments)
 
     @property
     def url(self) -> str:
-        return f"postgresql://{self._name}@/postgres?host={self._directory}"
+        return f"postgresql://{quote(self._name)}@/postgres?host={quote(str(self._directory))}"
 
     @property
     def _data(self) -> Path:
@@ -45,7 +49,7 @@ class RealPostgres:
 
     def start(self) -> None:
         """Return when the server answers."""
-        options = f"-k {self._directory} -c listen_addresses= -c fsync=off"
+        options = f"-k {shlex.quote(str(self._directory))} -c listen_addresses= -c fsync=off"
         log = str(self._directory / "log")
         self._call("pg_ctl", "start", "--wait", "-D", str(self._data), "-l", log, "-o", options)
 
