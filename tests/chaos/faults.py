@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 
+from tests.chaos.disk import LEFT_OUT
 from tests.chaos.plan import Strike
 from tests.chaos.stage import Node, Stage
 from tests.chaos.valkey import ask
@@ -82,13 +83,15 @@ async def _kill_rewriting_server(stage: Stage, one: Strike) -> int:
 
 
 async def _cut(wires: list[Wire], lasts_s: float) -> int:
+    """It hits those connections that stand, and those that somebody tries to make meanwhile."""
+    before = sum(wire.refused for wire in wires)
     for wire in wires:
         wire.turn("refuse")
     cut = sum(wire.cut() for wire in wires)
     await anyio.sleep(lasts_s)
     for wire in wires:
         wire.turn("open")
-    return cut
+    return cut + sum(wire.refused for wire in wires) - before
 
 
 async def _turned(wires: list[Wire], mode: Mode, lasts_s: float) -> int:
@@ -109,7 +112,7 @@ async def _jump(stage: Stage, one: Strike) -> int:
 
 async def _fill_disk(stage: Stage, one: Strike) -> int:
     if stage.disk is None:
-        stage.counts["full disk left out: no disk may be mounted here"] += 1
+        stage.counts[LEFT_OUT] += 1
         return 0
     filler = stage.disk / "filler"
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from tests.chaos.disk import LEFT_OUT
 from tests.chaos.plan import KINDS
 from tests.chaos.run import Outcome
 
@@ -32,7 +33,7 @@ def table(outcomes: Sequence[Outcome], seconds: float) -> str:
         f"| second copies on a platform without nonces | {sum(one.orphans for one in outcomes)} |",
         f"| gateways that ended by themselves | {counts['gateways that ended by themselves']} |",
     ]
-    lines += [f"| {name} | {number} |" for name, number in sorted(counts.items()) if name.startswith("full disk left")]
+    lines += [f"| {LEFT_OUT} | {counts[LEFT_OUT]} |"] if counts[LEFT_OUT] else []
     return "\n".join(lines)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,6 +15,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from tests.chaos.clock import FakeTime
+from tests.chaos.disk import small_disk
 from tests.chaos.model import ScriptedModel
 from tests.chaos.places import DiscordPlace, Place, SlackPlace, TelegramPlace, WebPlace
 from tests.chaos.plan import Cast, Plan
@@ -39,7 +39,6 @@ _SLACK_PATIENCE_S = (3.0, 4.0, 8.0, 16.0)
 _RESTART_PAUSE_S = 0.5
 _MOST_STARTS = 10
 _MISBEHAVES = 0.2
-DISK_BYTES = 96 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ async def staged(plan: Plan, directory: Path, counts: Counter[str]) -> AsyncIter
         wires = [await stack.enter_async_context(Wire(port).carrying()) for port in await _platforms(platforms, stack)]
         _tell_addresses(platforms, wires)
         model_wire = await stack.enter_async_context(Wire(answering.port).carrying())
-        disk = _disk(directory / "disk", stack)
+        disk = stack.enter_context(small_disk(directory / "disk"))
         state = disk or directory / "disk"
         state.mkdir(exist_ok=True)
         places: list[Place] = []
@@ -203,20 +202,6 @@ def _tell_addresses(platforms: Platforms, wires: Sequence[Wire]) -> None:
     platforms.slack.files.address = f"http://127.0.0.1:{slack}"
     platforms.discord.gateway.address = f"ws://127.0.0.1:{discord}"
     platforms.discord.world.files_at = f"http://127.0.0.1:{discord}"
-
-
-def _disk(directory: Path, stack: AsyncExitStack) -> Path | None:
-    """A small disk of its own; None where this user may not mount one."""
-    directory.mkdir()
-    if os.geteuid() != 0:
-        return None
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "chaos", str(directory)], capture_output=True, check=False
-    )
-    if done.returncode != 0:
-        return None
-    stack.callback(lambda: subprocess.run(["umount", "-l", str(directory)], capture_output=True, check=False))
-    return directory
 
 
 async def _server(plan: Plan, state: Path, clock: FakeTime, stack: AsyncExitStack) -> OutsideServer | None:

@@ -32,6 +32,7 @@ class Wire:
         self.mode: Mode = "open"
         self.delay_s = 0.15
         self.swallowed = 0
+        self.refused = 0
         self._target = target
         self._changed = anyio.Event()
         self._open: set[SocketStream] = set()
@@ -70,6 +71,7 @@ class Wire:
         try:
             async with client:
                 if self.mode == "refuse":
+                    self.refused += 1
                     return
                 with suppress(*_GONE):
                     async with await self._reach() as server:
