@@ -87,7 +87,7 @@ class DiscordAdapter:
         self._marks = marks
         self._calls = self._new_calls()
         self._api = BotApi(self._calls)
-        self._hooks = Webhooks(HookApi(self._calls), self._api, clock, Doubts(posts))
+        self._hooks = Webhooks(HookApi(self._calls), self._api, clock, Doubts(posts, clock))
         self._threads = Threads(self._api, self._options.texts("sessions.unnamed"))
         self._openings = Openings(self._api, self._threads)
         self._marking = Marking(self._api)

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
+from adapters.discord.codec import snowflake_at
 from adapters.records import Records
+from runtime.core.clock import Clock
 from runtime.core.errors import RateLimited, StorageUnavailable
 
 MAX_TRACES: Final = 50
 """Attempts of one post that are remembered, the newest."""
 STORAGE_PAUSE_S: Final = 1.0
+KEPT_ANSWERED: Final = 50
+"""Posts that Discord has answered and are remembered all the same: who asked may die before writing the answer down."""
+KEPT_FOR: Final = timedelta(days=7)
+"""After so long nobody asks any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +42,16 @@ class Doubt:
 
 
 class Doubts:
-    """By nonce. A post is in doubt from before it is made until Discord has answered. Raises RateLimited: not kept."""
+    """By nonce. A post is in doubt from before it is made until some time after Discord has answered.
 
-    def __init__(self, records: Records) -> None:
+    Raises RateLimited: not kept.
+    """
+
+    def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records
+        self._clock = clock
         self._known: dict[str, Doubt] | None = None
+        self._answered: deque[str] = deque()
 
     async def of(self, nonce: str) -> Doubt | None:
         return (await self._all()).get(nonce)
@@ -50,6 +63,12 @@ class Doubts:
             await self._records.put(nonce, text)
         except StorageUnavailable as error:
             raise _later(error) from error
+
+    async def answered(self, nonce: str) -> None:
+        """It is there. That is forgotten when so many others are there as well."""
+        self._answered.append(nonce)
+        if len(self._answered) > KEPT_ANSWERED:
+            await self.settle(self._answered.popleft())
 
     async def settle(self, nonce: str) -> None:
         """It is known what came of the post. A record that cannot be removed now does no harm."""
@@ -66,6 +85,9 @@ class Doubts:
             except StorageUnavailable as error:
                 raise _later(error) from error
             self._known = {nonce: _read(text) for nonce, text in kept.items()}
+            oldest = snowflake_at(self._clock.now() - KEPT_FOR)
+            for nonce in [nonce for nonce, doubt in self._known.items() if int(doubt.since) < oldest]:
+                await self.settle(nonce)
         return self._known
 
 

@@ -105,7 +105,7 @@ class Webhooks:
         message = await self._landed(spot, doubt) if doubt is not None else None
         if message is None:
             message = await self._post(hook, seat, spot, post, nonce)
-        await self._doubts.settle(nonce)
+        await self._doubts.answered(nonce)
         self._note(message, spot)
         return {**message, "id": f"{message['id']}@{message['webhook_id']}"}
 

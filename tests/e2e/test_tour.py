@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 from collections.abc import AsyncGenerator
@@ -48,7 +49,7 @@ async def test_an_answer_is_watched_while_it_grows(browser: Browser, tour: Gatew
     await expect(growing).not_to_contain_text("the text is final")
     finished = by(page, "Guide").last
     await expect(finished).to_contain_text("the text is final, and it is on the agent's tape.", timeout=LIMIT_MS)
-    await expect(finished).to_have_class("message agent")
+    await expect(finished).not_to_have_class(re.compile("live"))
     await expect(finished.locator("pre")).to_contain_text("async def greet")
     await expect(finished.locator("tbody tr")).to_have_count(3)
 

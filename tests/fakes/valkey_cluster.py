@@ -7,11 +7,13 @@ however that ends.
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,16 +29,21 @@ READY_LIMIT_S = 40.0
 MASTER = "parley"
 """What the Sentinels call the primary."""
 
+_OWN_PORTS = (20_000, 32_000)
+"""Below those that Linux gives to connections (ip_local_port_range in ip(7)): a killed server finds its own again."""
+
 _SLOTS = 16384
 _PAUSE_S = 0.01
 _GUARD = '"$@" </dev/null & read -r _; kill -KILL $!'
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens at."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    """A port of the loopback that nobody listens at, and that the system gives to no connection meanwhile."""
+    while True:
+        port = random.SystemRandom().randrange(*_OWN_PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_until(true: Callable[[], bool], what: str) -> None:

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
+from adapters.discord.doubts import KEPT_ANSWERED
 from adapters.discord.limits import CAPABILITIES, HOOKS_PER_CHANNEL
 from runtime.core.address import GATEWAY, Speaker
 from runtime.core.errors import MessageGone, OutcomeUncertain, RateLimited
@@ -214,4 +215,26 @@ async def test_post_of_a_webhook_that_a_crash_cut_off_is_there_once(
     said = platform.world.messages(platform.world.general)
     assert [each.text for each in said] == ["hi", "hi there"]
     assert said[1].id == message.partition("@")[0]
-    assert posts.records == {}
+
+
+async def test_posts_that_were_answered_long_ago_are_forgotten(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    posts = MemoryRecords()
+    async with aclosing(new_adapter(options, posts=posts)) as adapter:
+        for number in range(KEPT_ANSWERED + 5):
+            await send(adapter, "hi", to=general(platform), nonce=f"{number}.0")
+    assert set(posts.records) == {f"{number}.0" for number in range(5, KEPT_ANSWERED + 5)}
+
+
+async def test_post_whose_answer_came_and_was_not_written_down_is_found_after_a_restart(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    posts = MemoryRecords()
+    us = general(platform)
+    async with aclosing(new_adapter(options, posts=posts)) as adapter:
+        first = await send(adapter, "said once", to=us, nonce="1.0")
+    async with aclosing(new_adapter(options, posts=posts)) as adapter:
+        assert await send(adapter, "said once", to=us, nonce="1.0") == first
+        await send(adapter, "said once", to=us, nonce="2.0")
+    assert [each.text for each in platform.world.messages(platform.world.general)] == ["said once"] * 2
