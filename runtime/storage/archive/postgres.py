@@ -86,7 +86,7 @@ async def open_postgres(url: str) -> AsyncIterator[PostgresArchive]:
         )
         await pool.execute(_TABLE)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, ValueError) as error:
-        raise ConfigError(f"archive.url: the PostgreSQL there cannot be used: {error}.") from error
+        raise ConfigError(f"retention.archive_url: the PostgreSQL there cannot be used: {error}.") from error
     try:
         yield PostgresArchive(pool)
     finally:

@@ -94,7 +94,7 @@ async def open_sqlite(path: Path) -> AsyncIterator[SqliteArchive]:
     try:
         database = await run_sync(_open, path)
     except sqlite3.Error as error:
-        raise ConfigError(f"archive.url: {path} cannot be used as an archive: {error}.") from error
+        raise ConfigError(f"retention.archive_url: {path} cannot be used as an archive: {error}.") from error
     with closing(database):
         yield SqliteArchive(database, path)
 

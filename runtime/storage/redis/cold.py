@@ -77,7 +77,7 @@ class ColdSessions:
         found = await self._kept(session).get(session)
         if found is None:
             raise ArchiveUnavailable(
-                f"Session {session} was moved into an archive, and the one that archive.url names has it not."
+                f"Session {session} was moved into an archive, and the one that retention.archive_url names has it not."
             )
         return found
 
@@ -88,7 +88,9 @@ class ColdSessions:
 
     def _kept(self, session: SessionId) -> Archive:
         if self._archive is None:
-            raise ArchiveUnavailable(f"Session {session} was moved into an archive, and archive.url names none.")
+            raise ArchiveUnavailable(
+                f"Session {session} was moved into an archive, and retention.archive_url names none."
+            )
         return self._archive
 
     async def _contents(self, keys: ShardKeys, session: SessionId) -> tuple[list[TapeId], list[str]]:
