@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,10 +18,13 @@ from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId, TapeId
 from runtime.sessions.catalog import WholeSession
-from runtime.sessions.inbox import InboxEvent
+from runtime.sessions.inbox import InboxEvent, shard_of
+from runtime.sessions.store import SHARDS, Commit, Lease, LeaseHolder
 from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.session_store import RedisSessionStore
 
 ROOT = Path(__file__).parents[2]
 _AT_ONCE = 32
@@ -142,18 +145,25 @@ async def _say(inbox: RedisInbox, number: int, limit: anyio.Semaphore) -> None:
 
 async def copies(connection: RedisConnection, like: SessionId, numbers: Sequence[int]) -> None:
     """Known sessions, each in a conversation of its own, all like one that rests."""
-    catalog = RedisSessionCatalog(connection)
-    whole = await catalog.whole(like)
+    whole = await RedisSessionCatalog(connection).whole(like)
     assert whole is not None
+    leases, holder = RedisLeaseStore(connection), LeaseHolder("copies", ttl_s=3600)
+    tokens = {shard: await leases.acquire(f"shard:{shard}", holder) or 0 for shard in range(SHARDS)}
+    store = RedisSessionStore(connection)
     async with anyio.create_task_group() as tasks:
         for first in range(_AT_ONCE):
-            tasks.start_soon(_insert, catalog, whole, numbers[first::_AT_ONCE])
+            tasks.start_soon(_copy, store, tokens, whole, numbers[first::_AT_ONCE])
+    for shard, token in tokens.items():
+        await leases.release(f"shard:{shard}", holder, token)
 
 
-async def _insert(catalog: RedisSessionCatalog, whole: WholeSession, numbers: Sequence[int]) -> None:
+async def _copy(
+    store: RedisSessionStore, tokens: Mapping[int, int], whole: WholeSession, numbers: Sequence[int]
+) -> None:
     for number in numbers:
-        id_ = SessionId(f"copy{number}")
-        facts = [replace(fact, tape=TapeId(f"{id_}/{fact.tape.rpartition('/')[2]}")) for fact in whole.facts]
-        await catalog.insert(
-            WholeSession(replace(whole.record, id=id_, address=room(number)), False, frozenset(), facts)
-        )
+        id_, address = SessionId(f"copy{number}"), room(number)
+        shard = shard_of(address.key)
+        facts = tuple(replace(fact, tape=TapeId(f"{id_}/{fact.tape.rpartition('/')[2]}")) for fact in whole.facts)
+        record = replace(whole.record, id=id_, address=address, seq=0)
+        lease = Lease(shard, tokens[shard])
+        await store.commit(Commit(lease, id_, 0, facts=facts, awake=False, begin=record))
