@@ -18,7 +18,7 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
-GIVEN_UP = "Something went wrong inside Parley"
+GIVEN_UP = "What you just sent could not be taken in"
 
 
 class BuggyModel(Model):
