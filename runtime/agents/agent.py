@@ -29,6 +29,18 @@ MAX_HANDLED_MESSAGES = 100
 """An idle agent handles at most this many messages at once."""
 
 
+class Reception(Protocol):
+    """What an agent needs that is invited to a meeting."""
+
+    def invited(self, agent: str, invitation: Message) -> Executable | None:
+        """The playbook by which the agent takes part in a meeting; None when it does not, and has said why."""
+        ...
+
+    def joined(self, agent: str, meeting: str) -> None:
+        """The agent has begun to execute that playbook."""
+        ...
+
+
 class Keeper(Protocol):
     """What an agent's loop needs from its session."""
 
@@ -48,12 +60,9 @@ class Keeper(Protocol):
         """Run a frame that nobody called to its end."""
         ...
 
-    def invited(self, agent: str, invitation: Message) -> Executable | None:
-        """The playbook by which the agent takes part in a meeting; None when it does not, and has said why."""
-        ...
-
-    def joined(self, agent: str, meeting: str) -> None:
-        """The agent has begun to execute that playbook."""
+    @property
+    def hall(self) -> Reception:
+        """Where the meetings of the session are held."""
         ...
 
     async def tell(self, key: str, /, **values: object) -> None:
@@ -147,13 +156,13 @@ class Agent:
         return [message for message in messages if message.id not in late]
 
     async def _attend(self, invitation: Message) -> None:
-        executable = self._keeper.invited(self.id, invitation)
+        executable = self._keeper.hall.invited(self.id, invitation)
         if executable is None:
             self._journal.note("dropped", agent=self.id, mids=[invitation.id])
             return
         meeting = str(invitation.meeting_id)
         frame = self._note_start(executable, (), meeting=meeting, mids=[invitation.id])
-        self._keeper.joined(self.id, meeting)
+        self._keeper.hall.joined(self.id, meeting)
         await self._run(frame, executable)
 
     async def _wait(self) -> Sequence[Message]:

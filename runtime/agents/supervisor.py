@@ -8,6 +8,7 @@ from typing import Any
 from anyio.abc import TaskGroup
 
 from runtime.agents.agent import Agent
+from runtime.agents.hall import MeetingHall
 from runtime.agents.library import Library
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
@@ -15,20 +16,16 @@ from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import HumanParticipant, Participant
 from runtime.channels.registry import Channels
 from runtime.core.clock import Clock
-from runtime.core.errors import PlaybookError, ProgramChanged, UnknownTarget
-from runtime.core.ids import ANYONE, AgentId, MeetingId, parse_meeting_id
+from runtime.core.errors import ProgramChanged, UnknownTarget
+from runtime.core.ids import ANYONE, AgentId
 from runtime.core.message import HUMAN_CLASS, Message
-from runtime.execution.frame import Call, Frame
 from runtime.execution.heard import heard_content
-from runtime.execution.host import Builtin, Executable, Host, site
+from runtime.execution.host import Executable, Host
 from runtime.execution.prompt import said_so_far
-from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Target
-from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, TriggerKind
-from runtime.meetings.meetings import Meetings
+from runtime.language.program import AgentKind, AgentSpec, Program, TriggerKind
 from runtime.tape.journal import Journal
-from runtime.tape.state import FrameState, MeetingState
 
 MAX_PAST_TURNS = 20
 """What an interrupted playbook said in so many turns is known to the one that follows."""
@@ -51,8 +48,8 @@ class Supervisor:
         self._bus = bus
         self._agents: dict[str, Agent] = {}
         self._channels = Channels(bus)
-        self._human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
-        self.meetings = Meetings(journal, self, clock, bus)
+        self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
+        self.hall = MeetingHall(journal, self, pages, self._channels, clock, bus)
         self._library: Library
         self._host: Host
 
@@ -60,6 +57,7 @@ class Supervisor:
         """Give what is made after the supervisor, before any agent lives."""
         self._library = library
         self._host = host
+        self.hall.equip(library)
         host.on_returned = self._look
 
     def _look(self) -> None:
@@ -203,28 +201,17 @@ class Supervisor:
         """See `Conduits`."""
         me = self._agents[agent].participant
         if target.meeting is not None:
-            return self.meeting_channel(self.meetings.get(target.meeting))
-        other: Participant = self._human if target.human else self._agents[str(target.recipient)].participant
+            return self.hall.channel(str(target.meeting))
+        other: Participant = self.human if target.human else self._agents[str(target.recipient)].participant
         return self._channels.direct(me, other)
 
     def queue(self, agent: str) -> MessageQueue:
         """See `Conduits`."""
         return self._agents[agent].queue
 
-    def meeting_channel(self, meeting: MeetingState) -> Channel:
-        """See `Rooms`."""
-        present = [self._agents[who].participant for who in meeting.joined]
-        channel = self._channels.meeting(MeetingId(meeting.id), [*present, self._human])
-        for participant in list(channel.participants):
-            if participant is not self._human and participant.id not in meeting.joined:
-                channel.remove_participant(participant.id)
-        for participant in present:
-            channel.add_participant(participant)
-        return channel
-
-    def direct_channel(self, one: AgentId, other: AgentId) -> Channel:
-        """See `Rooms`."""
-        return self._channels.direct(self._agents[one].participant, self._agents[other].participant)
+    def participant(self, agent: str) -> Participant:
+        """See `Roster`."""
+        return self._agents[agent].participant
 
     # -- what an agent's loop needs
 
@@ -255,85 +242,6 @@ class Supervisor:
         """Tell the people of the conversation something that is put together already."""
         self._pages.tell(text)
         await self._journal.commit()
-
-    def invited(self, agent: str, invitation: Message) -> Executable | None:
-        """See `Keeper`."""
-        meeting = self.meetings.get(str(invitation.meeting_id))
-        spec = self._library.meeting(self._journal.state.agents[agent].klass)
-        if spec is None or meeting.status == "ended":
-            self.meetings.rejected(meeting, agent, "cannot handle this type of meeting")
-            return None
-        if any(param.default is None for param in spec.params):
-            self.meetings.rejected(meeting, agent, f"{spec.name} needs arguments, and an invitation has none")
-            return None
-        return self.executable(agent, spec.name)
-
-    def joined(self, agent: str, meeting: str) -> None:
-        """See `Keeper`."""
-        self.meetings.joined(self.meetings.get(meeting), agent)
-
-    # -- meetings as frames
-
-    async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState:
-        """See `Hall`. Raises PlaybookError, as the host's playbook sees it, when required agents do not come."""
-        state = frame.state
-        if state.meeting is not None:
-            current = self.meetings.get(state.meeting)
-            if current.frame != frame.id or current.held:
-                return current
-        required = [self.ensure(klass) for klass in playbook.metadata.get("required_attendees") or ()]
-        optional = [self.ensure(klass) for klass in playbook.metadata.get("optional_attendees") or ()]
-        meeting = self._opened(state, playbook.name)
-        if meeting.status == "inviting":
-            await self._gather(meeting, state.agent, required, optional)
-        if not meeting.held:
-            names = ", ".join(self._journal.state.agents[a].klass for a in required if a not in meeting.joined)
-            raise PlaybookError(f"meeting {meeting.id} did not take place: {names} did not join")
-        return meeting
-
-    async def _gather(
-        self, meeting: MeetingState, host: str, required: Sequence[AgentId], optional: Sequence[AgentId]
-    ) -> None:
-        """Invite, and begin the meeting when everybody required is there; else end it."""
-        for agent in (*required, *optional):
-            await self.meetings.invite(meeting, agent)
-        await self._journal.commit()
-        with self._pages.presence.working(host, self._pages.texts("doing.meeting")):
-            missing = await self.meetings.wait_for(meeting, required)
-        if missing:
-            await self.meetings.end(meeting)
-        else:
-            await self.meetings.start(meeting)
-
-    def calls(self) -> dict[str, Builtin]:
-        """The host calls about meetings, by name."""
-        return {"EndMeeting": self._end_meeting, "LeaveMeeting": self._leave_meeting}
-
-    async def _end_meeting(self, frame: Frame, call: Call) -> None:
-        await self.meetings.end(self._meeting_of(frame, call))
-        self._journal.note("res", **site(frame, call), val=None)
-
-    async def _leave_meeting(self, frame: Frame, call: Call) -> None:
-        await self.depart(self._meeting_of(frame, call), frame.state.agent)
-        self._journal.note("res", **site(frame, call), val=None)
-
-    def _meeting_of(self, frame: Frame, call: Call) -> MeetingState:
-        (named,) = call_arguments(call, "meeting", optional=1)
-        number = frame.state.meeting if named is None else parse_meeting_id(str(named)) or str(named)
-        if number is None or number not in self._journal.state.meetings:
-            raise UnknownTarget(f"there is no meeting {named!r}" if named else "this playbook is in no meeting")
-        return self.meetings.get(number)
-
-    def _opened(self, state: FrameState, topic: str) -> MeetingState:
-        if state.meeting is not None and self.meetings.get(state.meeting).frame == state.id:
-            return self.meetings.get(state.meeting)
-        return self.meetings.open(state.agent, state.id, topic)
-
-    async def depart(self, meeting: MeetingState, agent: str, /) -> None:
-        """See `Hall`. With its host the meeting ends."""
-        await self.meetings.leave(meeting, agent, self._journal.state.agents[agent].klass)
-        if meeting.host == agent or not meeting.joined:
-            await self.meetings.end(meeting)
 
 
 def begins(spec: AgentSpec) -> bool:
