@@ -22,6 +22,7 @@ from runtime.sessions.fork import Forks
 from runtime.sessions.inbox import Inbox
 from runtime.sessions.intake import Intake
 from runtime.sessions.merge import Merge
+from runtime.sessions.orders import Orders
 from runtime.sessions.store import SessionRecord
 from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.undo import Undo
@@ -37,6 +38,7 @@ class Assembly:
     builtins: Builtins
     questions: Questions
     intake: Intake
+    orders: Orders
     reminders: Reminders
     continuity: Continuity
     undo: Undo
@@ -56,7 +58,7 @@ def assembled(
     intake = Intake(journal, supervisor, pages, questions, busy)
     journal.watch = intake.noted
     reminders = Reminders(journal, supervisor.remind, around.clock)
-    calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.calls()}
+    calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls()}
     if around.files is not None:
         calls |= FileCalls(journal, pages, record.address, around.files).table()
     host = Host(journal, pages, supervisor, tasks, calls)
@@ -76,7 +78,7 @@ def assembled(
         servers=around.servers,
         transcript_chars=around.transcript_chars,
     )
-    library = Library(program, machine, supervisor)
+    library = Library(program, machine, supervisor.hall)
     supervisor.equip(library, host)
     agents = {spec.name: spec for spec in program.agents}
     builtins.on_variable = VariableRules(agents, journal, host, supervisor).updated
@@ -87,6 +89,7 @@ def assembled(
         builtins,
         questions,
         intake,
+        Orders(program.name, journal, supervisor, pages, intake, around),
         reminders,
         continuity,
         Undo(record, journal, supervisor, pages, intake, around),

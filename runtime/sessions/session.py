@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import anyio
@@ -15,22 +14,18 @@ from runtime.core.errors import TapeConflict
 from runtime.language.program import AgentKind
 from runtime.language.versions import listed, outline
 from runtime.sessions.assembly import Assembly, assembled
-from runtime.sessions.backlog import Backlog, Stop
+from runtime.sessions.backlog import Backlog
 from runtime.sessions.fork import why_lost
 from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, Inbox, InboxEntry, InboxEvent
 from runtime.sessions.intake import message_of
 from runtime.sessions.outcome import Outcome
-from runtime.sessions.overview import status_of, those_here
+from runtime.sessions.rest import Rest
 from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.succession import Succession
 from runtime.sessions.surroundings import Surroundings
-from runtime.sessions.timers import TIMER, Timer
+from runtime.sessions.timers import TIMER
 from runtime.tape.journal import Batch, Journal
-
-UNATTENDED_IDLE_S = 10.0
-"""A session to which nobody has said anything since it came back leaves memory after so long."""
-
 
 SETTLED_WITHIN_S = 20.0
 """How long a session that is succeeded waits for its platform; what people do not see by then they never see."""
@@ -56,6 +51,7 @@ class Session:
         self._program = around.program(record.program)
         self._journal = Journal(record.id, around.clock, self._write)
         origin = None if succession is None else record.parent
+        self._rest = Rest(record, lease, around, self._journal)
         self._snapshots = Snapshots(around.store, record.id, lease, self._journal, origin)
         self._broken: str | None = None
         self.stored = succession is None and record.seq > 0
@@ -140,22 +136,7 @@ class Session:
                     self._parts.pages.tell(self._say("trouble", error=self._broken))
                 outcome = await self._serve(backlog, first)
                 tasks.cancel_scope.cancel()
-        return await self._left() if outcome is Outcome.RESTING else outcome
-
-    async def _left(self) -> Outcome:
-        """Nothing of the session runs any more: a timer is to bring it back if it waits for a time."""
-        state, alarm = self._journal.state, self._around.alarm
-        due_s = state.next_due()
-        unseen = any(page.status != "open" for page in state.pages.values())
-        if self._journal.pending or state.restless() or unseen:
-            return Outcome.STIRRED
-        if due_s is None or alarm is None:
-            self._publish("session.rested")
-            return Outcome.RESTING
-        if not await alarm.set(self._lease(), Timer(self.record.id, due_s), state.seq):
-            return Outcome.STIRRED
-        self._publish("session.rested", until=datetime.fromtimestamp(due_s, UTC).isoformat())
-        return Outcome.RESTING
+        return await self._rest.begin() if outcome is Outcome.RESTING else outcome
 
     @contextmanager
     def _showing(self) -> Iterator[None]:
@@ -176,7 +157,7 @@ class Session:
             if self.stored:
                 raise TapeConflict(f"Session {self.record.id} was deleted.", expected=self.record.seq, actual=0)
             return
-        await self._cancel_timer()
+        await self._rest.end()
         self.stored = self.stored or self._succession is None
         if not self._journal.at_work():
             self._journal.rested = self._journal.state.seq
@@ -197,11 +178,6 @@ class Session:
             self._parts.supervisor.restore()
             self._parts.intake.restore()
         self._publish("session.restored")
-
-    async def _cancel_timer(self) -> None:
-        state, alarm = self._journal.state, self._around.alarm
-        if alarm is not None and state.next_due() is not None:
-            await alarm.cancel(self._lease(), self.record.id, state.seq)
 
     def _go_on(self, succession: Succession, first: InboxEntry) -> None:
         """Begin where another session stood: all of it is for the commit that makes it so."""
@@ -270,22 +246,10 @@ class Session:
                 elif (outcome := await self._take_back(entry)) is not None:
                     return outcome
                 entry = None
-            with anyio.move_on_after(self._idle_s()):
+            with anyio.move_on_after(self._rest.idle_s(spoken_with=self._spoken_with)):
                 entry = await backlog.receive()
-            if entry is None and self._may_rest() and not len(backlog):
+            if entry is None and self._rest.possible(self._parts.pages) and not len(backlog):
                 return Outcome.RESTING
-
-    def _idle_s(self) -> float:
-        """How long nothing has to happen for the session to leave memory: not so long where nobody has spoken since
-        it came back, by a timer or a restart."""
-        return self._around.idle_s if self._spoken_with else min(self._around.idle_s, UNATTENDED_IDLE_S)
-
-    def _may_rest(self) -> bool:
-        """Whether the session may leave memory: nothing goes on before somebody does something, or a timer rings."""
-        due_s = self._journal.state.next_due()
-        if due_s is not None and (self._around.alarm is None or due_s <= self._around.clock.now().timestamp()):
-            return False
-        return not self._journal.restless() and not self._parts.pages.unfinished
 
     async def _put_aside(self, fork: InboxEntry, why: str) -> None:
         """Leave a fork that cannot begin here to the dead letters, and go on untouched."""
@@ -307,17 +271,8 @@ class Session:
         self._note_person(event)
         if told is not None:
             await self._parts.supervisor.say(told)
-        elif event.kind == "stop":
-            await self._stop(Stop(entry))
-        elif event.kind == "status":
-            model = self._around.llm.model
-            await self._parts.supervisor.say(
-                status_of(self._journal.state, self._program.name, model, self._around.texts)
-            )
-        elif event.kind == "who":
-            await self._parts.supervisor.say(those_here(self._journal.state, self._around.texts))
-        elif event.kind == "start":
-            await self._parts.supervisor.tell("session.already")
+        elif await self._parts.orders.carry_out(entry):
+            pass
         elif self._broken is not None:
             await self._parts.supervisor.tell("session.trouble", error=self._broken)
         else:
@@ -354,14 +309,8 @@ class Session:
             for entry in stop.entries:
                 self._consume(entry)
             self._note_person(stop.entry.event)
-            await self._stop(stop)
+            await self._parts.orders.stop(stop)
             await self._taken(*stop.entries)
-
-    async def _stop(self, stop: Stop) -> None:
-        busy, unread = await self._parts.supervisor.stop()
-        self._parts.intake.stopped(unread, [entry.event for entry in stop.passed])
-        stopped = busy or unread or stop.passed
-        self._parts.pages.tell(self._say("stopped" if stopped else "nothing_runs"))
 
     def _consume(self, entry: InboxEntry) -> None:
         """Take `entry` out of the inbox with the commit that carries what it leads to."""
@@ -376,8 +325,10 @@ class Session:
         return self._around.texts(f"session.{key}", **values)
 
     def _note_person(self, event: InboxEvent) -> None:
-        if self._journal.state.people.get(event.person_id) != event.person_name:
-            self._journal.note("person", id=event.person_id, name=event.person_name)
+        known = self._journal.state.people.get(event.person_id)
+        if known is None or known.name != event.person_name:
+            since = self._around.clock.now().timestamp()
+            self._journal.note("person", id=event.person_id, name=event.person_name, since=since)
         for file in event.attachments:
             size = file.get("size_bytes")
             self._journal.note("file", name=file["name"], type=file["media_type"], url=file["url"], size=size)

@@ -112,7 +112,7 @@ await WaitForMessage("user")
     sleepers.idle_s = 900.0
     await sleepers.clock.advance(2 * HOUR_S)
     sleepers.events.clear()
-    with patch("runtime.sessions.session.UNATTENDED_IDLE_S", 0.0):
+    with patch("runtime.sessions.rest.UNATTENDED_IDLE_S", 0.0):
         assert await sleepers.live(lambda: {"session.restored", "session.rested"} <= set(sleepers.events))
     assert await sleepers.timers.first(SHARD) == sleepers.clock.now().timestamp() + 2 * HOUR_S
 

@@ -1,0 +1,70 @@
+"""What people order a session to do: the commands that are for it, other than those with which it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from runtime.agents.supervisor import Supervisor
+from runtime.execution.speech import Pages
+from runtime.sessions.backlog import Stop
+from runtime.sessions.inbox import InboxEntry, InboxEvent
+from runtime.sessions.intake import Intake
+from runtime.sessions.overview import status_of, those_here
+from runtime.sessions.surroundings import Surroundings
+from runtime.tape.journal import Journal
+
+
+class Orders:
+    """The commands of one session. Each becomes facts and answers, for the commit that consumes it."""
+
+    def __init__(
+        self,
+        program: str,
+        journal: Journal,
+        supervisor: Supervisor,
+        pages: Pages,
+        intake: Intake,
+        around: Surroundings,
+    ) -> None:
+        """`program` is the name under which people know what runs."""
+        self._program = program
+        self._journal = journal
+        self._supervisor = supervisor
+        self._pages = pages
+        self._intake = intake
+        self._around = around
+        self._kinds: Mapping[str, Callable[[InboxEvent], Awaitable[None]]] = {
+            "start": self._start,
+            "status": self._status,
+            "who": self._who,
+        }
+
+    async def carry_out(self, entry: InboxEntry) -> bool:
+        """Do what is ordered, also where the program cannot go on; False when the event orders nothing."""
+        if entry.event.kind == "stop":
+            await self.stop(Stop(entry))
+            return True
+        order = self._kinds.get(entry.event.kind)
+        if order is not None:
+            await order(entry.event)
+        return order is not None
+
+    async def stop(self, stop: Stop) -> None:
+        """Everything stops, and what was said before it is not answered."""
+        busy, unread = await self._supervisor.stop()
+        self._intake.stopped(unread, [entry.event for entry in stop.passed])
+        stopped = busy or unread or stop.passed
+        self._tell("stopped" if stopped else "nothing_runs")
+
+    async def _start(self, _: InboxEvent) -> None:
+        self._tell("already")
+
+    async def _status(self, _: InboxEvent) -> None:
+        model, texts = self._around.llm.model, self._around.texts
+        self._pages.tell(status_of(self._journal.state, self._program, model, texts))
+
+    async def _who(self, _: InboxEvent) -> None:
+        self._pages.tell(those_here(self._journal.state, self._around.texts))
+
+    def _tell(self, key: str, **values: object) -> None:
+        self._pages.tell(self._around.texts(f"session.{key}", **values))

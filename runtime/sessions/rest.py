@@ -1,0 +1,65 @@
+"""When a session may leave memory, and what brings it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from runtime.execution.speech import Pages
+from runtime.sessions.outcome import Outcome
+from runtime.sessions.store import Lease, SessionRecord
+from runtime.sessions.surroundings import Surroundings
+from runtime.sessions.timers import Timer
+from runtime.tape.journal import Journal
+
+UNATTENDED_IDLE_S = 10.0
+"""A session to which nobody has said anything since it came back leaves memory after so long."""
+
+
+class Rest:
+    """The rest of one session: while it is out of memory, a timer waits for the times that it waits for."""
+
+    def __init__(
+        self, record: SessionRecord, lease: Callable[[], Lease], around: Surroundings, journal: Journal
+    ) -> None:
+        self._record = record
+        self._lease = lease
+        self._around = around
+        self._journal = journal
+
+    def idle_s(self, *, spoken_with: bool) -> float:
+        """How long nothing has to happen for the session to leave memory: not so long where nobody has spoken since
+        it came back, by a timer or a restart."""
+        return self._around.idle_s if spoken_with else min(self._around.idle_s, UNATTENDED_IDLE_S)
+
+    def possible(self, pages: Pages) -> bool:
+        """Whether the session may leave memory: nothing goes on before somebody does something, or a timer rings."""
+        due_s = self._journal.state.next_due()
+        if due_s is not None and (self._around.alarm is None or due_s <= self._around.clock.now().timestamp()):
+            return False
+        return not self._journal.restless() and not pages.unfinished
+
+    async def begin(self) -> Outcome:
+        """Nothing of the session runs any more: a timer is to bring it back if it waits for a time."""
+        state, alarm = self._journal.state, self._around.alarm
+        due_s = state.next_due()
+        unseen = any(page.status != "open" for page in state.pages.values())
+        if self._journal.pending or state.restless() or unseen:
+            return Outcome.STIRRED
+        if due_s is None or alarm is None:
+            self._publish()
+            return Outcome.RESTING
+        if not await alarm.set(self._lease(), Timer(self._record.id, due_s), state.seq):
+            return Outcome.STIRRED
+        self._publish(until=datetime.fromtimestamp(due_s, UTC).isoformat())
+        return Outcome.RESTING
+
+    async def end(self) -> None:
+        """The session is in memory: the timer is not needed."""
+        state, alarm = self._journal.state, self._around.alarm
+        if alarm is not None and state.next_due() is not None:
+            await alarm.cancel(self._lease(), self._record.id, state.seq)
+
+    def _publish(self, **data: str) -> None:
+        key = self._record.address.key
+        self._around.bus.publish("session.rested", session_id=self._record.id, conversation=key, **data)
