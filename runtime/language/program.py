@@ -9,6 +9,10 @@ from typing import Any, Literal
 
 from runtime.language.diagnostics import Span
 
+Mode = Literal["playbook", "react", "raw"]
+"""How a playbook in natural language is executed: its steps in order, in a loop of thinking and calling until the
+model's exit conditions hold, or by one question to the model."""
+
 
 class AgentKind(StrEnum):
     """Who plays an agent."""
@@ -108,6 +112,19 @@ class PlaybookSpec:
         """Whether executing it is a meeting."""
         return bool(self.metadata.get("meeting"))
 
+    @property
+    def hidden(self) -> bool:
+        """Whether the model is not told of it; it can be called nevertheless."""
+        return bool(self.metadata.get("hidden"))
+
+    @property
+    def mode(self) -> Mode:
+        """As `execution_mode` says; without that "playbook" where there are steps, "react" where there are none."""
+        said: Mode | None = self.metadata.get("execution_mode")
+        if said is not None:
+            return said
+        return "playbook" if self.steps or self.kind != "llm" else "react"
+
     def walk_steps(self) -> Iterator[Step]:
         """All steps, nested ones included, in order."""
         for step in self.steps:
@@ -138,6 +155,11 @@ class AgentSpec:
     playbooks: tuple[PlaybookSpec, ...] = ()
     fences: tuple[PythonFence, ...] = ()
 
+    @property
+    def standby(self) -> bool:
+        """Whether it is there from the start, also when nothing of it begins by itself."""
+        return self.metadata.get("startup_mode") == "standby"
+
     def playbook(self, name: str) -> PlaybookSpec | None:
         """The playbook of this name."""
         return next((playbook for playbook in self.playbooks if playbook.name == name), None)
@@ -157,6 +179,14 @@ class Program:
     def remote_agents(self) -> frozenset[str]:
         """The names of the agents whose playbooks are tools of a server."""
         return frozenset(agent.name for agent in self.agents if agent.kind is AgentKind.MCP)
+
+    @property
+    def entry(self) -> tuple[AgentSpec, PlaybookSpec] | None:
+        """What a command line begins with: the playbook with `cli_entry: true`, else the first that begins by itself."""
+        playbooks = [(agent, playbook) for agent in self.agents for playbook in agent.playbooks]
+        marked = [pair for pair in playbooks if pair[1].metadata.get("cli_entry")]
+        begins = [pair for pair in playbooks if any(trigger.kind is TriggerKind.BGN for trigger in pair[1].triggers)]
+        return next(iter(marked + begins), None)
 
     def agent(self, name: str) -> AgentSpec | None:
         """The agent class of this name."""
