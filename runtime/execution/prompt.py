@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from runtime.core.message import Attachment, Message
+from runtime.core.message import Message
 from runtime.execution.heard import heard_line
+from runtime.execution.situation import MAX_VALUE_CHARS, file_line, shown_value, situation
 from runtime.execution.verifier import Rejected
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step
 from runtime.llm.client import ChatMessage
 from runtime.tape.state import CallRecord, FrameState, SessionState
 
-MAX_VALUE_CHARS = 2000
-"""A value longer than this is shown to the model by its beginning and its length."""
-
-MAX_LISTED_FILES = 10
-"""The model is told of so many files that people sent."""
-
 MAX_FILE_CHARS = 20_000
-"""Likewise for what was read from a file."""
+"""What was read from a file and is longer than this is shown to the model by its beginning and its length."""
 
 CONTRACT = """\
 You are the processor that executes a program written in natural language. Its steps are given below in PBAsm, one \
@@ -122,14 +116,6 @@ def _step_lines(step: Step, depth: int) -> list[str]:
     return [own, *(line for child in step.children for line in _step_lines(child, depth + 1))]
 
 
-def shown_value(value: Any, max_chars: int = MAX_VALUE_CHARS) -> str:
-    """A value as the model sees it: JSON, cut when it is long."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    if len(text) <= max_chars:
-        return text
-    return f"{text[:max_chars]}… ({len(text)} characters in all)"
-
-
 def heard_text(frame: FrameState) -> str:
     """What the frame hears at the beginning of a turn: its call, or the messages that came."""
     lines = [frame.gave] if frame.gave else []
@@ -140,7 +126,7 @@ def heard_text(frame: FrameState) -> str:
 
 
 def _message_line(message: Message, *, while_working: bool) -> str:
-    files = "".join(f"\n[{_file_line(file)}]" for file in message.attachments)
+    files = "".join(f"\n[{file_line(file)}]" for file in message.attachments)
     return heard_line(message, while_working=while_working) + files
 
 
@@ -149,55 +135,6 @@ def _outcome(record: CallRecord) -> str:
     if record.error:
         return f"raised {record.error[0]}: {record.error[1]}"
     return shown_value(record.value, MAX_FILE_CHARS if record.name == "ReadFile" else MAX_VALUE_CHARS)
-
-
-def _file_line(file: Attachment) -> str:
-    """A file as the model sees it: `file report.csv (text/csv, 1,234 bytes)`."""
-    kind = _KINDS.get(file.media_type.partition("/")[0], "file")
-    size = "" if file.size_bytes is None else f", {file.size_bytes:,} bytes"
-    return f"{kind} {file.name} ({file.media_type}{size})"
-
-
-_KINDS = {"image": "image", "audio": "voice or sound", "video": "video"}
-
-
-def situation(state: SessionState, frame: FrameState) -> str:
-    """What is true now: call stack, arguments, variables, agents and meetings."""
-    agent = state.agents[frame.agent]
-    shown = {name: value for name, value in agent.variables.items() if name != "_"}
-    lines = [f"You execute {frame.playbook} as {agent.klass} (agent {agent.id})."]
-    lines.append("Call stack: " + ", ".join(stack_entries(state, frame)))
-    if frame.kwargs or frame.args:
-        lines.append(f"Arguments: {shown_value(frame.kwargs or frame.args)}")
-    lines.append("Variables: " + ("; ".join(f"${n} = {shown_value(v)}" for n, v in shown.items()) or "none"))
-    if frame.locals:
-        lines.append("Locals: " + "; ".join(f"{n} = {shown_value(v)}" for n, v in frame.locals.items()))
-    others = [f"{a.klass} (agent {a.id})" for a in state.agents.values() if a.id != agent.id]
-    if others:
-        lines.append("Other agents: " + ", ".join(others))
-    people = sorted(set(state.people.values()))
-    if len(people) > 1:
-        lines.append("People here: " + ", ".join(people))
-    if state.files:
-        lines.append("Files people sent: " + "; ".join(_file_line(file) for file in state.files[-MAX_LISTED_FILES:]))
-    lines += [
-        f"Meeting {meeting.id} ({meeting.topic}): {', '.join(f'agent {who}' for who in meeting.joined)}"
-        for meeting in state.meetings.values()
-        if meeting.status != "ended" and agent.id in meeting.joined
-    ]
-    return "\n".join(lines)
-
-
-def stack_entries(state: SessionState, frame: FrameState) -> list[str]:
-    """The call stack, innermost first, as `Main:03` or `Talk:01[meeting 100]`."""
-    entries = []
-    current: FrameState | None = frame
-    while current is not None:
-        at = f":{current.step.split(':', 1)[1]}" if current.step and ":" in current.step else ""
-        meeting = f"[meeting {current.meeting}]" if current.meeting else ""
-        entries.append(f"{current.playbook}{at}{meeting}")
-        current = state.frames.get(current.caller.frame) if current.caller else None
-    return entries
 
 
 def executed_text(frame: FrameState) -> str:
