@@ -48,7 +48,7 @@ def view_of(whole: WholeSession) -> dict[str, Any]:
     pages = [{"page": page.id, "status": page.status, "text": page.text} for page in state.pages.values()]
     return {
         "agents": agents,
-        "people": dict(state.people),
+        "people": {person: known.name for person, known in state.people.items()},
         "pages": pages,
         "last": list(said),
         "broken": state.broken,

@@ -79,16 +79,14 @@ class Questions:
 
     def _person(self, name: str) -> str:
         """Somebody by id, else by a name that nobody else has: people choose their names themselves."""
-        people = self._journal.state.people
-        wanted = name.strip().removeprefix("@")
-        if wanted in people:
-            return wanted
-        found = [person for person, known in people.items() if known.casefold() == wanted.casefold()]
+        state = self._journal.state
+        found = state.people_named(name)
         if len(found) == 1:
             return found[0]
         if found:
             raise UnknownTarget(f"several people are called {name!r}: {', '.join(found)}; give one of these ids")
-        raise UnknownTarget(f"nobody called {name!r} is here; here are {', '.join(people.values()) or 'no people yet'}")
+        here = ", ".join(person.name for person in state.people.values())
+        raise UnknownTarget(f"nobody called {name!r} is here; here are {here or 'no people yet'}")
 
     def open_for(self, choice: str) -> tuple[QuestionState, str] | None:
         """The question that a choice belongs to and the label; None when it was answered or is not known."""

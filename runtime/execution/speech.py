@@ -231,7 +231,7 @@ class Pages:
         state = self._journal.state
         known = state.agents.get(agent)
         speaker = Speaker(agent, known.klass if known else "Parley")
-        people = {name: person for person, name in state.people.items()}
+        people = {known.name: person for person, known in state.people.items()}
         return PageSpec(f"{self._journal.session}.{page}", self.address, speaker, dict(parts), reply_to, people)
 
 

@@ -61,9 +61,8 @@ def resolve_target(text: str, state: SessionState, population: Population, *, me
     if text.strip() in population.classes():
         found = population.ensure(text.strip())
         return Target(f"agent {found}", found)
-    for person, name in state.people.items():
-        if text.strip().lower() in (name.lower(), person.lower()):
-            return Target(str(ANYONE), ANYONE)
+    if state.person_named(text) is not None:
+        return Target(str(ANYONE), ANYONE)
     raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {_known(state, population)}")
 
 

@@ -188,8 +188,8 @@ class Intake:
         return True
 
     def _refuse(self, question: QuestionState) -> None:
-        name = self._journal.state.people.get(question.of or "", "")
-        self._pages.tell(self._pages.texts("session.question_for", name=name))
+        person = self._journal.state.people.get(question.of or "")
+        self._pages.tell(self._pages.texts("session.question_for", name=person.name if person else ""))
 
     async def _hear(self, message: Message, agent: AgentId) -> None:
         working = self._works(agent, message)

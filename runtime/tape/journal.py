@@ -31,7 +31,7 @@ _PAID: Mapping[str, tuple[str, str]] = {
 """Facts by which the outbox gains and loses: which key of theirs names what, and with which prefix."""
 
 _SESSION_KINDS = frozenset(
-    {"wake", "broken", "begin", "adopted", "told", "person", "file", "heard", "ended", "agent"}
+    {"wake", "broken", "begin", "adopted", "told", "person", "bound", "file", "heard", "ended", "agent"}
     | {"branch", "exchange", "during", "thread", "forked", "returned"}
 )
 

@@ -13,6 +13,7 @@ from runtime.tape.state import (
     ClosedQuestion,
     HeardState,
     PageState,
+    PersonState,
     SaidState,
     SessionState,
 )
@@ -36,7 +37,12 @@ def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
 
 
 def _person(state: SessionState, _: int, data: Data) -> None:
-    state.people[data["id"]] = data["name"]
+    known = state.people.setdefault(data["id"], PersonState(data["name"], since=data.get("since", 0.0)))
+    known.name = data["name"]
+
+
+def _bound(state: SessionState, _: int, data: Data) -> None:
+    state.people[data["id"]].declared = data["human"]
 
 
 def _file(state: SessionState, _: int, data: Data) -> None:
@@ -133,6 +139,7 @@ def _shown(state: SessionState, _: int, data: Data) -> None:
 
 RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "person": _person,
+    "bound": _bound,
     "file": _file,
     "heard": _heard,
     "changed": _changed,

@@ -168,6 +168,18 @@ class AgentState:
 
 
 @dataclass(slots=True)
+class PersonState:
+    """A person who took part: the name they show, and which human of the program they are, if one.
+
+    `since` is when they first did, in seconds since the epoch; 0 when that is not known.
+    """
+
+    name: str
+    declared: str | None = None
+    since: float = 0.0
+
+
+@dataclass(slots=True)
 class HeardState:
     """A person's message as the platform knows it; `agent` is whom it went to."""
 
@@ -311,7 +323,8 @@ class SessionState:
     waits: dict[str, WaitState] = field(default_factory=dict)
     intents: dict[str, IntentState] = field(default_factory=dict)
     fired: dict[str, list[str]] = field(default_factory=dict)
-    people: dict[str, str] = field(default_factory=dict)
+    people: dict[str, PersonState] = field(default_factory=dict)
+    """Who took part so far, by their person ids."""
     meetings: dict[str, MeetingState] = field(default_factory=dict)
     reminders: dict[str, ReminderState] = field(default_factory=dict)
     """What is still to be told, by the id of the message that will tell it."""
@@ -334,6 +347,22 @@ class SessionState:
     """By the id of the event that asked for each."""
     home: HomeState | None = None
     """Of a fork, until its result was given back."""
+
+    def people_named(self, text: str) -> list[str]:
+        """The ids of those whom `text` names, in any case.
+
+        Whoever is the declared human of this name comes first, then the owner of this id, then all who show this name.
+        """
+        wanted = text.strip().removeprefix("@").casefold()
+        people = self.people.items()
+        found = [id_ for id_, person in people if person.declared and person.declared.casefold() == wanted]
+        found = found or [id_ for id_ in self.people if id_.casefold() == wanted]
+        return found or [id_ for id_, person in people if person.name.casefold() == wanted]
+
+    def person_named(self, text: str) -> str | None:
+        """The id of the one person whom `text` names; None when nobody is, or several are."""
+        found = self.people_named(text)
+        return found[0] if len(found) == 1 else None
 
     def roots(self, agent: str) -> list[FrameState]:
         """The frames of `agent` that nobody called."""
