@@ -46,7 +46,8 @@ class InboxEvent:
     there, whatever goes on; FORK and FORK_WANTED. `message_id` is the platform's id of the
     message that was said, changed, taken back, marked or answered. `private` is False where others can read along.
     `program` names the program that serves the conversation if it begins now; "" is the node's only one. `by_owner`: an
-    owner did it.
+    owner did it. `place` is where they did it, if that is a place of a meeting and not `address` itself, in which the
+    session lives.
     """
 
     id: str
@@ -63,6 +64,7 @@ class InboxEvent:
     private: bool = True
     program: str = ""
     by_owner: bool = False
+    place: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ def event_to_json(event: InboxEvent) -> str:
     }
     if event.by_owner:
         data["owner"] = True
+    if event.place is not None:
+        data["place"] = [event.place.platform, event.place.conversation, event.place.thread]
     return to_json(data)
 
 
@@ -70,6 +72,7 @@ def event_from_json(text: str) -> InboxEvent:
         private=data.get("private", True),
         program=data.get("program", ""),
         by_owner=data.get("owner", False),
+        place=Address(*data["place"]) if data.get("place") else None,
     )
 
 

@@ -3,7 +3,7 @@
 Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a call's position in it):
 session   wake · broken[why] · begin[program, playbooks] ·
           adopted[program, playbooks, versions, begun, news] · told · person[id, name, since?] · bound[id, human] ·
-          file[name, type, url, size] · ended · heard[person, name, private, agent, message, text, pid?]
+          file[name, type, url, size] · ended · heard[person, name, private, agent, message, text, pid?, place?]
 lineage   branch[session, seq, why, home?] · returned · exchange[seq, person, name, text, pid?] · during[pid] ·
           thread[event, platform, conversation, thread?, seq] · forked[event] ·
           merged[agent, message, session, first, last]
@@ -17,10 +17,12 @@ call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, f
           intent[f, pos, name, dig, key]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
           ask[f, pos, page, options, of?] · reask[f, pos, page] · remind[agent, due, text] · unremind[id]
-sign      marking[pid, mark] · marked[pid] · closed[page, agent, text, free, reply, parts] · settled[page]
-page      page[f, agent, to, file?, reply?, choices?] · opening[page, part, text] · sent[page, part, pid] ·
+sign      marking[pid, mark, place?] · marked[pid] ·
+          closed[page, agent, text, free, reply, parts, place?] · settled[page]
+page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, part, text] · sent[page, part, pid] ·
           fin[page, text, + res] · close[page, text] · shown[page]
-meeting   meeting[id, topic, host, f] · invite[id, agent, answer] · joined[id, who] · left[id, who] · meeting_end[id]
+meeting   meeting[id, topic, host, f] · invite[id, agent, answer] · joined[id, who] · left[id, who] · meeting_end[id] ·
+          place[id, place, nonce]
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ def _took(state: SessionState, _: int, data: Data) -> None:
 def _ask(state: SessionState, _: int, data: Data) -> None:
     page = state.pages[data["page"]]
     state.questions[call_key(data["f"], data["pos"])] = QuestionState(
-        data["f"], page.id, data["text"], list(data["options"]), data.get("of"), page.reply_to
+        data["f"], page.id, data["text"], list(data["options"]), data.get("of"), page.reply_to, place=page.place
     )
 
 

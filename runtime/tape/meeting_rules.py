@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from runtime.core.address import Address
 from runtime.tape.state import MeetingState, SessionState
 
 Data = Mapping[str, Any]
@@ -36,6 +37,10 @@ def _meeting_active(state: SessionState, _: int, data: Data) -> None:
     meeting.status, meeting.held = "active", True
 
 
+def _place(state: SessionState, _: int, data: Data) -> None:
+    state.meetings[data["id"]].place = Address(*data["place"])
+
+
 def _meeting_end(state: SessionState, _: int, data: Data) -> None:
     state.meetings[data["id"]].status = "ended"
 
@@ -46,5 +51,6 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "joined": _joined,
     "left": _left,
     "meeting_active": _meeting_active,
+    "place": _place,
     "meeting_end": _meeting_end,
 }

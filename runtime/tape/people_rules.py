@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from runtime.core.address import Address
 from runtime.core.message import Attachment, message_from_data
 from runtime.tape.state import (
     MAX_FILES,
@@ -55,6 +56,12 @@ def _heard(state: SessionState, _: int, data: Data) -> None:
     if data.get("pid") is not None:
         heard = HeardState(data["message"], data["agent"], data["person"], data["name"], data["text"])
         _remember(state.heard, data["pid"], heard)
+        _note_place(state, data)
+
+
+def _note_place(state: SessionState, data: Data) -> None:
+    if data.get("place"):
+        _remember(state.written_at, data["pid"], Address(*data["place"]))
 
 
 def _changed(state: SessionState, _: int, data: Data) -> None:
@@ -79,6 +86,7 @@ def _page(state: SessionState, seq: int, data: Data) -> None:
     file = Attachment(*data["file"]) if data.get("file") else None
     page = PageState(str(seq), data["f"], data["agent"], data["to"], file=file)
     page.reply_to, page.choices = data.get("reply"), list(data.get("choices") or ())
+    page.place = Address(*data["place"]) if data.get("place") else None
     state.pages[page.id] = page
     agent = state.agents.get(page.agent)
     if agent is not None and page.reply_to is not None:
@@ -109,6 +117,8 @@ def _closed(state: SessionState, _: int, data: Data) -> None:
     state.closed[data["page"]] = ClosedQuestion(
         data["page"], data["agent"], data["text"], data["free"], data["reply"], parts
     )
+    if data.get("place"):
+        state.closed[data["page"]].place = Address(*data["place"])
 
 
 def _settled(state: SessionState, _: int, data: Data) -> None:
@@ -117,6 +127,7 @@ def _settled(state: SessionState, _: int, data: Data) -> None:
 
 def _marking(state: SessionState, _: int, data: Data) -> None:
     _remember(state.marks, data["pid"], data["mark"])
+    _note_place(state, data)
 
 
 def _marked(state: SessionState, _: int, data: Data) -> None:

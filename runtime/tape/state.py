@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from runtime.core.address import Address
 from runtime.core.message import Attachment, Mark, Message, MessageType
 
 MAX_REMEMBERED = 500
@@ -117,6 +118,8 @@ class PageState:
     choices: list[list[Any]] = field(default_factory=list)
     """Id and label of each."""
     file: Attachment | None = None
+    place: Address | None = None
+    """Where it is shown, if not in the session's own conversation."""
 
 
 @dataclass(slots=True)
@@ -209,6 +212,7 @@ class QuestionState:
     of: str | None
     reply_to: str | None
     parts: dict[int, str] = field(default_factory=dict)
+    place: Address | None = None
 
 
 @dataclass(slots=True)
@@ -221,6 +225,7 @@ class ClosedQuestion:
     free: bool
     reply_to: str | None
     parts: dict[int, str]
+    place: Address | None = None
 
 
 @dataclass(slots=True)
@@ -261,6 +266,8 @@ class MeetingState:
     held: bool = False
     invited: dict[str, str] = field(default_factory=dict)
     joined: list[str] = field(default_factory=list)
+    place: Address | None = None
+    """The conversation that was opened for it; without one it is held in the session's own."""
 
 
 @dataclass(slots=True)
@@ -339,6 +346,8 @@ class SessionState:
     """Questions by their pages, until their choices are gone."""
     marks: dict[str, Mark] = field(default_factory=dict)
     """Marks on people's messages by the platform's ids, until they are there; "queued" until another replaces it."""
+    written_at: dict[str, Address] = field(default_factory=dict)
+    """Where people's messages are, by the platform's ids, if not in the session's own conversation; the latest ones."""
     files: list[Attachment] = field(default_factory=list)
     """What people sent, the latest last; the oldest are forgotten beyond `MAX_FILES`."""
     exchanges: list[ExchangeState] = field(default_factory=list)

@@ -1,0 +1,27 @@
+"""The port for where meetings with people are held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from runtime.tape.state import MeetingState
+
+
+class Places(Protocol):
+    """Opens conversations for meetings, and says there who is invited."""
+
+    async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
+        """Have the meeting held in a conversation of its own, if one can be had; called before anybody is invited.
+
+        `people` are the ids of the people who are asked to come, empty for whoever is here. They are told where it is
+        and what it is about. Called again for the same meeting it changes nothing.
+        """
+        ...
+
+
+class NoPlaces:
+    """Every meeting is held in the session's own conversation."""
+
+    async def open(self, _meeting: MeetingState, _people: Sequence[str], /) -> None:
+        """Nothing is opened."""
