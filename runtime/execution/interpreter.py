@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
 
-from runtime.core.errors import ContextTooLong, LLMError, NoWorker, PlaybookError, SandboxError, VerificationError
+from runtime.core.errors import ContextTooLong, LLMError, NoWorker, PlaybookError, VerificationError
 from runtime.core.message import Message, MessageType
 from runtime.execution.compaction import Compaction
 from runtime.execution.doing import doing_step
-from runtime.execution.drive import drive
 from runtime.execution.frame import Frame
-from runtime.execution.host import RaisedByPlaybook
 from runtime.execution.machine import Machine
 from runtime.execution.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
 from runtime.execution.reply_run import ReplyRun
-from runtime.execution.statement import Lowered, SnippetBody, assigned_names, called_names, control_value, lower
+from runtime.execution.standpoint import Standpoint
+from runtime.execution.statement_run import StatementRun
 from runtime.execution.utterances import LiveStream
-from runtime.execution.verifier import CallShape, Position, Rejected, step_line
-from runtime.language.flow import Flow
+from runtime.execution.verifier import CallShape, Position, Rejected
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest, Usage
-from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 from runtime.tape.frame_rules import TURN
 
 MAX_REJECTIONS = 2
@@ -32,9 +28,6 @@ MAX_REJECTIONS = 2
 
 MAX_BREAKS = 2
 """A reply that breaks off in the middle is asked for again at most this often in a row."""
-
-MAX_FAILURES = 3
-"""A turn's code may fail at most this often before its playbook does."""
 
 MAX_TURNS = 200
 """A playbook that takes more turns without waiting for anybody is taken to go in circles."""
@@ -59,13 +52,9 @@ class Interpreter:
         self._agent = agent
         self._agent_id = frame.state.agent
         self._playbook = playbook
-        self._callable_now = callable_now
-        self._functions = callable_now()
-        self._types = state_types
-        self._flow = Flow(playbook) if playbook.steps else None
-        self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
+        self._standpoint = Standpoint(machine, frame, agent, playbook, callable_now, state_types)
+        self._statements = StatementRun(machine, frame, self._standpoint, self._refused)
         self._compaction = Compaction(machine.journal, machine.llm, machine.transcript_chars)
-        self._state_params = {param.name for param in playbook.params if param.state}
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises VerificationError or RaisedByPlaybook when it fails."""
@@ -133,7 +122,7 @@ class Interpreter:
         """Run what is left of the turn's statements, then ask the model, until the turn has ended."""
         for index, statement in enumerate(self._frame.state.statements):
             if not statement.done:
-                await self._execute(index)
+                await self._statements.execute(index)
         breaks = 0
         while self._frame.state.ending is None:
             if self._cut():
@@ -198,7 +187,7 @@ class Interpreter:
         if refused is not None:
             raise PlaybookError(refused)
         self._publish("llm.requested", model=machine.llm.model)
-        self._functions = self._callable_now()
+        self._standpoint.look_again()
         program = machine.servers.equipped(machine.program)
         request = CompletionRequest(build_prompt(program, self._agent, machine.journal.state, frame.state))
         try:
@@ -227,77 +216,24 @@ class Interpreter:
     def _reject(self, rejected: Rejected) -> None:
         frame = self._frame
         self._machine.journal.note("rej", f=frame.id, **rejection_data(rejected))
-        self._publish("step.rejected", rule=rejected.rule, error=rejected.message)
+        self._refused(rejected.rule, rejected.message)
         if len(frame.state.rejections) >= MAX_REJECTIONS:
             raise VerificationError(f"the model's reply was refused twice: {rejected.message} (rule: {rejected.rule})")
 
+    def _refused(self, rule: str, error: str) -> None:
+        self._publish("step.rejected", rule=rule, error=error)
+
     async def accept(self, source: str) -> None:
         """Write down a verified statement and run it."""
-        self._machine.journal.note("stmt", f=self._frame.id, src=source)
-        await self._execute(len(self._frame.state.statements) - 1)
+        await self._statements.accept(source)
 
-    async def _execute(self, index: int) -> None:
-        """Run one statement of the turn against its journal; its failure is for the model to see."""
-        frame = self._frame
-        state = frame.state
-        statement = state.statements[index]
-        functions = frozenset(self._functions) | self._remote_calls([statement.source, *state.prelude])
-        lowered = lower(statement.source, self._state_names(), functions)
-        snippet = Snippet(
-            source=lowered.source,
-            names=_used(self._names(statement.variables), [lowered.source, *state.prelude]),
-            functions=functions,
-            prelude=tuple(state.prelude),
-            keep=lowered.keep,
-        )
-        async with self._machine.sandbox.evaluate(snippet) as evaluation:
-            body = SnippetBody(evaluation, index)
-            try:
-                await drive(frame, body, self._machine.host, prefix=f"{index}.")
-            except NoWorker:
-                raise
-            except SandboxError as error:
-                self._note_failure("SandboxError", str(error))
-                return
-            if body.control is not None:
-                self._note_ending(body.control)
-            elif evaluation.error is not None:
-                self._note_failure(evaluation.error.type, evaluation.error.text)
-            else:
-                self._note_done(lowered, evaluation)
+    def value_of(self, name: str) -> Any:
+        """See `Standpoint.value_of`."""
+        return self._standpoint.value_of(name)
 
-    def _remote_calls(self, sources: Sequence[str]) -> frozenset[str]:
-        """Calls of remote agents' tools, known or not: whether they can be made, their servers say."""
-        remote = self._machine.program.remote_agents
-        called = {name for source in sources for name in called_names(source)} if remote else set()
-        return frozenset(name for name in called if name.partition(".")[0] in remote and "." in name)
-
-    def _note_done(self, lowered: Lowered, evaluation: Evaluation) -> None:
-        try:
-            kept = dict(evaluation.kept)
-        except SandboxError as error:
-            self._note_failure("SandboxError", str(error))
-            return
-        prelude = [lowered.source] if lowered.definition else []
-        self._machine.journal.note("done", f=self._frame.id, loc=kept, prelude=prelude)
-
-    def _note_ending(self, control: HostCall) -> None:
-        if control.name == "Return":
-            value = control_value(control, "value")
-            self._machine.journal.note("end", f=self._frame.id, how="return", val=value)
-            return
-        source = str(control_value(control, "source", "user"))
-        kind = "return" if source.strip().lower() == "return" else "yield"
-        value = None if kind == "return" else source
-        self._machine.journal.note("end", f=self._frame.id, how=kind, val=value)
-
-    def _note_failure(self, type_name: str, text: str) -> None:
-        frame = self._frame
-        self._machine.journal.note("failed", f=frame.id, exc=[type_name, text])
-        self._publish("step.rejected", rule="raised", error=f"{type_name}: {text}")
-        failures = sum(1 for statement in frame.state.statements if statement.error)
-        if failures >= MAX_FAILURES:
-            raise RaisedByPlaybook(type_name, text)
+    def position(self) -> Position:
+        """Where the frame is now, for the verifier."""
+        return self._standpoint.position()
 
     async def _park(self, event: str, error: LLMError | NoWorker) -> None:
         """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""
@@ -324,47 +260,6 @@ class Interpreter:
         pages = self._machine.journal.state.pages.values()
         return any(p.frame == self._frame.id and p.status == "open" and p.opened for p in pages)
 
-    def value_of(self, name: str) -> Any:
-        """The value of a plain name as the next statement would see it. Raises KeyError."""
-        return self._names(self._frame.agent.variables)[name]
-
-    def position(self) -> Position:
-        """Where the frame is now, for the verifier."""
-        frame = self._frame
-        builtins = self._machine.builtins
-        position = Position(
-            playbook=self._playbook.name,
-            flow=self._flow,
-            steps=self._steps,
-            step=None,
-            functions=self._functions,
-            names=set(self._names(frame.agent.variables)) | self._state_names() | self._definitions(),
-            check_target=lambda text: builtins.utterances.target(frame, text),
-            check_source=lambda text: builtins.source(frame, text),
-            types=self._types,
-            triggers=frozenset(f"{p.name}:{t.code}" for p in self._agent.playbooks for t in p.triggers),
-            unlisted=self._unlisted(),
-        )
-        if frame.state.step is not None:
-            position.step = step_line(frame.state.step, position)
-        return position
-
-    def _unlisted(self) -> frozenset[str]:
-        machine = self._machine
-        agents = (a for a in machine.program.agents if a.name in machine.program.remote_agents)
-        return frozenset(agent.name for agent in agents if machine.servers.trouble(agent) is not None)
-
-    def _names(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        state = self._frame.state
-        own = {name: value for name, value in state.kwargs.items() if name not in self._state_params}
-        return {**variables, **own, **state.locals}
-
-    def _state_names(self) -> set[str]:
-        return (set(self._types) | set(self._frame.agent.variables) | {"__"}) - set(self._frame.state.locals)
-
-    def _definitions(self) -> set[str]:
-        return {name for source in self._frame.state.prelude for name in assigned_names(ast.parse(source))}
-
     def _publish(self, name: str, **data: Any) -> None:
         self._machine.bus.publish(
             name,
@@ -373,8 +268,3 @@ class Interpreter:
             playbook=self._playbook.name,
             **data,
         )
-
-
-def _used(names: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
-    used = {node.id for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    return {name: value for name, value in names.items() if name in used}

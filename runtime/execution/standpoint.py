@@ -1,0 +1,100 @@
+"""What the names in a frame's replies mean, and where it stands: for the verifier and for running statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from runtime.execution.frame import Frame
+from runtime.execution.machine import Machine
+from runtime.execution.statement import assigned_names, called_names
+from runtime.execution.verifier import CallShape, Position, step_line
+from runtime.language.flow import Flow
+from runtime.language.program import AgentSpec, PlaybookSpec
+
+
+class Standpoint:
+    """One frame of an LLM playbook as its statements see it: variables, arguments, locals and what can be called."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        frame: Frame,
+        agent: AgentSpec,
+        playbook: PlaybookSpec,
+        callable_now: Callable[[], Mapping[str, CallShape]],
+        state_types: Mapping[str, str],
+    ) -> None:
+        self._machine = machine
+        self._frame = frame
+        self._agent = agent
+        self._playbook = playbook
+        self._callable_now = callable_now
+        self._functions = callable_now()
+        self._types = state_types
+        self._flow = Flow(playbook) if playbook.steps else None
+        self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
+        self._state_params = {param.name for param in playbook.params if param.state}
+
+    def look_again(self) -> None:
+        """See what can be called now: tools of remote agents come and go."""
+        self._functions = self._callable_now()
+
+    def functions(self, sources: Sequence[str]) -> frozenset[str]:
+        """What `sources` may call."""
+        return frozenset(self._functions) | self._remote_calls(sources)
+
+    def _remote_calls(self, sources: Sequence[str]) -> frozenset[str]:
+        """Calls of remote agents' tools, known or not: whether they can be made, their servers say."""
+        remote = self._machine.program.remote_agents
+        called = {name for source in sources for name in called_names(source)} if remote else set()
+        return frozenset(name for name in called if name.partition(".")[0] in remote and "." in name)
+
+    def value_of(self, name: str) -> Any:
+        """The value of a plain name as the next statement would see it. Raises KeyError."""
+        return self.names(self._frame.agent.variables)[name]
+
+    def names(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """What plain names mean, where the agent's variables have these values."""
+        state = self._frame.state
+        own = {name: value for name, value in state.kwargs.items() if name not in self._state_params}
+        return {**variables, **own, **state.locals}
+
+    def used(self, variables: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
+        """Those of the names that occur in `sources`."""
+        used = {node.id for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+        return {name: value for name, value in self.names(variables).items() if name in used}
+
+    def state_names(self) -> set[str]:
+        """The plain names that mean variables of the agent."""
+        return (set(self._types) | set(self._frame.agent.variables) | {"__"}) - set(self._frame.state.locals)
+
+    def _definitions(self) -> set[str]:
+        return {name for source in self._frame.state.prelude for name in assigned_names(ast.parse(source))}
+
+    def position(self) -> Position:
+        """Where the frame is now."""
+        frame = self._frame
+        builtins = self._machine.builtins
+        position = Position(
+            playbook=self._playbook.name,
+            flow=self._flow,
+            steps=self._steps,
+            step=None,
+            functions=self._functions,
+            names=set(self.names(frame.agent.variables)) | self.state_names() | self._definitions(),
+            check_target=lambda text: builtins.utterances.target(frame, text),
+            check_source=lambda text: builtins.source(frame, text),
+            types=self._types,
+            triggers=frozenset(f"{p.name}:{t.code}" for p in self._agent.playbooks for t in p.triggers),
+            unlisted=self._unlisted(),
+        )
+        if frame.state.step is not None:
+            position.step = step_line(frame.state.step, position)
+        return position
+
+    def _unlisted(self) -> frozenset[str]:
+        machine = self._machine
+        agents = (a for a in machine.program.agents if a.name in machine.program.remote_agents)
+        return frozenset(agent.name for agent in agents if machine.servers.trouble(agent) is not None)
