@@ -182,7 +182,7 @@ class Program:
 
     @property
     def entry(self) -> tuple[AgentSpec, PlaybookSpec] | None:
-        """What a command line begins with: the playbook with `cli_entry: true`, else the first that begins by itself."""
+        """What a command line begins with: what says `cli_entry: true`, else the first that begins by itself."""
         playbooks = [(agent, playbook) for agent in self.agents for playbook in agent.playbooks]
         marked = [pair for pair in playbooks if pair[1].metadata.get("cli_entry")]
         begins = [pair for pair in playbooks if any(trigger.kind is TriggerKind.BGN for trigger in pair[1].triggers)]

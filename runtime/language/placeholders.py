@@ -1,0 +1,137 @@
+"""`{expressions}` in descriptions and in what is said: where they stand and what they are, not what they come to."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from runtime.language.signature import parse_python
+
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_NAME = re.compile(r"\$([A-Za-z_]\w*)")
+_WORDS = re.compile(r"[^\W\d_][\w\s$,.'\u2019?-]*\s[\w\s$,.'\u2019?-]*")
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """One `{…}`: `text[start:end]` with its braces, `said` without them.
+
+    `code` is its Python expression with variables by their plain names (`$x` is `x`); "" when it is in natural
+    language. `variables` are those written with `$`, without it, each once.
+    """
+
+    start: int
+    end: int
+    said: str
+    code: str
+    variables: tuple[str, ...] = ()
+
+
+def placeholders(text: str) -> tuple[Placeholder, ...]:
+    """The placeholders of a text in order.
+
+    A placeholder stands on one line and is a Python expression that names something, or words ("{the month in
+    French}"). `{{` and `}}` are braces as such; other braces (JSON, sets of numbers), a brace that is never closed and
+    everything in a fence are text.
+    """
+    return tuple(_placeholders(text))
+
+
+def _placeholders(text: str) -> Iterator[Placeholder]:
+    fences = [match.span() for match in _FENCE.finditer(text)]
+    at = 0
+    while (at := text.find("{", at)) >= 0:
+        fence = next((end for start, end in fences if start <= at < end), None)
+        if fence is not None:
+            at = fence
+        elif text.startswith("{{", at):
+            at = _after_escape(text, at)
+        elif (end := _closing(text, at)) is None:
+            at += 1
+        elif found := _placeholder(text, at, end):
+            yield found
+            at = end
+        else:
+            at += 1
+
+
+def unescaped(text: str) -> str:
+    """Text between placeholders as people see it: `{{` is `{`, `}}` is `}`."""
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+def plain_names(expression: str) -> str:
+    """An expression in which every `$name` is `name`; what stands in quotes is left alone."""
+    parts: list[str] = []
+    at = 0
+    while at < len(expression):
+        if expression[at] in "\"'":
+            end = _end_of_string(expression, at)
+            parts.append(expression[at:end])
+        elif match := _NAME.match(expression, at):
+            end = match.end()
+            parts.append(match[1])
+        else:
+            end = at + 1
+            parts.append(expression[at])
+        at = end
+    return "".join(parts)
+
+
+def _placeholder(text: str, start: int, end: int) -> Placeholder | None:
+    said = text[start + 1 : end - 1].strip()
+    code = _code(said)
+    if not code and not _WORDS.fullmatch(said):
+        return None
+    return Placeholder(start, end, said, code, tuple(dict.fromkeys(_NAME.findall(said))))
+
+
+def _code(said: str) -> str:
+    """The expression, or "" when it is none, or names nothing."""
+    code = plain_names(said)
+    try:
+        body = parse_python(f"({code})").body
+    except SyntaxError:
+        return ""
+    named = len(body) == 1 and isinstance(body[0], ast.Expr)
+    return code if named and any(isinstance(node, ast.Name) for node in ast.walk(body[0])) else ""
+
+
+def _closing(text: str, start: int) -> int | None:
+    """The place behind the brace that closes the one at `start`, None when its line ends before."""
+    wanted: list[str] = []
+    at = start
+    while at < len(text) and text[at] != "\n":
+        char = text[at]
+        if char in "\"'" and not (char == "'" and text[at - 1].isalnum()):
+            at = _end_of_string(text, at)
+            continue
+        if char in _PAIRS:
+            wanted.append(_PAIRS[char])
+        elif char in _PAIRS.values():
+            if wanted.pop() != char:
+                return None
+            if not wanted:
+                return at + 1
+        at += 1
+    return None
+
+
+def _end_of_string(text: str, start: int) -> int:
+    """The place behind a string literal; of one that its line does not end, behind its quote alone."""
+    at = start + 1
+    while at < len(text) and text[at] != "\n":
+        if text[at] == text[start]:
+            return at + 1
+        at += 2 if text[at] == "\\" else 1
+    return start + 1
+
+
+def _after_escape(text: str, start: int) -> int:
+    """The place behind `{{…}}`, or behind `{{` alone."""
+    end = text.find("}}", start + 2)
+    line_end = text.find("\n", start)
+    return start + 2 if end < 0 or 0 <= line_end < end else end + 2
