@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 import anyio
 
 from runtime.bus import Bus
+from runtime.channels.acknowledgements import Ack, Acknowledgements
 from runtime.channels.participant import Participant
+from runtime.core.clock import SystemClock
 from runtime.core.errors import RoutingError, UnknownStream
-from runtime.core.ids import ChannelId, ParticipantId, StreamId
+from runtime.core.ids import ChannelId, MessageId, ParticipantId, StreamId
 from runtime.core.message import Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
 
@@ -33,7 +35,13 @@ class Channel:
     here, so they must be quick: whoever waits for a network does so elsewhere.
     """
 
-    def __init__(self, channel_id: ChannelId, participants: Sequence[Participant], bus: Bus) -> None:
+    def __init__(
+        self,
+        channel_id: ChannelId,
+        participants: Sequence[Participant],
+        bus: Bus,
+        acknowledgements: Acknowledgements | None = None,
+    ) -> None:
         if not channel_id or not participants:
             raise RoutingError(
                 f"channel {channel_id!r} has {len(participants)} participants; it needs an id and at least one"
@@ -43,6 +51,7 @@ class Channel:
         self._observers: list[tuple[StreamObserver, ParticipantId | None]] = []
         self._streams: dict[StreamId, _Stream] = {}
         self._bus = bus
+        self.acknowledgements = acknowledgements or Acknowledgements(SystemClock())
         self.failures = 0
         """Deliveries that failed and observers that raised."""
 
@@ -89,24 +98,41 @@ class Channel:
         """Deliver to everybody but the sender, and to the sender what is addressed to itself; how many got it.
 
         Who cannot take it is counted and published as `message.undelivered`, and the others get it all the same. When
-        nobody could take it, it is an error: the participant's own when it was one, else RoutingError.
+        nobody could take it, it is an error: the participant's own when it was one, else RoutingError. Who has it is
+        to be asked of `wait_for_ack` when the message says that it is to be acknowledged.
         """
         delivered = 0
         failures: list[Exception] = []
-        for participant in tuple(self._participants.values()):
-            if participant.id == message.sender_id and message.recipient_id != participant.id:
-                continue
+        hearers = [p for p in self._participants.values() if p.id != message.sender_id or message.recipient_id == p.id]
+        if message.ack_required:
+            self.acknowledgements.expect(message.id, [participant.id for participant in hearers])
+        for participant in hearers:
             try:
                 await participant.deliver(message)
                 delivered += 1
             except Exception as error:  # noqa: BLE001 - one participant must not keep it from the others; told below
                 failures.append(error)
+                self.acknowledgements.give_up(message.id, participant.id)
                 self._count("message.undelivered", error, participant_id=participant.id, message_id=message.id)
         if failures and not delivered:
             if len(failures) == 1:
                 raise failures[0]
             raise RoutingError(f"message {message.id} reached nobody in {self.id}: {failures[0]}") from failures[0]
         return delivered
+
+    async def wait_for_ack(
+        self, message_id: MessageId, timeout_s: float, *, by: ParticipantId | None = None
+    ) -> Ack | None:
+        """The acknowledgement of a message that was sent here, by one participant or the first of any.
+
+        None when the time is over, when whoever was to give it never will, and for a message that nobody is to
+        acknowledge.
+        """
+        return await self.acknowledgements.wait_for_one(message_id, timeout_s, by=by)
+
+    async def wait_for_acks(self, message_id: MessageId, timeout_s: float) -> dict[ParticipantId, Ack]:
+        """Who has a message that several hear: when all have it, or the time is over."""
+        return await self.acknowledgements.wait_for_all(message_id, timeout_s)
 
     async def start_stream(self, start: StreamStart) -> bool:
         """Begin a stream for those who will watch it; False, and no stream, when there is nobody.

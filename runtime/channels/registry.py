@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from runtime.bus import Bus
+from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
 from runtime.channels.participant import Participant
+from runtime.core.clock import SystemClock
 from runtime.core.ids import ChannelId, MeetingId, direct_channel_id, meeting_channel_id
 
 OnCreated = Callable[[Channel], None]
@@ -19,8 +21,9 @@ class Channels:
     counted in `failures` and stops nobody.
     """
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, acknowledgements: Acknowledgements | None = None) -> None:
         self._bus = bus
+        self.acknowledgements = acknowledgements or Acknowledgements(SystemClock())
         self._channels: dict[ChannelId, Channel] = {}
         self._on_created: list[OnCreated] = []
         self.failures = 0
@@ -54,7 +57,7 @@ class Channels:
         self._channels.pop(channel_id, None)
 
     def _create(self, channel_id: ChannelId, participants: Sequence[Participant]) -> Channel:
-        channel = self._channels[channel_id] = Channel(channel_id, participants, self._bus)
+        channel = self._channels[channel_id] = Channel(channel_id, participants, self._bus, self.acknowledgements)
         for callback in tuple(self._on_created):
             try:
                 callback(channel)

@@ -13,6 +13,9 @@ from runtime.core.ids import AgentId, MeetingId, MessageId, ParticipantId, Strea
 HUMAN_CLASS = "Human"
 """The class of every person who is not declared in the program."""
 
+ACK_WITHIN_S = 30.0
+"""How long an acknowledgement is waited for unless somebody says otherwise."""
+
 Mark = Literal["seen", "queued", "stopped", "failed"]
 """What we say about a person's message by a mark on it."""
 
@@ -74,7 +77,8 @@ class Message:
     """One utterance; immutable. `recipient_id` is None for a broadcast, `created_at` is UTC.
 
     `platform_id` is the platform's id of a person's message, `quote` what it replies to or puts a mark on. `before` is
-    what a changed message said first. `answers` is the page of the question that a choice belongs to.
+    what a changed message said first. `answers` is the page of the question that a choice belongs to. Who sends a
+    message with `ack_required` wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py).
     """
 
     id: MessageId
@@ -90,6 +94,7 @@ class Message:
     stream_id: StreamId | None = None
     attachments: tuple[Attachment, ...] = ()
     ack_required: bool = False
+    ack_within_s: float = ACK_WITHIN_S
     from_human: bool = False
     sender_name: str | None = None
     platform_id: str | None = None
@@ -119,6 +124,7 @@ def message_to_data(message: Message) -> dict[str, Any]:
         "stream": message.stream_id,
         "files": [[a.name, a.media_type, a.url, a.size_bytes] for a in message.attachments],
         "ack": message.ack_required,
+        "ack_s": message.ack_within_s if message.ack_required else None,
         "human": message.from_human,
         "name": message.sender_name,
         "pid": message.platform_id,
@@ -147,6 +153,7 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         stream_id=data.get("stream"),
         attachments=tuple(Attachment(*file) for file in data.get("files", ())),
         ack_required=data.get("ack", False),
+        ack_within_s=data.get("ack_s", ACK_WITHIN_S),
         from_human=data.get("human", False),
         sender_name=data.get("name"),
         platform_id=data.get("pid"),

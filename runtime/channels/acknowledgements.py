@@ -1,0 +1,111 @@
+"""Who has got a message that is to be acknowledged: an agent when it consumes it, a platform when it is shown."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import anyio
+
+from runtime.core.clock import Clock
+from runtime.core.ids import MessageId, ParticipantId
+
+MAX_REMEMBERED = 1_000
+"""Messages of one session whose acknowledgements are remembered; the oldest are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """A participant has a message; `at` is UTC."""
+
+    message_id: MessageId
+    participant_id: ParticipantId
+    at: datetime
+
+
+@dataclass(eq=False, slots=True)
+class _Expected:
+    awaited: set[ParticipantId]
+    came: list[Ack] = field(default_factory=list)
+    news: anyio.Event = field(default_factory=anyio.Event)
+
+    def tell(self) -> None:
+        news, self.news = self.news, anyio.Event()
+        news.set()
+
+
+class Acknowledgements:
+    """The acknowledgements of one session's messages. Only those that are expected are remembered, and not for ever:
+    nothing grows where nobody waits."""
+
+    def __init__(self, clock: Clock, *, capacity: int = MAX_REMEMBERED) -> None:
+        self._clock = clock
+        self._capacity = capacity
+        self._expected: OrderedDict[MessageId, _Expected] = OrderedDict()
+
+    @property
+    def remembered(self) -> int:
+        """Of how many messages there is something to remember."""
+        return len(self._expected)
+
+    def expect(self, message_id: MessageId, participants: Iterable[ParticipantId]) -> None:
+        """From now on it is remembered who of `participants` acknowledges the message."""
+        self._expected[message_id] = _Expected(set(participants))
+        while len(self._expected) > self._capacity:
+            _, forgotten = self._expected.popitem(last=False)
+            forgotten.awaited.clear()
+            forgotten.tell()
+
+    def acknowledge(self, message_id: MessageId, participant_id: ParticipantId) -> None:
+        """The participant has the message. Nothing happens when that was not expected, or is known."""
+        expected = self._expected.get(message_id)
+        if expected is not None and participant_id in expected.awaited:
+            expected.awaited.discard(participant_id)
+            expected.came.append(Ack(message_id, participant_id, self._clock.now()))
+            expected.tell()
+
+    def give_up(self, message_id: MessageId, participant_id: ParticipantId) -> None:
+        """The participant will never have the message: nobody waits for it any more."""
+        expected = self._expected.get(message_id)
+        if expected is not None and participant_id in expected.awaited:
+            expected.awaited.discard(participant_id)
+            expected.tell()
+
+    async def wait_for_one(self, message_id: MessageId, timeout_s: float, *, by: ParticipantId | None) -> Ack | None:
+        """The acknowledgement of `by`, or the first of anybody; None when the time is over or it cannot come."""
+        expected = self._expected.get(message_id)
+        if expected is None:
+            return None
+
+        def found() -> Ack | None:
+            return next((ack for ack in expected.came if by in (None, ack.participant_id)), None)
+
+        def over() -> bool:
+            return found() is not None or not expected.awaited or not (by is None or by in expected.awaited)
+
+        await self._until(over, expected, timeout_s)
+        return found()
+
+    async def wait_for_all(self, message_id: MessageId, timeout_s: float) -> dict[ParticipantId, Ack]:
+        """The acknowledgements by participant, when all have come or the time is over."""
+        expected = self._expected.get(message_id)
+        if expected is None:
+            return {}
+        await self._until(lambda: not expected.awaited, expected, timeout_s)
+        return {ack.participant_id: ack for ack in expected.came}
+
+    async def _until(self, over: Callable[[], bool], expected: _Expected, timeout_s: float) -> None:
+        if over():
+            return
+
+        async def expire() -> None:
+            await self._clock.sleep_until(self._clock.monotonic() + timeout_s)
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(expire)
+            while not over():
+                await expected.news.wait()
+            tasks.cancel_scope.cancel()
