@@ -42,7 +42,7 @@ class Page:
     @property
     def conversation(self) -> str | None:
         """See `FrameSource`."""
-        return self.spec.address.key if self.spec.extras.leased else None
+        return (self.spec.extras.home or self.spec.address).key if self.spec.extras.leased else None
 
     @property
     def over(self) -> bool:

@@ -18,6 +18,7 @@ class Extras:
     choices: tuple[Choice, ...] = ()
     file: Attachment | None = None
     leased: bool = False
+    home: Address | None = None
 
 
 NO_EXTRAS = Extras()

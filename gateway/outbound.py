@@ -110,7 +110,7 @@ async def _settled(presenter: Presenter | None, page: PageSpec, text: str, done:
 
 
 def _extras(spec: PageSpec) -> Extras:
-    return Extras(spec.reply_to, spec.people, spec.choices, spec.file, spec.leased)
+    return Extras(spec.reply_to, spec.people, spec.choices, spec.file, spec.leased, spec.home)
 
 
 class _Unrecorded:

@@ -17,7 +17,7 @@ class PageSpec:
     `parts` are the platform's message ids that are already known, by part number: long text is several messages.
     `reply_to` is the platform's id of the message it answers. `people` are those who may be mentioned: person ids by
     name. `choices` are offered under the finished text; `file` is posted with it. `leased` pages are shown only while
-    the lease of the conversation's shard is surely ours.
+    the lease of the conversation's shard is surely ours; that is the conversation `home`, if it is not `address`.
     """
 
     id: str
@@ -29,6 +29,7 @@ class PageSpec:
     choices: tuple[Choice, ...] = ()
     file: Attachment | None = None
     leased: bool = True
+    home: Address | None = None
 
 
 class PageRecord(Protocol):

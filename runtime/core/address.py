@@ -20,6 +20,11 @@ class Address:
         return base if self.thread is None else f"{base}#{self.thread}"
 
 
+def address_data(address: Address) -> list[str | None]:
+    """An address as JSON data, for `Address(*data)`."""
+    return [address.platform, address.conversation, address.thread]
+
+
 @dataclass(frozen=True, slots=True)
 class Speaker:
     """Under which name something is shown: an agent's id and class, or the gateway itself (id "")."""

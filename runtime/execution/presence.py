@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from runtime.channels.outbox import Outbox
 from runtime.core.address import Address, Speaker
+from runtime.meetings.whereabouts import place_of_work
 from runtime.tape.journal import Journal
 
 
@@ -19,6 +20,7 @@ class Presence:
         self._outbox = outbox
         self._address = address
         self._work: dict[str, list[str | None]] = {}
+        self._shown_at: dict[str, Address] = {}
         self._waits: Counter[str] = Counter()
 
     @contextmanager
@@ -55,4 +57,13 @@ class Presence:
         stack = self._work.get(agent, [])
         active = bool(stack) and not self._waits[agent]
         doing = next((doing for doing in reversed(stack) if doing), None) if active else None
-        self._outbox.thinking(self._address, Speaker(agent, known.klass if known else "Parley"), active, doing=doing)
+        speaker = Speaker(agent, known.klass if known else "Parley")
+        place = place_of_work(self._journal.state, agent) or self._address
+        shown_at = self._shown_at.pop(agent, place)
+        if not active:
+            self._outbox.thinking(shown_at, speaker, False)
+            return
+        if shown_at != place:
+            self._outbox.thinking(shown_at, speaker, False)
+        self._shown_at[agent] = place
+        self._outbox.thinking(place, speaker, True, doing=doing)

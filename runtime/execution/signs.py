@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any
 
 from runtime.channels.outbox import Outbox, PageSpec
-from runtime.core.address import Address
+from runtime.core.address import Address, address_data
 from runtime.core.errors import StorageError
 from runtime.core.message import Choice, Mark
 from runtime.tape.journal import Journal
 from runtime.tape.state import ClosedQuestion, QuestionState
 
-SpecOf = Callable[[str, str, Mapping[int, str], str | None], PageSpec]
-"""A page's spec from its id, its agent, its parts and what it answers."""
+SpecOf = Callable[[str, str, Mapping[int, str], str | None, Address | None], PageSpec]
+"""A page's spec from its id, its agent, its parts, what it answers, and its place."""
 
 
 class Signs:
@@ -46,11 +46,14 @@ class Signs:
         for closed in list(self._journal.state.closed.values()):
             self._settle(closed)
 
-    def mark(self, message: str, mark: Mark) -> bool:
-        """Put a mark on a person's message, by the platform's id; False when the platform has none."""
-        if not self._put(message, mark):
+    def mark(self, message: str, mark: Mark, place: Address | None = None) -> bool:
+        """Put a mark on a person's message, by the platform's id; False when the platform has none.
+
+        `place` is where it was written, for one of which that is not known yet.
+        """
+        if not self._put(message, mark, place):
             return False
-        self._journal.note("marking", pid=message, mark=mark)
+        self._journal.note("marking", pid=message, mark=mark, place=place and address_data(place))
         return True
 
     def forget(self, message: str) -> None:
@@ -84,6 +87,7 @@ class Signs:
             free=not question.options,
             reply=question.reply_to,
             parts=question.parts,
+            place=question.place and address_data(question.place),
         )
         self._settle(self._journal.state.closed[question.page])
 
@@ -93,15 +97,16 @@ class Signs:
             return
         self._settling.add(closed.page)
         self.under_way += 1
-        spec = self._spec_of(closed.page, closed.agent, closed.parts, closed.reply_to)
+        spec = self._spec_of(closed.page, closed.agent, closed.parts, closed.reply_to, closed.place)
         free = (Choice("free", "", free=True),) if closed.free else ()
         self._outbox.settle(replace(spec, choices=free), closed.text, done=partial(self._settled, closed.page))
 
     def _settled(self, page: str, kept: bool) -> None:
         self._ended("settled" if kept else None, page=page)
 
-    def _put(self, message: str, mark: Mark) -> bool:
-        if not self._outbox.mark(self._address, message, mark, done=partial(self._marked, message, mark)):
+    def _put(self, message: str, mark: Mark, place: Address | None = None) -> bool:
+        at = place or self._journal.state.written_at.get(message) or self._address
+        if not self._outbox.mark(at, message, mark, done=partial(self._marked, message, mark)):
             return False
         self.under_way += 1
         return True

@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 
 from runtime.bus import Bus
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
-from runtime.core.address import Address, Speaker
+from runtime.core.address import Address, Speaker, address_data
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.ids import MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Message
@@ -19,6 +19,7 @@ from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, Str
 from runtime.core.texts import Texts
 from runtime.execution.presence import Presence
 from runtime.execution.signs import Signs
+from runtime.meetings.whereabouts import place_of
 from runtime.tape.journal import Journal
 from runtime.tape.state import PageState
 
@@ -82,18 +83,32 @@ class Pages:
             await self._room.wait()
 
     async def adopt(self, frame: str, to: str) -> PageState:
-        """The page for the frame's next utterance: its open one, or a new one below what its callers left open."""
+        """The page for the frame's next utterance: its open one, or a new one below what its callers left open.
+
+        One that is open in another place than what is said now is closed.
+        """
+        place = place_of(self._journal.state, frame, to)
         page = self._journal.state.open_page(frame, to)
-        if page is not None:
+        if page is not None and page.place == place:
             return page
-        await self._close(lambda other: other.to == to and frame.startswith(other.frame + ":"))
+        await self._close(
+            lambda other: other.to == to and (frame == other.frame or frame.startswith(other.frame + ":"))
+        )
         agent = self._journal.state.frames[frame].agent
-        seq = self._journal.note("page", f=frame, agent=agent, to=to, reply=self._answered(agent))
+        seq = self._journal.note("page", f=frame, agent=agent, to=to, **self._setting(agent, place))
         return self._journal.state.pages[str(seq)]
 
-    def _answered(self, agent: str) -> str | None:
-        """The platform's id of the message that the agent's next page quotes: where others can read along."""
-        return None if self._journal.state.private else self._journal.state.agents[agent].answering
+    def _setting(self, agent: str, place: Address | None) -> dict[str, Any]:
+        """What a fact says of where a page of an agent stands, and what it answers there."""
+        found: dict[str, Any] = {"reply": self._answered(agent, place)}
+        return found if place is None else found | {"place": address_data(place)}
+
+    def _answered(self, agent: str, place: Address | None) -> str | None:
+        """The platform's id of the message that the agent's next page quotes: where others can read along, and it was
+        written."""
+        state = self._journal.state
+        answering = state.agents[agent].answering
+        return None if state.private or state.written_at.get(answering or "") != place else answering
 
     def question(self, frame: str, prefix: str, options: Sequence[str]) -> PageState:
         """A page of its own for a question; `prefix` makes the ids of its choices unique in the conversation.
@@ -104,15 +119,17 @@ class Pages:
         number = self._journal.state.seq + 1
         choices: list[list[Any]] = [[f"{prefix}.{number}.{index}", label] for index, label in enumerate(options)]
         choices = choices or [[f"{prefix}.{number}.free", "", True]]
-        reply = self._answered(agent)
-        seq = self._journal.note("page", f=frame, agent=agent, to="ask", reply=reply, choices=choices)
+        setting = self._setting(agent, place_of(self._journal.state, frame, "ask"))
+        seq = self._journal.note("page", f=frame, agent=agent, to="ask", choices=choices, **setting)
         return self._journal.state.pages[str(seq)]
 
     def with_file(self, frame: str, file: Attachment) -> PageState:
         """A page of its own for a file; what is finished with it is the text beside it."""
         agent = self._journal.state.frames[frame].agent
         data = [file.name, file.media_type, file.url, file.size_bytes]
-        seq = self._journal.note("page", f=frame, agent=agent, to="file", file=data)
+        place = place_of(self._journal.state, frame, "file")
+        at = {} if place is None else {"place": address_data(place)}
+        seq = self._journal.note("page", f=frame, agent=agent, to="file", file=data, **at)
         return self._journal.state.pages[str(seq)]
 
     async def close_own(self, frame: str) -> None:
@@ -168,9 +185,10 @@ class Pages:
         if page is not None:
             self.show(page)
 
-    def tell(self, text: str) -> None:
-        """Show the people of the conversation something that no playbook says."""
-        seq = self._journal.note("page", f="", agent="", to="notice")
+    def tell(self, text: str, place: Address | None = None) -> None:
+        """Show people something that no playbook says: those of the session's own conversation, or of a place."""
+        at = {} if place is None else {"place": address_data(place)}
+        seq = self._journal.note("page", f="", agent="", to="notice", **at)
         self._journal.note("fin", page=str(seq), text=text)
         self.show(self._journal.state.pages[str(seq)])
 
@@ -220,19 +238,22 @@ class Pages:
             live = self._live[page.id] = _Unseen()
         if live is None:
             spec = replace(
-                self._spec(page.id, page.agent, page.parts, page.reply_to),
+                self._spec(page.id, page.agent, page.parts, page.reply_to, page.place),
                 choices=tuple(Choice(*choice) for choice in page.choices),
                 file=page.file,
             )
             live = self._live[page.id] = self._outbox.page(spec, _Record(self._journal, page, self._bus))
         return live
 
-    def _spec(self, page: str, agent: str, parts: Mapping[int, str], reply_to: str | None) -> PageSpec:
+    def _spec(
+        self, page: str, agent: str, parts: Mapping[int, str], reply_to: str | None, place: Address | None
+    ) -> PageSpec:
         state = self._journal.state
         known = state.agents.get(agent)
         speaker = Speaker(agent, known.klass if known else "Parley")
         people = {known.name: person for person, known in state.people.items()}
-        return PageSpec(f"{self._journal.session}.{page}", self.address, speaker, dict(parts), reply_to, people)
+        id_, address, home = f"{self._journal.session}.{page}", place or self.address, place and self.address
+        return PageSpec(id_, address, speaker, dict(parts), reply_to, people, home=home)
 
 
 class _Unseen:

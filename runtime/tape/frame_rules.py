@@ -8,6 +8,7 @@ from typing import Any
 from runtime.core.errors import Divergence
 from runtime.core.message import Message
 from runtime.tape.state import (
+    SHARED,
     CallRecord,
     CallSite,
     Ending,
@@ -64,7 +65,9 @@ def prune(state: SessionState, frame: str) -> None:
     """A frame is no more, nor are those that it called."""
     gone = set(state.below(frame))
     for id_ in gone:
-        del state.frames[id_]
+        meeting = state.meetings.get(state.frames.pop(id_).meeting or "")
+        if meeting is not None and meeting.frame == id_:
+            meeting.shared = {}
     state.waits = {key: wait for key, wait in state.waits.items() if wait.frame not in gone}
     state.intents = {key: n for key, n in state.intents.items() if key.split("|")[0] not in gone}
     state.fired = {key: f for key, f in state.fired.items() if key.split("|")[0] not in gone}
@@ -83,6 +86,7 @@ def take_messages(state: SessionState, agent: str, message_ids: list[str]) -> li
     for message in taken:
         if message.from_human:
             owner.person, owner.answering = str(message.sender_id), message.platform_id
+            owner.at_home = message.platform_id not in state.written_at
     return taken
 
 
@@ -109,6 +113,7 @@ def _start(state: SessionState, _: int, data: Data) -> None:
         CallSite(**up) if up else None,
         meeting=data.get("meeting"),
     )
+    agent.at_home = agent.at_home and (up is not None or frame.meeting is None)
     agent.variables.update(data.get("set") or {})
     frame.base = dict(agent.variables)
     mids = data.get("mids") or []
@@ -185,7 +190,11 @@ def _turn(state: SessionState, _: int, data: Data) -> None:
 
 def _stmt(state: SessionState, _: int, data: Data) -> None:
     frame = state.frames[data["f"]]
-    frame.statements.append(StatementState(data["src"], dict(state.agents[frame.agent].variables)))
+    variables = dict(state.agents[frame.agent].variables)
+    if frame.meeting is not None and SHARED in data["src"]:
+        shared = state.meetings[frame.meeting].shared
+        variables.setdefault(SHARED, {name: known.value for name, known in shared.items()})
+    frame.statements.append(StatementState(data["src"], variables))
 
 
 def _done(state: SessionState, _: int, data: Data) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.core.address import Address
-from runtime.tape.state import MeetingState, SessionState
+from runtime.tape.state import MeetingState, SessionState, SharedValue
 
 Data = Mapping[str, Any]
 
@@ -38,11 +38,19 @@ def _meeting_active(state: SessionState, _: int, data: Data) -> None:
 
 
 def _place(state: SessionState, _: int, data: Data) -> None:
-    state.meetings[data["id"]].place = Address(*data["place"])
+    meeting = state.meetings[data["id"]]
+    meeting.place = Address(*data["place"])
+    state.agents[meeting.host].at_home = False
 
 
 def _meeting_end(state: SessionState, _: int, data: Data) -> None:
     state.meetings[data["id"]].status = "ended"
+
+
+def _shared(state: SessionState, _: int, data: Data) -> None:
+    shared = state.meetings[data["id"]].shared
+    version = shared[data["name"]].version if data["name"] in shared else 0
+    shared[data["name"]] = SharedValue(data["value"], version + 1, data["by"])
 
 
 RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
@@ -53,4 +61,5 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "meeting_active": _meeting_active,
     "place": _place,
     "meeting_end": _meeting_end,
+    "shared": _shared,
 }

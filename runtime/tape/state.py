@@ -18,6 +18,9 @@ MAX_EXCHANGES = 100
 MAX_FILES = 50
 """Files of one conversation that its agents can read."""
 
+SHARED = "shared"
+"""The plain name by which statements read the shared state of the meeting that they are executed in."""
+
 PageStatus = Literal["open", "final", "closed"]
 
 
@@ -38,7 +41,7 @@ class CallRecord:
 
 @dataclass(slots=True)
 class StatementState:
-    """A statement of the present turn that was accepted; `variables` are the agent's, as it sees them."""
+    """A statement of the present turn that was accepted; `variables` are the agent's, as it sees them, and `SHARED`."""
 
     source: str
     variables: dict[str, Any]
@@ -166,6 +169,8 @@ class AgentState:
     """Whose message it took last."""
     answering: str | None = None
     """The platform's id of that message, until something was said after it."""
+    at_home: bool = False
+    """Whether it took a person's message from the session's own conversation after it went into a meeting."""
     past: list[dict[str, str]] = field(default_factory=list)
     """What was said in a playbook that a message interrupted, for the one that handles it."""
 
@@ -255,6 +260,15 @@ class ThreadState:
 
 
 @dataclass(slots=True)
+class SharedValue:
+    """A value of a meeting's shared state; `by` is the agent or person that wrote this version. The first one is 1."""
+
+    value: Any
+    version: int
+    by: str
+
+
+@dataclass(slots=True)
 class MeetingState:
     """A meeting: its host, who is in it, and how far it has come. `held`: it has been active."""
 
@@ -268,6 +282,8 @@ class MeetingState:
     joined: list[str] = field(default_factory=list)
     place: Address | None = None
     """The conversation that was opened for it; without one it is held in the session's own."""
+    shared: dict[str, SharedValue] = field(default_factory=dict)
+    """What its participants share, by name, until the playbook has returned by which it is held."""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,50 @@
+"""Where people see what an agent says and does: in the session's own conversation, or in the place of a meeting."""
+
+from __future__ import annotations
+
+from runtime.core.address import Address
+from runtime.core.ids import parse_meeting_id
+from runtime.tape.state import FrameState, MeetingState, SessionState
+
+
+def meeting_held_at(state: SessionState, place: Address) -> MeetingState | None:
+    """The meeting that goes on in a place; None when there is none, or not any more."""
+    return next((m for m in state.meetings.values() if m.place == place and m.status != "ended"), None)
+
+
+def place_of(state: SessionState, frame: str, to: str) -> Address | None:
+    """Where what a frame says to a target is shown, by the frame's id and the target's key; None for the session's own
+    conversation.
+
+    What is said to a meeting is shown where that is held. Anything else that is said in a meeting is shown there too,
+    unless the person who was heard last wrote in the session's own conversation.
+    """
+    meeting = parse_meeting_id(to)
+    if meeting is not None:
+        return _held_at(state, meeting)
+    speaker = state.frames.get(frame)
+    if speaker is None or state.agents[speaker.agent].at_home:
+        return None
+    return _place_of_frame(state, speaker)
+
+
+def place_of_work(state: SessionState, agent: str) -> Address | None:
+    """Where people see that an agent works."""
+    frames = [frame for frame in state.frames.values() if frame.agent == agent]
+    return None if not frames or state.agents[agent].at_home else _place_of_frame(state, frames[-1])
+
+
+def _place_of_frame(state: SessionState, frame: FrameState) -> Address | None:
+    """The place of the innermost meeting with one that the frame, or a frame that called it, takes part in."""
+    at: FrameState | None = frame
+    while at is not None:
+        place = _held_at(state, at.meeting)
+        if place is not None:
+            return place
+        at = state.frames.get(at.caller.frame) if at.caller is not None else None
+    return None
+
+
+def _held_at(state: SessionState, meeting: str | None) -> Address | None:
+    known = state.meetings.get(meeting or "")
+    return None if known is None or known.status == "ended" else known.place
