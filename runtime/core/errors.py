@@ -8,6 +8,7 @@ ParleyError
 │   └── LinkError
 ├── ExecutionError
 │   ├── PlaybookError            a playbook failed; the text is for its caller and, at the top, the person
+│   │   └── SharedStateConflict  somebody else wrote a value of a meeting meanwhile; it was not written
 │   ├── VerificationError        the model's reply was refused twice
 │   ├── SandboxError             model-written code broke a limit or a rule
 │   │   └── NoWorker             the sandbox has no process to run a statement now
@@ -51,6 +52,7 @@ ParleyError
     ├── LetterGone               there is no such dead letter, or not any more
     ├── SessionBusy              a running node is at work on the session; nothing was changed
     ├── SessionExists            there is such a session already, or its conversation has another
+    ├── ContentLocked            what is there is encrypted, and its key is missing or it was changed
     ├── ArchiveUnavailable       a session is in the archive and cannot be had from there; the database is well
     └── StorageUnavailable
 """
@@ -81,6 +83,9 @@ class ExecutionError(ParleyError): ...
 
 
 class PlaybookError(ExecutionError): ...
+
+
+class SharedStateConflict(PlaybookError): ...
 
 
 class VerificationError(ExecutionError): ...
@@ -240,6 +245,9 @@ class SessionBusy(StorageError): ...
 
 
 class SessionExists(StorageError): ...
+
+
+class ContentLocked(StorageError): ...
 
 
 class ArchiveUnavailable(StorageError): ...

@@ -21,6 +21,8 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Random": (0, ()),
     "ReadFile": (1, ("name", "max_chars")),
     "SendFile": (2, ("name", "content", "text")),
+    "Share": (2, ("name", "value", "expected", "meeting")),
+    "Shared": (0, ("name", "meeting", "with_version")),
     "EndProgram": (0, ()),
     "EndMeeting": (0, ("meeting",)),
     "LeaveMeeting": (0, ("meeting",)),

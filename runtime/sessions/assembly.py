@@ -15,6 +15,7 @@ from runtime.execution.host import Host
 from runtime.execution.machine import Machine
 from runtime.execution.questions import Questions
 from runtime.execution.reminders import Reminders
+from runtime.execution.shared import SharedCalls
 from runtime.execution.speech import Pages
 from runtime.execution.triggers import VariableRules
 from runtime.language.program import Program
@@ -59,6 +60,7 @@ def assembled(
     journal.watch = intake.noted
     reminders = Reminders(journal, supervisor.remind, around.clock)
     calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls()}
+    calls |= SharedCalls(journal).table()
     if around.files is not None:
         calls |= FileCalls(journal, pages, record.address, around.files).table()
     host = Host(journal, pages, supervisor, tasks, calls)

@@ -12,7 +12,7 @@ agent     agent[id, class] · anew[agent, mids?, set?] · paused[agent] · in[ag
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc] · drop[f, pos, …]
           turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
           compact[f, turns, summary] · park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
-statement stmt[f, src] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val]
+statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val]
 call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] ·
           intent[f, pos, name, dig, key]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
@@ -22,7 +22,7 @@ sign      marking[pid, mark, place?] · marked[pid] ·
 page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, part, text] · sent[page, part, pid] ·
           fin[page, text, + res] · close[page, text] · shown[page]
 meeting   meeting[id, topic, host, f] · invite[id, agent, answer] · joined[id, who] · left[id, who] · meeting_end[id] ·
-          place[id, place, nonce]
+          place[id, place, nonce] · shared[id, name, value, by]
 """
 
 from __future__ import annotations

@@ -1,0 +1,85 @@
+"""The shared state of meetings: values under names that all participants read and write, each with its version."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from runtime.core.errors import PlaybookError, SharedStateConflict
+from runtime.tape.journal import Journal
+from runtime.tape.state import MeetingState, SessionState, SharedValue
+
+MAX_NAMES = 100
+"""Values of one meeting."""
+
+MAX_NAME_CHARS = 100
+
+MAX_CHARS = 64_000
+"""Of all values of one meeting together, as JSON."""
+
+MISSING = SharedValue(None, 0, "")
+"""What stands under a name that nobody has written."""
+
+
+class SharedState:
+    """The shared state of one session's meetings."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def write(self, meeting: MeetingState, name: str, value: Any, *, by: str, expected: int | None = None) -> int:
+        """Set a value; returns its version. `by` is a participant, an agent or a person.
+
+        Raises SharedStateConflict when the value has another version than `expected` (0: it was never written), and
+        PlaybookError for whoever is not in the meeting, for a meeting that has ended, and for what is too much.
+        """
+        if meeting.status == "ended":
+            raise PlaybookError(f"meeting {meeting.id} has ended: its shared state can only be read")
+        if by not in meeting.joined:
+            raise PlaybookError(f"{who(self._journal.state, by)} is not in meeting {meeting.id}, whose state this is")
+        before = meeting.shared.get(name, MISSING)
+        if expected is not None and before.version != expected:
+            raise SharedStateConflict(self._conflict(meeting, name, before, expected))
+        _check_size(meeting, name, value)
+        self._journal.note("shared", id=meeting.id, name=name, value=value, by=by)
+        return meeting.shared[name].version
+
+    def _conflict(self, meeting: MeetingState, name: str, before: SharedValue, expected: int) -> str:
+        if not before.version:
+            stands = "nobody has written it"
+        else:
+            stands = f"version {before.version} is there, by {who(self._journal.state, before.by)}"
+        return (
+            f"{name!r} of meeting {meeting.id} was not written: {stands}, and version {expected} was expected; "
+            "read it again and decide anew"
+        )
+
+
+def who(state: SessionState, participant: str) -> str:
+    """An agent or a person as agents know them: `TaxAgent (agent 1001)`, `Ada (user)`."""
+    agent = state.agents.get(participant)
+    if agent is not None:
+        return f"{agent.klass} (agent {agent.id})"
+    person = state.people.get(participant)
+    return f"{person.name if person is not None else participant} (user)"
+
+
+def _check_size(meeting: MeetingState, name: str, value: Any) -> None:
+    if not name or len(name) > MAX_NAME_CHARS:
+        raise PlaybookError(f"a name in the shared state has 1 to {MAX_NAME_CHARS} characters, not {len(name)}")
+    if name not in meeting.shared and len(meeting.shared) >= MAX_NAMES:
+        raise PlaybookError(f"meeting {meeting.id} shares {MAX_NAMES} values already; {name!r} is one too many")
+    try:
+        chars = len(_text(value))
+    except (TypeError, ValueError) as error:
+        raise PlaybookError(f"the value of {name!r} is not data that survives a restart: {error}") from error
+    others = sum(len(_text(known.value)) for other, known in meeting.shared.items() if other != name)
+    if chars + others > MAX_CHARS:
+        raise PlaybookError(
+            f"{name!r} has {chars} characters as JSON, and meeting {meeting.id} may share {MAX_CHARS}, of which "
+            f"{others} are taken; keep large values in variables or files, and share what is needed of them"
+        )
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
