@@ -18,6 +18,7 @@ from anyio import to_thread
 from runtime.core.errors import CompileError, ParleyError
 from runtime.language.correspondence import compare, relocate
 from runtime.language.diagnostics import ProgramRejected, Span
+from runtime.language.humans import check_people
 from runtime.language.lowering import Lowered, Lowerer, LoweringReport, Unclassified
 from runtime.language.nodes import ParsedAgent, ParsedProgram
 from runtime.language.parser import parse
@@ -31,8 +32,8 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """An agent has been lowered: "cached" without work, "compiled" by the lowerer; "given" when it was PBAsm, "remote"
-    when its playbooks are a server's."""
+    """An agent has been lowered: "cached" without work, "compiled" by the lowerer; "given" when it was PBAsm or is
+    a person, "remote" when its playbooks are a server's."""
 
     agent: str
     how: str
@@ -77,6 +78,8 @@ async def compile_parsed(
     """The same for a syntax tree at hand."""
     compilation = _Compilation(parsed, lowerer, cache_dir, on_progress)
     problems = Problems()
+    check_people(parsed.agents, problems)
+    problems.stop_if_any()
     given = {agent.name: read_agent(agent, problems) for agent in parsed.agents if _needs_no_lowering(agent)}
     problems.stop_if_any()
     await compilation.lower_all([agent for agent in parsed.agents if agent.name not in given], len(given))
@@ -86,7 +89,7 @@ async def compile_parsed(
 
 
 def _needs_no_lowering(agent: ParsedAgent) -> bool:
-    return agent.compiled or agent.kind is AgentKind.MCP
+    return agent.compiled or agent.kind is not AgentKind.AI
 
 
 def read_lowered(text: str, agent: ParsedAgent) -> AgentSpec:
@@ -119,7 +122,7 @@ class _Compilation:
     async def lower_all(self, agents: Sequence[ParsedAgent], given: int) -> None:
         for agent in self._parsed.agents:
             if _needs_no_lowering(agent):
-                self._tell(agent.name, "given" if agent.compiled else "remote", given)
+                self._tell(agent.name, "remote" if agent.kind is AgentKind.MCP else "given", given)
         async with anyio.create_task_group() as group:
             for agent in agents:
                 group.start_soon(self._lower, agent, given)

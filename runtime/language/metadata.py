@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from runtime.language.blocks import Block, Fence, Text
+from runtime.language.blocks import Block, Fence, Heading, Text
+from runtime.language.humans import HUMAN_KEYS, check_human
 from runtime.language.listing import is_rule
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.remote import check_remote
@@ -33,19 +34,29 @@ _CHOICES: dict[str, dict[str, str]] = {
 _FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "streaming_enabled", "buffer_messages")
 _LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
 _TEXTS = ("description", "name")
-_KEY = re.compile(r"^([a-z_]+):(?:\s+(.*?))?\s*$")
+_KEY = re.compile(r"^ {0,3}([a-z_]+):(?:\s+(.*?))?\s*$")
+_KEY_OF_ANY_CASE = re.compile(r"^([a-z]\w*):(?:\s+(.*?))?\s*$")
+_OWN_KEY = re.compile(r"^[a-z]\w*:(?:\s+\S|\s*$)")
 _ANY_KEY = re.compile(r"^[A-Za-z_][\w-]*:(?:\s|$)|^\s*#|^\s*-\s")
+
+
+PERSON_KEYS = HUMAN_KEYS | {"remote"}
+"""What is metadata below a person's heading; `remote` is refused there."""
 
 
 def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Problems) -> tuple[dict[str, Any], str]:
     """Metadata and description of what stands below a heading.
 
     Metadata is a `metadata:` block of YAML that `---` ends, or `key: value` lines with these keys, anywhere in the
-    prose. `description: …` is put before the prose. Rules and blank lines around paragraphs are dropped.
+    prose. Keys of the author's own are metadata where a paragraph has nothing but keys and begins what stands below the
+    heading, or has one of these keys. `description: …` is put before the prose. Rules and blank lines around
+    paragraphs are dropped.
     """
     reader = _PreambleReader(blocks, keys, problems)
     reader.read()
     check_values(reader.metadata, reader.lines, problems)
+    if keys is PERSON_KEYS:
+        check_human(reader.metadata, reader.lines, problems)
     if isinstance(remote := reader.metadata.get("remote"), dict):
         check_remote(remote, reader.rows["remote"], problems)
     described = str(reader.metadata.pop("description", "") or "").strip()
@@ -63,7 +74,8 @@ def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problem
             metadata[key] = [part.strip() for part in value.split(",")]
         elif wanted := _wanted(key, value):
             problems.at(line, f"`{key}` cannot be {value!r}", hint=f"Expected {wanted}.")
-    if metadata.get("delivery_channel") == "custom" and not metadata.get("delivery_handler"):
+    handler = metadata.get("delivery_handler") or metadata.get("custom_handler")
+    if metadata.get("delivery_channel") == "custom" and not handler:
         message = "`delivery_channel: custom` needs a `delivery_handler`"
         problems.at(lines["delivery_channel"], message, hint="Name the handler, or choose streaming or buffered.")
 
@@ -90,6 +102,9 @@ class _PreambleReader:
         self._keys = keys
         self._problems = problems
         self._at = 0
+        self._fresh = True
+        self._begun = False
+        self._own = False
         self.metadata: dict[str, Any] = {}
         self.lines: dict[str, SourceLine] = {}
         self.rows: dict[str, Sequence[SourceLine]] = {}
@@ -102,8 +117,33 @@ class _PreambleReader:
             if isinstance(block, Fence):
                 closing = block.closing or block.opening
                 self.prose += [block.opening.text, *(line.text for line in block.lines), closing.text]
-            elif isinstance(block, Text) and not self._read_metadata(block.line) and not is_rule(block.line.text):
+            elif isinstance(block, Heading):
+                self._fresh = False
                 self.prose.append(block.line.text.rstrip())
+            elif isinstance(block, Text):
+                self._read_text(block.line)
+
+    def _read_text(self, line: SourceLine) -> None:
+        if not line.text.strip():
+            self._own, self._begun = False, False
+        elif not self._begun:
+            self._own, self._begun = self._is_of_keys(line), True
+        if self._read_metadata(line) or is_rule(line.text):
+            return
+        self._fresh = self._fresh and not line.text.strip()
+        self.prose.append(line.text.rstrip())
+
+    def _is_of_keys(self, first: SourceLine) -> bool:
+        """Whether this line begins a paragraph in which every line is a key, or belongs to one."""
+        rows = [first.text]
+        for block in self._blocks[self._at :]:
+            if not isinstance(block, Text) or not block.line.text.strip() or is_rule(block.line.text):
+                break
+            rows.append(block.line.text)
+        keys = [match for row in rows if (match := _OWN_KEY.match(row))]
+        if not _OWN_KEY.match(first.text) or any(not _OWN_KEY.match(row) and row[:1] not in " \t-" for row in rows):
+            return False
+        return self._fresh or any(key[0].split(":")[0] in self._keys for key in keys)
 
     def _read_metadata(self, line: SourceLine) -> bool:
         text = line.text.rstrip()
@@ -111,8 +151,8 @@ class _PreambleReader:
             block = self._block_lines()
             self._put(load_mapping(block, self._problems) if block else {}, block)
             return True
-        match = _KEY.match(text)
-        if match is None or match[1] not in self._keys:
+        match = _KEY.match(text) or (_KEY_OF_ANY_CASE.match(text) if self._own else None)
+        if match is None or not (self._own or match[1] in self._keys):
             return False
         key, value = match[1], match[2] or ""
         if key in _TEXTS and value:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from runtime.language.blocks import Block, Fence, Heading, Section, Text, scan, split
 from runtime.language.diagnostics import Span
 from runtime.language.fences import PUBLIC_JSON, is_python, read_fence
 from runtime.language.listing import is_item, read_list
-from runtime.language.metadata import AGENT_KEYS, PLAYBOOK_KEYS, read_preamble
+from runtime.language.metadata import AGENT_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, read_preamble
 from runtime.language.naming import agent_name
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.problems import Problems
@@ -78,7 +79,8 @@ class _AgentReader:
             if isinstance(block, Heading):
                 hint = "Triggers, steps and notes stand below a playbook: ## Name"
                 self._problems.at(block.line, f"### {block.text} before any playbook of this agent", hint=hint)
-        metadata, description = read_preamble(before, AGENT_KEYS, self._problems)
+        keys = PERSON_KEYS if named is not None and named[1] is AgentKind.HUMAN else AGENT_KEYS
+        metadata, description = read_preamble(before, keys, self._problems)
         playbooks = [*self._functions, *filter(None, (self._playbook(section) for section in sections))]
         self._refuse_duplicates(playbooks)
         if named is None:
@@ -165,10 +167,9 @@ class _AgentReader:
         before, parts = split(body, 3)
         lists: dict[str, tuple[ListItem, ...]] = {}
         for part, blocks in parts:
-            kind = _SECTIONS.get(part.text.rstrip(": ").lower())
+            kind = self._section_kind(part)
             if kind is None:
-                hint = "Expected ### Triggers, ### Steps or ### Notes."
-                self._problems.at(part.line, f"there is no section {part.text!r}", column=part.column, hint=hint)
+                before += [part, *blocks]
             elif kind in lists:
                 self._problems.at(part.line, f"### {part.text} is given twice", hint="Put both lists into one.")
             else:
@@ -192,6 +193,16 @@ class _AgentReader:
             lists.get("steps", ()),
             lists.get("notes", ()),
         )
+
+    def _section_kind(self, heading: Heading) -> str | None:
+        """Which list stands below the heading; None for one that is part of the prose."""
+        text = heading.text.rstrip(": ").lower()
+        near = [] if text in _SECTIONS else get_close_matches(text, _SECTIONS, n=1, cutoff=0.8)
+        if near:
+            hint = f"Did you mean ### {_SECTIONS[near[0]].capitalize()}?"
+            self._problems.at(heading.line, f"there is no section {heading.text!r}", column=heading.column, hint=hint)
+            return _SECTIONS[near[0]]
+        return _SECTIONS.get(text)
 
     def _list(self, kind: str, blocks: list[Block]) -> tuple[ListItem, ...]:
         items = read_list(blocks, _ITEM_OF[kind], self._problems)

@@ -12,8 +12,9 @@ import yaml
 
 from runtime.language.blocks import Fence, Heading, scan
 from runtime.language.fences import is_code
+from runtime.language.humans import check_people
 from runtime.language.listing import is_item
-from runtime.language.metadata import AGENT_KEYS, PLAYBOOK_KEYS, read_preamble
+from runtime.language.metadata import AGENT_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, read_preamble
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.parser import parse
 from runtime.language.problems import Problems, SourceLine
@@ -47,6 +48,7 @@ def link(parsed: ParsedProgram) -> Program:
     """A program whose agents are all compiled, ready to run. Raises ProgramRejected."""
     problems = Problems()
     agents = tuple(read_agent(agent, problems) for agent in parsed.agents)
+    check_people(parsed.agents, problems)
     problems.stop_if_any()
     return build(parsed.name, agents, parsed.metadata)
 
@@ -116,7 +118,8 @@ def write(program: Program) -> str:
 def write_agent(agent: AgentSpec) -> str:
     """The text of one agent."""
     kind = "" if agent.kind is AgentKind.AI else f":{agent.kind}"
-    parts = [f"# {agent.name}{kind}\n{_preamble(agent.metadata, agent.description, AGENT_KEYS)}"]
+    keys = PERSON_KEYS if agent.kind is AgentKind.HUMAN else AGENT_KEYS
+    parts = [f"# {agent.name}{kind}\n{_preamble(agent.metadata, agent.description, keys)}"]
     parts += [_fence(fence) for fence in agent.fences]
     parts += [_write_playbook(playbook) for playbook in agent.playbooks if playbook.kind == "llm"]
     return "\n".join(parts)
