@@ -11,7 +11,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.sessions.session_file import files_of
 from runtime.sessions.traces import Traces, Whose
-from runtime.tape.tape import UNREADABLE, Fact, TapeStore, session_tape
+from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape
 
 InRoom = Callable[[Address], bool]
 """Whether a conversation is in a room that we keep ourselves."""
@@ -29,7 +29,8 @@ class Erased:
 class Erasure:
     """Deletes sessions with what was said in them. Every method can be called again after it was broken off.
 
-    Raises SessionBusy before anything was deleted, and StorageUnavailable.
+    Raises SessionBusy before anything was deleted, ContentLocked where nobody can see whether a person is in it, and
+    StorageUnavailable.
     """
 
     def __init__(self, catalog: SessionCatalog, tapes: TapeStore, traces: Traces, in_room: InRoom) -> None:
@@ -72,7 +73,8 @@ class Erasure:
         """Whether the person took part in a session, and whether nobody else did, in private; adds to their names."""
         people, private = set(), False
         told_by = session_tape(known.record.id)
-        async for fact in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):
+        async for found in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):
+            fact = opened(found)
             if fact.kind == "person":
                 people.add(fact.data["id"])
                 names |= {fact.data["name"]} if fact.data["id"] == person else set()

@@ -65,7 +65,7 @@ class SessionPage:
 
 
 class SessionCatalog(Protocol):
-    """Raises SessionBusy, SessionExists or StorageUnavailable, and nothing else."""
+    """Raises SessionBusy, SessionExists, ContentLocked or StorageUnavailable, and nothing else."""
 
     def sessions(self) -> AsyncIterator[KnownSession]:
         """Every session once, in no order, read in pages. One that begins or goes meanwhile may be missing."""

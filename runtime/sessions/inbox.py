@@ -25,6 +25,9 @@ FORK = "fork"
 FORK_WANTED = "fork_wanted"
 """The kind of the command that asks for that."""
 
+LOCKED = "locked"
+"""The kind of an event that is encrypted and cannot be opened: its text says why, and it is put aside."""
+
 MERGED = "merged"
 """The kind of the event that brings back what came of a fork; `text` is what `runtime.sessions.merge.Result` writes."""
 
@@ -43,7 +46,7 @@ class InboxEvent:
 
     `kind`: "message", "edit", "deletion", "reaction" or "choice" (see `adapters.adapter.Inbound` for their `text`),
     or a command's name such as "new" and "stop" with its argument in `text`; "notice" is what we ourselves have to say
-    there, whatever goes on; FORK and FORK_WANTED. `message_id` is the platform's id of the
+    there, whatever goes on; FORK, FORK_WANTED and LOCKED. `message_id` is the platform's id of the
     message that was said, changed, taken back, marked or answered. `private` is False where others can read along.
     `program` names the program that serves the conversation if it begins now; "" is the node's only one. `by_owner`: an
     owner did it. `place` is where they did it, if that is a place of a meeting and not `address` itself, in which the

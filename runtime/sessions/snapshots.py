@@ -11,7 +11,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.store import Lease, SessionStore
 from runtime.tape.journal import Journal
 from runtime.tape.snapshot import Snapshot, rules_version, snapshot_of, state_from
-from runtime.tape.tape import Branch
+from runtime.tape.tape import Branch, opened
 
 FACTS_BETWEEN = 500
 """A snapshot is taken after so many facts: to fold these takes about as long as to read the snapshot."""
@@ -48,7 +48,7 @@ class Snapshots:
         journal.written = self._written
 
     async def restore(self) -> None:
-        """Bring the journal to where the tapes are."""
+        """Bring the journal to where the tapes are. Raises ContentLocked for what cannot be opened."""
         session, until = self._session, None
         if self._origin is not None:
             session, until = self._origin.session, self._origin.seq
@@ -58,7 +58,7 @@ class Snapshots:
             self._journal.go_on_from(state)
             self._kept, self._size_chars = state.seq, 0 if snapshot is None else len(snapshot.text)
         async for fact in self._store.read_session(session, after=self._kept, until=until):
-            self._journal.restore(fact)
+            self._journal.restore(opened(fact))
 
     async def run(self) -> None:
         """Keep what was taken, for ever. One that cannot be kept is let go: the facts are there."""

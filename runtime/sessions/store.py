@@ -74,7 +74,8 @@ class Commit:
 
 
 class SessionStore(TapeStore, Protocol):
-    """Raises LeaseLost, TapeConflict, StorageUnavailable, or, where a session is in the archive, ArchiveUnavailable.
+    """Raises LeaseLost, TapeConflict, StorageUnavailable, or, where a session is in the archive, ArchiveUnavailable, or
+    ContentLocked for what was encrypted and cannot be opened.
 
     `read_session` brings a session back as `session` does.
     """

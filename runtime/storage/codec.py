@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from runtime.core.address import Address
-from runtime.core.ids import TapeId
+from runtime.core.address import Address, address_data
+from runtime.core.ids import SessionId, TapeId
 from runtime.core.message import Quote
 from runtime.sessions.inbox import InboxEvent
+from runtime.sessions.places import HeldMeeting
 from runtime.tape.tape import Fact
 
 UNREADABLE_AT = Address("parley", "unreadable")
@@ -32,6 +33,19 @@ def address_from_json(text: str) -> Address:
     return Address(*json.loads(text))
 
 
+def held_to_json(held: HeldMeeting) -> str:
+    return to_json({"home": address_data(held.home), "session": held.session, "meeting": held.meeting})
+
+
+def held_from_json(text: str) -> HeldMeeting | None:
+    """None for what cannot be read: then the place is a conversation like any other."""
+    try:
+        data = json.loads(text)
+        return HeldMeeting(Address(*data["home"]), SessionId(data["session"]), data["meeting"])
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
 def event_to_json(event: InboxEvent) -> str:
     data: dict[str, Any] = {
         "id": event.id,
@@ -51,7 +65,7 @@ def event_to_json(event: InboxEvent) -> str:
     if event.by_owner:
         data["owner"] = True
     if event.place is not None:
-        data["place"] = [event.place.platform, event.place.conversation, event.place.thread]
+        data["place"] = address_data(event.place)
     return to_json(data)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId, TapeId
 
 ANCHORS = frozenset({"begin", "adopted", "branch", "exchange", "compact", "merged", "ended"})
@@ -14,7 +15,8 @@ ANCHORS = frozenset({"begin", "adopted", "branch", "exchange", "compact", "merge
 
 
 UNREADABLE = "unreadable"
-"""The kind of a fact that a store has but cannot read; `fields` of its data is what the store has."""
+"""The kind of a fact that a store has but cannot read; `fields` of its data is what the store has. `locked`, where it
+is there, says why it cannot be opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,13 @@ class TapeReader(TapeStore, Protocol):
         """The facts with `seq` above `after`, and those to come as they come, without a gap, until the session is
         deleted. Who has had enough stops reading."""
         ...
+
+
+def opened(fact: Fact) -> Fact:
+    """A fact that is not locked. Raises ContentLocked for one that is encrypted and could not be opened."""
+    if fact.kind == UNREADABLE and "locked" in fact.data:
+        raise ContentLocked(str(fact.data["locked"]))
+    return fact
 
 
 async def last_facts(reader: TapeReader, session: SessionId, count: int) -> list[Fact]:

@@ -29,7 +29,7 @@ from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
-from tests.contract.setups import SETUPS, location_of
+from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.stands.kinds import STANDS, stand_of
 from tests.contract.stands.stand import Stand
 
@@ -55,7 +55,7 @@ class Stores:
     nodes: NodeStore
 
 
-@pytest.fixture(params=["memory", *SETUPS])
+@pytest.fixture(params=["memory", *SETUPS, ENCRYPTED])
 async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Stores]:
     if request.param == "memory":
         leases = MemoryLeaseStore(SystemClock())
@@ -65,7 +65,8 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
         catalog = MemorySessionCatalog(sessions, leases)
         yield Stores(sessions, inbox, leases, rooms, files, MemoryDeadLetters(inbox), catalog, MemoryNodeStore())
         return
-    async with open_connection(location_of(request.param, request), patience_s=20) as connection:
+    location, sealing = location_of(request.param, request), sealing_of(request.param)
+    async with open_connection(location, patience_s=20, sealing=sealing) as connection:
         yield Stores(
             RedisSessionStore(connection),
             RedisInbox(connection, bound=BOUND),

@@ -6,16 +6,28 @@ from pathlib import Path
 
 import pytest
 
+from runtime.storage.encryption import Encryption, Key
+from runtime.storage.sealing import PLAIN, Sealing
 from tests.fakes.valkey_cluster import ValkeyCluster, ValkeySentinel
 
 SETUPS = ("alone", "cluster", "sentinel")
 
+ENCRYPTED = "encrypted"
+"""One server alone, with everything encrypted."""
+
+SEALING = Encryption([Key(bytes(range(32)))])
+
 
 def location_of(setup: str, request: pytest.FixtureRequest) -> Path | str:
     """Where a set-up without data is."""
-    if setup == "alone":
+    if setup in ("alone", ENCRYPTED):
         socket: Path = request.getfixturevalue("valkey_socket")
         return socket
     servers: ValkeyCluster | ValkeySentinel = request.getfixturevalue(f"valkey_{setup}")
     servers.flush()
     return servers.url
+
+
+def sealing_of(setup: str) -> Sealing:
+    """How content is written in a set-up."""
+    return SEALING if setup == ENCRYPTED else PLAIN

@@ -25,6 +25,7 @@ from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.session_places import SessionPlaces
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, agent_tape, session_tape
@@ -300,7 +301,7 @@ async def write_some(connection: RedisConnection, whole: WholeSession, shard: in
             yield fact
 
     keys = ShardKeys(shard)
-    await write_facts(connection, each(), whole.record.id, keys, keys.tape)
+    await write_facts(SessionPlaces(connection), each(), whole.record.id, keys, keys.tape)
 
 
 async def test_deleted_session_is_deleted_from_the_archive(archive: Archive, connection: RedisConnection) -> None:

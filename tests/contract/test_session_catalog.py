@@ -20,6 +20,7 @@ from runtime.storage.redis.fact_form import LARGE_BYTES
 from runtime.storage.redis.fact_writing import write_facts
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.session_places import SessionPlaces
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.tape.tape import Branch, Fact, session_tape, tape_in
 from tests.contract.conftest import Stores
@@ -260,7 +261,7 @@ async def test_what_a_broken_off_insertion_left_is_not_counted_any_more(valkey_s
     async with open_connection(valkey_socket, patience_s=5) as connection:
         catalog, keys = RedisSessionCatalog(connection), ShardKeys(SHARD)
         first, second = weighty(SESSION)
-        await write_facts(connection, _each(first, second), SESSION, keys, keys.tape)
+        await write_facts(SessionPlaces(connection), _each(first, second), SESSION, keys, keys.tape)
         await catalog.insert(WholeSession(SessionRecord(SESSION, HERE, "hello", T0, 1), False, frozenset(), [first]))
         assert [fact async for fact in RedisSessionStore(connection).read_session(SESSION)] == [first]
         assert (await facts_kept(valkey_socket)).count("value") == 1

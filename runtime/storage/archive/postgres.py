@@ -10,8 +10,9 @@ import asyncpg
 
 from runtime.core.errors import ArchiveUnavailable, ConfigError
 from runtime.core.ids import SessionId
-from runtime.sessions.archive import pack, unpack
 from runtime.sessions.catalog import WholeSession
+from runtime.storage.archive.content import ArchiveContent
+from runtime.storage.sealing import PLAIN, Sealing
 
 _CONNECT_S = 10.0
 _COMMAND_S = 30.0
@@ -34,17 +35,18 @@ class PostgresArchive:
     A call that found its connection broken is made once more, by a new one; each may be repeated.
     """
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, sealing: Sealing = PLAIN) -> None:
         self._pool = pool
+        self._content = ArchiveContent(sealing)
 
     async def put(self, whole: WholeSession, /) -> None:
-        row = (whole.record.id, whole.record.seq, pack(whole))
+        row = (whole.record.id, whole.record.seq, self._content.pack(whole))
         await self._run(lambda database: database.execute(_PUT, *row))
 
     async def get(self, session: SessionId, /) -> WholeSession | None:
         asked = "SELECT content FROM parley_sessions WHERE id = $1"
         found = await self._run(lambda database: database.fetchval(asked, session))
-        return None if found is None else unpack(session, found)
+        return None if found is None else self._content.unpack(session, found)
 
     async def remove(self, session: SessionId, /) -> bool:
         asked = "DELETE FROM parley_sessions WHERE id = $1"
@@ -75,7 +77,7 @@ class PostgresArchive:
 
 
 @asynccontextmanager
-async def open_postgres(url: str) -> AsyncIterator[PostgresArchive]:
+async def open_postgres(url: str, sealing: Sealing = PLAIN) -> AsyncIterator[PostgresArchive]:
     """The archive in the database of this URL; its table is made where it is missing.
 
     Raises ConfigError when the database refuses us or cannot be reached.
@@ -88,6 +90,6 @@ async def open_postgres(url: str) -> AsyncIterator[PostgresArchive]:
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, ValueError) as error:
         raise ConfigError(f"retention.archive_url: the PostgreSQL there cannot be used: {error}.") from error
     try:
-        yield PostgresArchive(pool)
+        yield PostgresArchive(pool, sealing)
     finally:
         pool.terminate()

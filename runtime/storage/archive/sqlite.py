@@ -13,8 +13,9 @@ from anyio.to_thread import run_sync
 
 from runtime.core.errors import ArchiveUnavailable, ConfigError
 from runtime.core.ids import SessionId
-from runtime.sessions.archive import pack, unpack
 from runtime.sessions.catalog import WholeSession
+from runtime.storage.archive.content import ArchiveContent
+from runtime.storage.sealing import PLAIN, Sealing
 
 VERSION = 1
 """Of the file's tables, kept as its user_version."""
@@ -32,13 +33,14 @@ Answer = TypeVar("Answer")
 class SqliteArchive:
     """Implements `runtime.sessions.archive.Archive`; one call at a time, in a thread."""
 
-    def __init__(self, database: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, database: sqlite3.Connection, path: Path, sealing: Sealing = PLAIN) -> None:
         self._database = database
         self._path = path
+        self._content = ArchiveContent(sealing)
         self._one = anyio.CapacityLimiter(1)
 
     async def put(self, whole: WholeSession, /) -> None:
-        row = (whole.record.id, whole.record.seq, pack(whole))
+        row = (whole.record.id, whole.record.seq, self._content.pack(whole))
 
         def write() -> None:
             with self._database:
@@ -54,7 +56,7 @@ class SqliteArchive:
             return found
 
         found = await self._run(read)
-        return None if found is None else unpack(session, found[0])
+        return None if found is None else self._content.unpack(session, found[0])
 
     async def remove(self, session: SessionId, /) -> bool:
         def delete() -> int:
@@ -89,14 +91,14 @@ class SqliteArchive:
 
 
 @asynccontextmanager
-async def open_sqlite(path: Path) -> AsyncIterator[SqliteArchive]:
+async def open_sqlite(path: Path, sealing: Sealing = PLAIN) -> AsyncIterator[SqliteArchive]:
     """The archive of this file, which is made where it is missing. Raises ConfigError for one that is no archive."""
     try:
         database = await run_sync(_open, path)
     except sqlite3.Error as error:
         raise ConfigError(f"retention.archive_url: {path} cannot be used as an archive: {error}.") from error
     with closing(database):
-        yield SqliteArchive(database, path)
+        yield SqliteArchive(database, path, sealing)
 
 
 def _open(path: Path) -> sqlite3.Connection:

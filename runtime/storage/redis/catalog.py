@@ -9,7 +9,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from runtime.core.errors import SessionExists
+from runtime.core.errors import ContentLocked, SessionExists
 from runtime.core.ids import SessionId
 from runtime.sessions.archive import Archive
 from runtime.sessions.catalog import KnownSession, SessionPage, WholeSession, busy_session
@@ -26,7 +26,7 @@ from runtime.storage.redis.script import load_script
 from runtime.storage.redis.session_index import Place, SessionIndex
 from runtime.storage.redis.session_places import SessionPlaces
 from runtime.storage.redis.tapes import RedisTapes
-from runtime.tape.tape import Fact
+from runtime.tape.tape import Fact, opened
 
 _INSERT = load_script("session_insert")
 
@@ -86,7 +86,7 @@ class RedisSessionCatalog:
             return None
         if found.record.archived:
             return replace(await self._cold.whole(session), record=found.record)
-        facts = [fact async for fact in self._tapes.read_session(session, until=found.record.seq)]
+        facts = [opened(fact) async for fact in self._tapes.read_session(session, until=found.record.seq)]
         return WholeSession(found.record, found.awake, found.pages, facts)
 
     async def delete(self, session: SessionId, /, *, force: bool = False) -> bool:
@@ -100,7 +100,11 @@ class RedisSessionCatalog:
 
     async def put_away(self, session: SessionId, /) -> bool:
         await self._removal.forget_forks(session)
-        found, whole = await self.find(session), await self.whole(session)
+        found = await self.find(session)
+        try:
+            whole = await self.whole(session)
+        except ContentLocked:
+            return False
         if found is None or whole is None or found.record.archived or found.state == "working":
             return False
         if not await self._cold.put_away(found, whole):
@@ -114,7 +118,8 @@ class RedisSessionCatalog:
         keys, session = ShardKeys(shard_of(record.address.key)), record.id
         await self._refuse_second(record)
         await self._clear(keys, session)
-        await write_facts(self._connection, _each(whole.facts), session, keys, keys.tape)
+        self._places.expect(session, record.address.key)
+        await write_facts(self._places, _each(whole.facts), session, keys, keys.tape)
         ended = "1" if record.ended else "0"
         place = [record.address.key, address_to_json(record.address), record.program, record.started_at.isoformat()]
         outcome, current = await self._connection.run(

@@ -17,6 +17,7 @@ from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.fact_writing import write_facts
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.script import load_script
+from runtime.storage.redis.session_places import SessionPlaces
 from runtime.tape.tape import Fact
 
 _ARCHIVE = load_script("session_archive")
@@ -37,6 +38,7 @@ class ColdSessions:
     def __init__(self, connection: RedisConnection, archive: Archive | None) -> None:
         self._connection = connection
         self._archive = archive
+        self._places = SessionPlaces(connection)
 
     async def put_away(self, known: KnownSession, whole: WholeSession) -> bool:
         """Move a session's facts into the archive; False when something goes on with it, or goes on from it."""
@@ -69,7 +71,7 @@ class ColdSessions:
         Raises ArchiveUnavailable when the archive has them not.
         """
         keys, whole = ShardKeys(shard), await self.whole(session)
-        await write_facts(self._connection, _each(whole), session, keys, keys.tape, _ARCHIVED)
+        await write_facts(self._places, _each(whole), session, keys, keys.tape, _ARCHIVED)
         await self._connection.run(_RETURN, [keys.session(session)], [])
 
     async def whole(self, session: SessionId) -> WholeSession:

@@ -28,6 +28,7 @@ from runtime.storage.redis.script import Script
 from runtime.storage.redis.server import COMMAND_LIMIT_S, Server, command
 from runtime.storage.redis.streams import Entries, StreamWatch
 from runtime.storage.redis.topology import Topology, find_topology
+from runtime.storage.sealing import PLAIN, Sealing
 
 _FIRST_PAUSE_S = 0.01
 _LONGEST_PAUSE_S = 1.0
@@ -59,8 +60,10 @@ class RedisConnection:
         on_event: OnEvent = unheard,
         patience_s: float | None = None,
         clock: Clock | None = None,
+        sealing: Sealing = PLAIN,
     ) -> None:
         self.histories = Histories()
+        self.sealing = sealing
         self._location = location
         self._tasks = tasks
         self._clock = clock or SystemClock()
@@ -225,15 +228,19 @@ async def open_connection(
     on_event: OnEvent = unheard,
     patience_s: float | None = None,
     clock: Clock | None = None,
+    sealing: Sealing = PLAIN,
 ) -> AsyncIterator[RedisConnection]:
     """A connection to what a unix socket (a path) or a URL (redis, rediss, unix) leads to: a server alone, a Cluster,
     or the primary that Sentinels watch. Raises ConfigError for a bad URL.
 
-    Connects with the first call, not before; that also raises ConfigError when it is left open what is meant.
+    `sealing` is how the stores write content through it. Connects with the first call, not before; that also raises
+    ConfigError when it is left open what is meant.
     """
     place, failure = locate(location), None
     async with anyio.create_task_group() as tasks:
-        connection = RedisConnection(place, tasks, on_event=on_event, patience_s=patience_s, clock=clock)
+        connection = RedisConnection(
+            place, tasks, on_event=on_event, patience_s=patience_s, clock=clock, sealing=sealing
+        )
         try:
             yield connection
         except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it

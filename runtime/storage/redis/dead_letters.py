@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from runtime.core.errors import InboxFull, LetterGone
 from runtime.sessions.dead_letters import DeadLetter, letter_id, letter_place
 from runtime.sessions.store import SHARDS
-from runtime.storage.codec import event_from_entry
+from runtime.storage.event_form import EventForm
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.inbox import REMEMBERED_S
 from runtime.storage.redis.keys import ShardKeys
@@ -27,6 +27,7 @@ class RedisDeadLetters:
     def __init__(self, connection: RedisConnection, *, bound: int = 10_000) -> None:
         self._connection = connection
         self._bound = bound
+        self._form = EventForm(connection.sealing)
 
     async def page(self, after: str = "", /, *, limit: int) -> Sequence[DeadLetter]:
         first, number = letter_place(after) if after else (0, "")
@@ -74,10 +75,10 @@ class RedisDeadLetters:
         async def call(client: Redis) -> Any:
             return await client.xrange(key, min=first, max=last, count=count)
 
-        return [_letter(shard, number, fields) for number, fields in await self._connection.retrying(call, key)]
+        return [self._letter(shard, number, fields) for number, fields in await self._connection.retrying(call, key)]
 
-
-def _letter(shard: int, number: str, fields: Mapping[str, str]) -> DeadLetter:
-    event = event_from_entry(number, fields)
-    died_at = datetime.fromtimestamp(int(number.partition("-")[0]) / 1000, UTC)
-    return DeadLetter(letter_id(shard, number), event, fields.get("id", number), fields.get("reason", ""), died_at)
+    def _letter(self, shard: int, number: str, fields: Mapping[str, str]) -> DeadLetter:
+        event = self._form.read(number, fields)
+        reason = self._form.read_reason(event, fields.get("reason", ""))
+        died_at = datetime.fromtimestamp(int(number.partition("-")[0]) / 1000, UTC)
+        return DeadLetter(letter_id(shard, number), event, fields.get("id", number), reason, died_at)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from runtime.core.errors import ContentLocked
 from runtime.core.ids import TapeId
 from runtime.storage.codec import fact_fields, fact_from_fields
 from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.sealing import PLAIN, Sealing, fact_binding, value_binding, values_home
 from runtime.tape.tape import ANCHORS, UNREADABLE, Fact
 
 LARGE_BYTES = 16 * 1024
@@ -24,11 +25,13 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 class FactForms:
     """Facts of one session as the scripts take them.
 
-    `keys` are the tapes and large values that the scripts' arguments name by number, from `first` on.
+    `keys` are the tapes and large values that the scripts' arguments name by number, from `first` on. `sealing` is how
+    their data is written.
     """
 
     shard: ShardKeys
     first: int
+    sealing: Sealing = PLAIN
     keys: list[str] = field(default_factory=list)
     facts: list[str | int] = field(default_factory=list)
     values: list[str | int] = field(default_factory=list)
@@ -42,6 +45,7 @@ class FactForms:
         if len(data) > LARGE_BYTES // 4:  # a character has up to four bytes
             data, large = _parted(fact.data)
             named = _json({name: self._value(text) for name, text in large.items()}) if large else ""
+        data = self.sealing.seal(fact_binding(fact.tape, fact.seq, kind, at, named), data)
         self.facts += [self._number(tape_key), fact.seq, kind, at, data, named]
         if kind in ANCHORS:
             self.anchors.append(anchor_name(kind, fact.seq))
@@ -52,10 +56,11 @@ class FactForms:
         return [len(self.anchors), *self.anchors, values, *self.values, facts, *self.facts]
 
     def _value(self, text: str) -> str:
-        digest = hashlib.sha256(text.encode()).hexdigest()
+        digest = self.sealing.digest(values_home(self.shard.shard), text)
         key = self.shard.value(digest)
         if key not in self._numbers:
-            self.values += [self._number(key), digest, text]
+            sealed = self.sealing.seal(value_binding(self.shard.shard, digest), text)
+            self.values += [self._number(key), digest, sealed]
         return digest
 
     def _number(self, key: str) -> int:
@@ -74,18 +79,40 @@ def large_values(fields: Mapping[str, str]) -> Mapping[str, str]:
     return named
 
 
-def fact_from(tape: TapeId, seq: int, fields: Mapping[str, str], large: Mapping[str, str | None]) -> Fact:
-    """A fact from the fields of its entry and the texts of its large values.
+@dataclass(frozen=True, slots=True)
+class FactReading:
+    """How the facts of a shard are read."""
 
-    One that cannot be read is of the kind `UNREADABLE`, with its fields as they are: no fold takes it, and who reads
-    many sessions goes on.
-    """
-    try:
-        fact = fact_from_fields(tape, seq, (fields["k"], fields["t"], fields["d"]))
-        values = {name: json.loads(text or "") for name, text in large.items()}
-    except (ValueError, LookupError):
-        return Fact(tape, seq, UNREADABLE, _LONG_AGO, {"fields": dict(fields)})
-    return Fact(tape, seq, fact.kind, fact.at, {**fact.data, **values}) if values else fact
+    shard: int
+    sealing: Sealing
+
+    def fact(
+        self, tape: TapeId, seq: int, fields: Mapping[str, str], large: Mapping[str, tuple[str, str | None]]
+    ) -> Fact:
+        """A fact from the fields of its entry, and its large values: the hash and the text of each.
+
+        One that cannot be read is of the kind `UNREADABLE`, with its fields as they are: no fold takes it, and who
+        reads many sessions goes on. Of one that is encrypted and cannot be opened `locked` says why.
+        """
+        try:
+            fact = self._read(tape, seq, fields, large)
+        except ContentLocked as error:
+            return Fact(tape, seq, UNREADABLE, _LONG_AGO, {"fields": dict(fields), "locked": str(error)})
+        except (ValueError, LookupError):
+            return Fact(tape, seq, UNREADABLE, _LONG_AGO, {"fields": dict(fields)})
+        return fact
+
+    def _read(
+        self, tape: TapeId, seq: int, fields: Mapping[str, str], large: Mapping[str, tuple[str, str | None]]
+    ) -> Fact:
+        kind, at, named = fields["k"], fields["t"], fields.get("v", "")
+        data = self.sealing.open(fact_binding(tape, seq, kind, at, named), fields["d"])
+        fact = fact_from_fields(tape, seq, (kind, at, data))
+        values = {name: json.loads(self._value(digest, text)) for name, (digest, text) in large.items()}
+        return Fact(tape, seq, fact.kind, fact.at, {**fact.data, **values}) if values else fact
+
+    def _value(self, digest: str, text: str | None) -> str:
+        return self.sealing.open(value_binding(self.shard, digest), text or "")
 
 
 def anchor_name(kind: str, seq: int) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable, Sequence
 
 from runtime.core.ids import SessionId, TapeId
-from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.fact_form import FactForms
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.script import load_script
-from runtime.tape.tape import Fact
+from runtime.storage.redis.session_places import SessionPlaces
+from runtime.tape.tape import Fact, opened
 
 _FACTS = load_script("session_facts")
 
@@ -17,7 +17,7 @@ _FACTS_AT_ONCE = 200
 
 
 async def write_facts(
-    connection: RedisConnection,
+    places: SessionPlaces,
     facts: AsyncIterable[Fact],
     session: SessionId,
     keys: ShardKeys,
@@ -26,24 +26,25 @@ async def write_facts(
 ) -> set[TapeId] | None:
     """Write facts, each to the stream `key_of` its tape, unless it is there. The tapes; the session has them then.
 
-    None when the session's record has not, or no longer, the field `only_with`: nothing more was written then.
+    Raises ContentLocked for a fact that cannot be opened. None when the session's record has not, or no longer, the
+    field `only_with`. Nothing more was written then.
     """
     written: set[TapeId] = set()
     page: list[Fact] = []
     async for fact in facts:
         page.append(fact)
         if len(page) == _FACTS_AT_ONCE:
-            if not await _write(connection, page, session, keys, key_of, only_with):
+            if not await _write(places, page, session, keys, key_of, only_with):
                 return None
             written |= {fact.tape for fact in page}
             page.clear()
-    if page and not await _write(connection, page, session, keys, key_of, only_with):
+    if page and not await _write(places, page, session, keys, key_of, only_with):
         return None
     return written | {fact.tape for fact in page}
 
 
 async def _write(
-    connection: RedisConnection,
+    places: SessionPlaces,
     facts: Sequence[Fact],
     session: SessionId,
     keys: ShardKeys,
@@ -51,8 +52,8 @@ async def _write(
     only_with: str,
 ) -> bool:
     tapes = sorted({fact.tape for fact in facts})
-    forms = FactForms(keys, first=5)
+    forms = FactForms(keys, first=5, sealing=await places.sealing(keys, session))
     for fact in facts:
-        forms.add(fact, key_of(fact.tape))
+        forms.add(opened(fact), key_of(fact.tape))
     names = [keys.session(session), keys.tapes(session), keys.anchors(session), keys.values(session), *forms.keys]
-    return bool(await connection.run(_FACTS, names, [only_with, len(tapes), *tapes, *forms.arguments()]))
+    return bool(await places.connection.run(_FACTS, names, [only_with, len(tapes), *tapes, *forms.arguments()]))

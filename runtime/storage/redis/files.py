@@ -15,6 +15,7 @@ from runtime.core.files import FileContent, FileHead, file_id
 from runtime.storage.memory_files import DEFAULT_BOUND_BYTES, check_size
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.script import load_script
+from runtime.storage.sealing import file_binding
 
 PIECE_BYTES = 192 * 1024
 """A file is written and read in pieces of this size, so that no call holds the server up; 256 KiB in Base64."""
@@ -33,12 +34,14 @@ class RedisFileStore:
 
     async def keep(self, data: bytes, media_type: str, /) -> str:
         check_size(data)
+        sealing = self._connection.sealing
         id_ = file_id(data, media_type)
         for gone in await self._connection.run(_REGISTER, _COUNTS, [id_, len(data), self._bound_bytes]):
             await self.remove(gone)
         if await self.head(id_) is None:
             for number, start in enumerate(range(0, len(data), PIECE_BYTES)):
-                piece = base64.b64encode(data[start : start + PIECE_BYTES]).decode("ascii")
+                content = sealing.seal_bytes(file_binding(id_, len(data), number), data[start : start + PIECE_BYTES])
+                piece = base64.b64encode(content).decode("ascii")
                 await self._write(id_, {str(number): piece})
             await self._write(id_, {"type": media_type, "size": str(len(data))})
         return id_
@@ -59,7 +62,8 @@ class RedisFileStore:
             piece = await self._piece(id_, number)
             if piece is None:
                 return None
-            data += base64.b64decode(piece)
+            binding = file_binding(id_, head.size_bytes, number)
+            data += self._connection.sealing.open_bytes(binding, base64.b64decode(piece))
         return FileContent(head.media_type, bytes(data))
 
     async def _piece(self, id_: str, number: int) -> str | None:

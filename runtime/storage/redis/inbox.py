@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from runtime.core.errors import InboxFull, LeaseLost
 from runtime.sessions.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, crowded, shard_of
-from runtime.storage.codec import event_from_entry, event_to_json
+from runtime.storage.event_form import EventForm
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.script import load_script
@@ -39,6 +39,7 @@ class RedisInbox:
         self._connection = connection
         self._bound = bound
         self._conversation_bound = conversation_bound
+        self._form = EventForm(connection.sealing)
         self._watch = connection.watch()
 
     async def add(self, event: InboxEvent, /) -> bool:
@@ -51,7 +52,7 @@ class RedisInbox:
                 uuid.uuid4().hex,
                 REMEMBERED_S,
                 self._bound,
-                event_to_json(event),
+                self._form.write(event),
                 conversation,
                 self._conversation_bound if event.kind in CROWDING else "",
                 _COUNTED_AT_MOST,
@@ -73,7 +74,7 @@ class RedisInbox:
         for key, entries in answer:
             self._connection.histories.read(shards[key], entries[-1][0])
         return [
-            InboxEntry(shards[key], entry_id, event_from_entry(entry_id, fields))
+            InboxEntry(shards[key], entry_id, self._form.read(entry_id, fields))
             for key, entries in answer
             for entry_id, fields in entries
         ]
@@ -99,11 +100,12 @@ class RedisInbox:
         await self._take_out(entry, token, "")
 
     async def _take_out(self, entry: InboxEntry, token: int, reason: str) -> None:
-        keys = ShardKeys(entry.shard)
+        keys, event = ShardKeys(entry.shard), self._form.write(entry.event)
+        why = self._form.write_reason(entry.event, reason) if reason else ""
         done = await self._connection.run(
             _DISCARD,
             [keys.lease, keys.inbox, keys.dead],
-            [token, entry.entry_id, event_to_json(entry.event), reason, _DEAD_LETTERS],
+            [token, entry.entry_id, event, why, _DEAD_LETTERS],
         )
         if not done:
             raise LeaseLost(f"The lease of shard {entry.shard} is no longer ours (token {token}).")

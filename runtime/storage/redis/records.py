@@ -16,6 +16,11 @@ class RedisRecords:
         self._connection = connection
         self._key = f"{{parley:{table}}}"
 
+    @property
+    def key(self) -> str:
+        """The key of the table's hash."""
+        return self._key
+
     async def all(self) -> Mapping[str, str]:
         """Everything in the table."""
 

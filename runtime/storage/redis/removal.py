@@ -173,7 +173,7 @@ class SessionRemoval:
         seq, its_parent, parent_seq = await self._branch(keys, fork)
         if seq is not None and its_parent == parent:
             facts = self._tapes.read_session(fork, until=int(parent_seq or 0))
-            tapes = await write_facts(self._connection, facts, fork, keys, keys.early, "parent")
+            tapes = await write_facts(self._places, facts, fork, keys, keys.early, "parent")
             if tapes is not None:
                 await self._connection.run(_ADOPT, [keys.session(fork), keys.tapes(fork)], [parent, *sorted(tapes)])
         return seq is not None

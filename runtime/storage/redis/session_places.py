@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
+
+from redis.asyncio import Redis
 
 from runtime.core.ids import SessionId
 from runtime.sessions.store import SHARDS, SessionRecord
 from runtime.storage.codec import address_from_json
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.sealing import Sealing
 from runtime.tape.tape import Branch
 
 RECORD_FIELDS = ("address", "program", "started_at", "seq", "ended", "parent", "parent_seq", "replaced_by", "archived")
@@ -46,14 +50,15 @@ class SessionPlaces:
     """Finds the shards of sessions, and remembers them."""
 
     def __init__(self, connection: RedisConnection) -> None:
-        self._connection = connection
+        self.connection = connection
         self._shards: dict[SessionId, int] = {}
+        self._conversations: dict[SessionId, str] = {}
 
     async def keys(self, session: SessionId) -> ShardKeys | None:
         """The keys of the session's shard; all shards are asked for one that was not met yet. None: there is none."""
         if session not in self._shards:
             names = [ShardKeys(shard).session(session) for shard in range(SHARDS)]
-            found = await self._connection.each(names, lambda batch, name: batch.exists(name))
+            found = await self.connection.each(names, lambda batch, name: batch.exists(name))
             if 1 not in found:
                 return None
             self.remember(session, found.index(1))
@@ -68,3 +73,27 @@ class SessionPlaces:
     def forget(self, session: SessionId) -> None:
         """It may be elsewhere, or nowhere."""
         self._shards.pop(session, None)
+        self._conversations.pop(session, None)
+
+    def expect(self, session: SessionId, conversation: str) -> None:
+        """The session is of this conversation, or is about to be."""
+        self._conversations[session] = conversation
+        if len(self._conversations) > _KNOWN_PLACES:
+            del self._conversations[next(iter(self._conversations))]
+
+    async def sealing(self, keys: ShardKeys, session: SessionId) -> Sealing:
+        """How a session's content is written."""
+        sealing = self.connection.sealing
+        if not sealing.selective:
+            return sealing
+        if session not in self._conversations:
+            name = keys.session(session)
+
+            async def call(client: Redis) -> Any:
+                return await client.hget(name, "conversation")
+
+            found = await self.connection.retrying(call, name)
+            if found is None:
+                return sealing
+            self.expect(session, found)
+        return sealing.of(self._conversations[session])

@@ -24,6 +24,7 @@ from runtime.storage.redis.known_sessions import pages_of
 from runtime.storage.redis.script import load_script
 from runtime.storage.redis.session_places import RECORD_FIELDS, SessionPlaces, record_from
 from runtime.storage.redis.tapes import RedisTapes
+from runtime.storage.sealing import PLAIN, Sealing, snapshot_binding
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact
 
@@ -50,7 +51,10 @@ class RedisSessionStore:
             await self._branch(commit.session, commit.lease.shard, commit.begin.parent)
         shard, token = commit.lease.shard, commit.lease.token
         sender = Sender(self._writer, next(self._calls), self._connection.histories.commits(shard, token))
-        outcome, found, *number = await self._connection.run(COMMIT, *commit_call(commit, sender))
+        if commit.begin is not None:
+            self._places.expect(commit.session, commit.begin.address.key)
+        sealing = await self._places.sealing(ShardKeys(shard), commit.session)
+        outcome, found, *number = await self._connection.run(COMMIT, *commit_call(commit, sender, sealing))
         self._raise_refusal(commit, outcome, found)
         self._connection.histories.committed(shard, token, *number)
         self._places.remember(commit.session, commit.lease.shard)
@@ -146,7 +150,9 @@ class RedisSessionStore:
     async def keep_snapshot(self, lease: Lease, session: SessionId, snapshot: Snapshot, /) -> None:
         keys = ShardKeys(lease.shard)
         names = [keys.lease, keys.session(session), keys.snapshot(session)]
-        kept: list[str | int] = [lease.token, snapshot.seq, snapshot.version, snapshot.text]
+        sealing = await self._places.sealing(keys, session)
+        text = sealing.seal(snapshot_binding(session, snapshot.seq, snapshot.version), snapshot.text)
+        kept: list[str | int] = [lease.token, snapshot.seq, snapshot.version, text]
         outcome, found = await self._connection.run(_KEEP, names, kept)
         if outcome == "lease":
             raise _taken_over(lease, found)
@@ -206,14 +212,16 @@ class Sender:
     known: int = 0
 
 
-def commit_call(commit: Commit, sender: Sender = Sender()) -> tuple[list[str], list[str | int]]:
+def commit_call(
+    commit: Commit, sender: Sender = Sender(), sealing: Sealing = PLAIN
+) -> tuple[list[str], list[str | int]]:
     """The keys and arguments with which `COMMIT` makes a commit true. Raises TapeConflict for misnumbered facts.
 
     The digest covers all but token and sender: by it a repetition is recognised. A copy that the network holds back
     until its writer has committed more is recognised by the number of its call; without a writer it is not.
     """
     keys = ShardKeys(commit.lease.shard)
-    forms = _forms(commit, keys)
+    forms = _forms(commit, keys, sealing)
     content = [*_commit_arguments(commit), *forms.arguments(), *dict.fromkeys(fact.tape for fact in commit.facts)]
     digest = hashlib.blake2b("\0".join(map(str, (commit.expect, *content))).encode(), digest_size=16).hexdigest()
     names = [
@@ -234,8 +242,8 @@ def commit_call(commit: Commit, sender: Sender = Sender()) -> tuple[list[str], l
     return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), *content[10:]]
 
 
-def _forms(commit: Commit, keys: ShardKeys) -> FactForms:
-    forms = FactForms(keys, first=13)
+def _forms(commit: Commit, keys: ShardKeys, sealing: Sealing) -> FactForms:
+    forms = FactForms(keys, first=13, sealing=sealing)
     for seq, fact in enumerate(commit.facts, start=commit.expect + 1):
         if fact.seq != seq:
             raise TapeConflict(

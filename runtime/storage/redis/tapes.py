@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
 from redis.asyncio import Redis
 
-from runtime.core.errors import TapeConflict
+from runtime.core.errors import ContentLocked, TapeConflict
 from runtime.core.ids import SessionId, TapeId
 from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.fact_form import anchor_name, anchor_seq, fact_from, large_values
+from runtime.storage.redis.fact_form import FactReading, anchor_name, anchor_seq, large_values
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.session_places import SessionPlaces
+from runtime.storage.sealing import snapshot_binding
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, tape_in, tape_owner
 
@@ -127,7 +129,9 @@ class RedisTapes:
 
             seq, its_version, text = await self._connection.retrying(call, name)
             if its_version == version and (last is None or int(seq) <= last):
-                return Snapshot(int(seq), version, text)
+                with suppress(ContentLocked):  # the facts are the truth, and say what is wrong with them
+                    opened = self._connection.sealing.open(snapshot_binding(found.id, int(seq), version), text)
+                    return Snapshot(int(seq), version, opened)
             if found.parent is None:
                 break
             last = found.parent.seq if last is None else min(last, found.parent.seq)
@@ -175,11 +179,13 @@ class RedisTapes:
 
     async def _read(self, stretch: _Stretch, tape: TapeId, *, back: bool) -> AsyncIterator[Fact]:
         keys = stretch.session.keys
+        reading = FactReading(keys.shard, self._connection.sealing)
         streams = [keys.early(tape), keys.tape(tape)] if stretch.session.early else [keys.tape(tape)]
         for key in reversed(streams) if back else streams:
             async for seq, fields in self._entries(key, stretch, back):
-                values = {name: await self._value(keys, hash_) for name, hash_ in large_values(fields).items()}
-                yield fact_from(tape, seq, fields, values)
+                named = large_values(fields)
+                large = {name: (digest, await self._value(keys, digest)) for name, digest in named.items()}
+                yield reading.fact(tape, seq, fields, large)
 
     async def _entries(self, key: str, stretch: _Stretch, back: bool) -> AsyncIterator[tuple[int, Mapping[str, str]]]:
         first, last = stretch.after + 1, stretch.last

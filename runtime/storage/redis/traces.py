@@ -11,10 +11,11 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import StorageUnavailable
-from runtime.sessions.inbox import FORK, MERGED, InboxEvent, shard_of
+from runtime.core.errors import ContentLocked, StorageUnavailable
+from runtime.sessions.inbox import FORK, LOCKED, MERGED, InboxEvent, shard_of
 from runtime.sessions.traces import Whose
-from runtime.storage.codec import UNREADABLE_AT, event_from_entry, event_to_json
+from runtime.storage.codec import UNREADABLE_AT
+from runtime.storage.event_form import EventForm
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.keys import ShardKeys
@@ -40,6 +41,7 @@ class RedisTraces:
     def __init__(self, connection: RedisConnection, clock: Clock | None = None) -> None:
         self._connection = connection
         self._clock = clock or SystemClock()
+        self._form = EventForm(connection.sealing)
 
     async def messages(self, room: str, ids: Collection[str], /) -> None:
         await self._forget_in_room(room, "", ids)
@@ -87,6 +89,8 @@ class RedisTraces:
                 in_shard = _SHARD_KEY.match(key)
                 if in_shard is not None and in_shard[2] in ("inbox", "dead"):
                     async for _, event in self._events(key):
+                        if event.kind == LOCKED and event.person_id != person:
+                            raise ContentLocked(event.text)  # it may quote the person
                         names |= {event.person_name} if event.person_id == person else set()
         return names
 
@@ -127,7 +131,7 @@ class RedisTraces:
             if _concerns(event, whose):
                 theirs.append(entry_id)
             elif event.quote is not None and event.quote.author in whose.names:
-                unquoted += [entry_id, event_to_json(replace(event, quote=None))]
+                unquoted += [entry_id, self._form.write(replace(event, quote=None))]
         forgotten = 0
         for first in range(0, len(theirs), _ENTRIES_AT_ONCE):
             forgotten += int(await self._connection.write("XDEL", key, *theirs[first : first + _ENTRIES_AT_ONCE]))
@@ -145,7 +149,7 @@ class RedisTraces:
 
             entries: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.retrying(read, key)
             for entry_id, fields in entries:
-                yield entry_id, event_from_entry(entry_id, fields)
+                yield entry_id, self._form.read(entry_id, fields)
             if len(entries) < _ENTRIES_AT_ONCE:
                 return
             after = f"({entries[-1][0]}"

@@ -8,7 +8,9 @@ local function set(holder, key, value)
   holder[key] = value
   changed = true
 end
-for key, value in pairs(cjson.decode(ARGV[2])) do set(message, key, value) end
+local fields = cjson.decode(ARGV[2])
+for key, value in pairs(fields) do set(message, key, value) end
+if fields.text and not fields.sealed_text then message.sealed_text = nil end
 if ARGV[3] ~= '' then
   message.reactions = message.reactions or {}
   local reaction = nil

@@ -1,0 +1,34 @@
+"""Places of meetings on Redis: a table by the keys of their conversations."""
+
+from __future__ import annotations
+
+from runtime.core.address import Address
+from runtime.core.ids import SessionId
+from runtime.sessions.places import HeldMeeting
+from runtime.storage.codec import held_from_json, held_to_json
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.script import load_script
+
+PLACES_TABLE = "places:meetings"
+"""The table of what places were opened for."""
+
+_RELEASE = load_script("place_release")
+
+
+class RedisPlaceStore:
+    """Implements `runtime.sessions.places.PlaceStore`."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+        self._records = RedisRecords(connection, PLACES_TABLE)
+
+    async def put(self, place: Address, held: HeldMeeting, /) -> None:
+        await self._records.put(place.key, held_to_json(held))
+
+    async def get(self, place: Address, /) -> HeldMeeting | None:
+        kept = await self._records.get(place.key)
+        return None if kept is None else held_from_json(kept)
+
+    async def release(self, place: Address, session: SessionId, /) -> None:
+        await self._connection.run(_RELEASE, [self._records.key], [place.key, session])

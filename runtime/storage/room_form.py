@@ -1,0 +1,121 @@
+"""How messages of rooms are written down: whole, or with what was said sealed.
+
+Scripts read and change them, so what these need stays readable: ids, who wrote it, whom it answers, times, marks.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from runtime.core.errors import ContentLocked
+from runtime.core.message import Attachment, Choice, Quote
+from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
+from runtime.storage.codec import to_json
+from runtime.storage.sealing import PLAIN, Sealing, message_binding
+
+_LOCKED_TEXT = "🔒"
+"""What stands in place of a text that cannot be opened."""
+
+
+class RoomForm:
+    """Writes and reads messages as `sealing` has it."""
+
+    def __init__(self, sealing: Sealing, platform: str) -> None:
+        """`platform` is the first part of the keys of the rooms' conversations."""
+        self._sealing = sealing
+        self._platform = platform
+
+    def post(self, room: str, post: RoomPost) -> str:
+        """A new message, JSON."""
+        text, sealed_text = self.text(room, post.id, post.text)
+        data = {
+            "id": post.id,
+            "author_id": post.author_id,
+            "author_name": post.author_name,
+            "author_kind": post.author_kind,
+            "text": text,
+            "sent_at": post.sent_at.isoformat(),
+            "final": post.final,
+            "thread": post.thread,
+            "sealed_text": sealed_text or None,
+            "quote": self._quote(room, post.id, post.quote),
+            "files": self._part(room, post.id, "files", _files(post.files) or None),
+        }
+        optional = ("sealed_text", "quote", "files")
+        return to_json({name: value for name, value in data.items() if value is not None or name not in optional})
+
+    def text(self, room: str, message: str, text: str) -> tuple[str, str]:
+        """A text as it is, and as it is sealed: one of them is empty."""
+        sealing = self._writing(room)
+        return (text, "") if sealing is PLAIN else ("", sealing.seal(message_binding(room, message, "text"), text))
+
+    def change(self, room: str, message: str, change: RoomChange) -> str:
+        """What of a message is to be changed, JSON."""
+        data: dict[str, Any] = {"final": change.final, "edited": change.edited, "deleted": change.deleted}
+        if change.text is not None:
+            text, sealed_text = self.text(room, message, change.text)
+            data |= {"text": text, "sealed_text": sealed_text or None}
+        if change.files is not None:
+            data["files"] = self._part(room, message, "files", _files(change.files))
+        if change.choices is not None:
+            choices = [[each.id, each.label] for each in change.choices]
+            data["choices"] = self._part(room, message, "choices", choices)
+        return to_json({name: value for name, value in data.items() if value is not None})
+
+    def message(self, room: str, kept: str) -> RoomMessage:
+        """A message as any version of ours has written it; Lua writes what is empty as an object."""
+        data = json.loads(kept)
+        quote, reactions = data.pop("quote", None), dict(data.pop("reactions", None) or {})
+        sealed, id_ = data.pop("sealed_text", ""), data["id"]
+        return RoomMessage(
+            **{
+                **data,
+                "text": self._opened(room, id_, "text", sealed, _LOCKED_TEXT) if sealed else data["text"],
+                "sent_at": datetime.fromisoformat(data["sent_at"]),
+                "quote": self._read_quote(room, id_, quote) if quote else None,
+                "files": tuple(Attachment(*file) for file in self._read(room, id_, "files", data.get("files"))),
+                "choices": tuple(Choice(*each) for each in self._read(room, id_, "choices", data.get("choices"))),
+                "reactions": {who: Reaction(*reaction) for who, reaction in reactions.items()},
+            }
+        )
+
+    def _writing(self, room: str) -> Sealing:
+        return self._sealing.of(f"{self._platform}:{room}")
+
+    def _part(self, room: str, message: str, part: str, value: Any) -> Any:
+        sealing = self._writing(room)
+        if not value or sealing is PLAIN:
+            return value
+        return sealing.seal(message_binding(room, message, part), to_json(value))
+
+    def _quote(self, room: str, message: str, quote: Quote | None) -> list[str] | None:
+        if quote is None:
+            return None
+        sealing = self._writing(room)
+        if sealing is PLAIN:
+            return [quote.message_id, quote.author, quote.text]
+        return [quote.message_id, self._part(room, message, "quote", [quote.author, quote.text])]
+
+    def _read_quote(self, room: str, message: str, kept: list[str]) -> Quote:
+        if len(kept) == 3:
+            return Quote(*kept)
+        opened = self._opened(room, message, "quote", kept[1], "")
+        author, text = json.loads(opened) if opened else ("", _LOCKED_TEXT)
+        return Quote(kept[0], author, text)
+
+    def _read(self, room: str, message: str, part: str, kept: Any) -> Any:
+        if not isinstance(kept, str):
+            return kept or ()
+        return json.loads(self._opened(room, message, part, kept, "[]"))
+
+    def _opened(self, room: str, message: str, part: str, written: str, otherwise: str) -> str:
+        try:
+            return self._sealing.open(message_binding(room, message, part), written)
+        except ContentLocked:
+            return otherwise
+
+
+def _files(files: tuple[Attachment, ...]) -> list[list[Any]]:
+    return [[file.name, file.media_type, file.url, file.size_bytes] for file in files]

@@ -1,0 +1,135 @@
+"""How content is written down: as it is, or sealed. Nothing here is heavy; the cipher is in `encryption.py`.
+
+A sealed text is `sealed:<key id>:<Base64>`. It is bound to where it stands: elsewhere nobody can open it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+from runtime.core.errors import ContentLocked
+from runtime.core.ids import SessionId, TapeId
+from runtime.tape.tape import tape_owner
+
+MARK = "sealed:"
+"""How a sealed text begins; no JSON and no Base64 does."""
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Where a sealed text stands. `home` is whose it is, such as "session 5f1e": each home has keys of its own.
+
+    `rest` is all else that a text must not be moved to or from, in an order of its kind.
+    """
+
+    home: str
+    rest: tuple[str | int, ...]
+
+    @cached_property
+    def data(self) -> bytes:
+        """The same as bytes; no two bindings have the same."""
+        return "".join(f"{len(part)}:{part}," for part in (self.home, *map(str, self.rest))).encode()
+
+
+class Sealing:
+    """Writes content as it is. What is sealed it cannot read: then it raises ContentLocked."""
+
+    selective = False
+    """Whether it seals in some conversations and not in others."""
+
+    def of(self, conversation: str) -> Sealing:
+        """How the content of a conversation is written."""
+        del conversation
+        return self
+
+    def seal(self, binding: Binding, text: str) -> str:
+        """A text as it is to be written. Equal texts at equal places give equal results."""
+        del binding
+        return text
+
+    def open(self, binding: Binding, written: str) -> str:
+        """The text again. Raises ContentLocked when its key is missing, or it was changed or moved."""
+        if written.startswith(MARK):
+            raise missing_key(binding, key_of(written))
+        return written
+
+    def seal_bytes(self, binding: Binding, content: bytes) -> bytes:
+        """The same for bytes."""
+        del binding
+        return content
+
+    def open_bytes(self, binding: Binding, written: bytes) -> bytes:
+        """The same for bytes."""
+        if written.startswith(MARK.encode()):
+            raise missing_key(binding, key_of(written[:100].decode("latin-1")))
+        return written
+
+    def digest(self, home: str, text: str) -> str:
+        """A name for a text by its content, equal for equal texts of one home."""
+        del home
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def is_current(self, written: str | bytes) -> bool:
+        """Whether it is written as this one writes: what is not may be written anew."""
+        return key_of(written) == ""
+
+
+PLAIN = Sealing()
+
+
+def key_of(written: str | bytes) -> str:
+    """The id of the key with which something is sealed; "" where it is not."""
+    head = written[:100].decode("latin-1") if isinstance(written, bytes) else written[:100]
+    return head.split(":", 2)[1] if head.startswith(MARK) and head.count(":") >= 2 else ""
+
+
+def missing_key(binding: Binding, key: str) -> ContentLocked:
+    """The error for what is sealed with a key that is not here."""
+    return ContentLocked(
+        f"The key {key or '(unreadable)'} is missing, with which content of {binding.home} is encrypted. Put it back "
+        "into encryption.keys, behind the others, and restart; until then nothing of it is changed."
+    )
+
+
+def fact_binding(tape: TapeId, seq: int, kind: str, at: str, named: str) -> Binding:
+    """Of a fact's data. `named` is which large values it has, JSON or ""."""
+    return Binding(session_home(tape_owner(tape)), ("fact", tape, seq, kind, at, named))
+
+
+def snapshot_binding(session: SessionId, seq: int, version: str) -> Binding:
+    """Of a session's snapshot."""
+    return Binding(session_home(session), ("snapshot", seq, version))
+
+
+def archive_binding(session: SessionId) -> Binding:
+    """Of a session in the archive."""
+    return Binding(session_home(session), ("archive",))
+
+
+def value_binding(shard: int, digest: str) -> Binding:
+    """Of a large value, which several sessions of a shard may have."""
+    return Binding(values_home(shard), ("value", digest))
+
+
+def message_binding(room: str, message: str, part: str) -> Binding:
+    """Of a part of a message in a room of ours."""
+    return Binding(conversation_home(room), ("message", message, part))
+
+
+def file_binding(file: str, size_bytes: int, piece: int) -> Binding:
+    """Of a piece of a file."""
+    return Binding(f"file {file}", ("piece", size_bytes, piece))
+
+
+def session_home(session: SessionId) -> str:
+    return f"session {session}"
+
+
+def conversation_home(conversation: str) -> str:
+    return f"conversation {conversation}"
+
+
+def values_home(shard: int) -> str:
+    return f"large values of shard {shard}"
