@@ -48,6 +48,7 @@ ParleyError
     ├── LeaseLost                another node owns the shard; stop at once
     ├── InboxFull                too much is waiting in this shard; nothing was taken
     │   └── ConversationFull     too much is waiting in this conversation
+    ├── MailboxFull              too much waits for a participant in another process; nothing was taken
     ├── FileTooLarge             the file is longer than what is kept; nothing was
     ├── LetterGone               there is no such dead letter, or not any more
     ├── SessionBusy              a running node is at work on the session; nothing was changed
@@ -233,6 +234,9 @@ class ConversationFull(InboxFull):
     def __init__(self, text: str, *, bound: int) -> None:
         super().__init__(text)
         self.bound = bound
+
+
+class MailboxFull(StorageError): ...
 
 
 class FileTooLarge(StorageError): ...

@@ -37,6 +37,10 @@
 {parley:files}:order, :sizes, :total       zset, hash, string: which files are kept, how long each is, and all of them
 {parley:rooms}:news                channel what nodes tell each other of rooms; :<node> for one of them (room_news.py)
 {parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
+{parley:participant:<name>}:mail   stream  letters for a participant in another process: l, JSON (letter_form.py)
+{parley:participant:<name>}:seen   zset    letter -> 0 while it is there, then until when it is known, UTC seconds
+{parley:participant:<name>}:seat:<seat>    string  where a seat is, JSON; gone after 30 days without a letter
+{parley:participant:<name>}:reader, :readers   string, stream   which connection reads now, and the latest that did
 {parley:count:<name>}              string  a sum that vanishes; :once:<id> is an addition made (counters.py)
 """
 
@@ -153,6 +157,35 @@ class ShardKeys:
 
     def room_versions(self, room: str) -> str:
         return self._key(f"room-versions:{room}")
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxKeys:
+    """The keys of one mailbox."""
+
+    participant: str
+
+    def _key(self, name: str) -> str:
+        return f"{{parley:participant:{self.participant}}}:{name}"
+
+    @property
+    def mail(self) -> str:
+        return self._key("mail")
+
+    @property
+    def seen(self) -> str:
+        return self._key("seen")
+
+    def seat(self, seat_id: str) -> str:
+        return self._key(f"seat:{seat_id}")
+
+    @property
+    def reader(self) -> str:
+        return self._key("reader")
+
+    @property
+    def readers(self) -> str:
+        return self._key("readers")
 
 
 def lease_key(name: str) -> str:

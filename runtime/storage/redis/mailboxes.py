@@ -1,0 +1,88 @@
+"""Mailboxes on Redis: a stream a participant, read plainly, and what was in it lately."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.channels.mailbox import Attendance, Delivery, Letter, Mail, Seat
+from runtime.core.errors import MailboxFull
+from runtime.storage.letter_form import letter_from_json, letter_to_json, seat_from_json, seat_to_json
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.keys import MailboxKeys
+from runtime.storage.redis.script import load_script
+from runtime.storage.redis.streams import Entries
+
+REMEMBERED_S = 7 * 24 * 3600
+"""How long it is known of a letter that was taken out, so that it is not put in again."""
+
+SEATED_S = 30 * 24 * 3600
+"""How long a seat is known for which nothing comes."""
+
+_PUT = load_script("mailbox_put")
+_TAKE_OUT = load_script("mailbox_take_out")
+_ATTEND = load_script("mailbox_attend")
+
+
+class RedisMailboxes:
+    """Implements `runtime.channels.mailbox.Mailboxes`. `bound` is how many letters may wait in one."""
+
+    def __init__(self, connection: RedisConnection, *, bound: int = 1_000) -> None:
+        self._connection = connection
+        self._bound = bound
+
+    async def put(self, participant: str, letter: Letter, /) -> bool:
+        keys, text = MailboxKeys(participant), letter_to_json(letter, self._connection.sealing)
+        outcome = await self._connection.run(
+            _PUT,
+            [keys.mail, keys.seen, keys.seat(letter.seat.id)],
+            [letter.id, self._bound, text, seat_to_json(letter.seat), SEATED_S],
+        )
+        if outcome == "full":
+            raise MailboxFull(f"{self._bound} messages wait for {participant}; another was not taken.")
+        return bool(outcome == "added")
+
+    async def read(
+        self, participant: str, after: str, attendance: Attendance, /, *, wait_s: float, at_most: int
+    ) -> Delivery:
+        keys = MailboxKeys(participant)
+        answer = await self._connection.read_streams(
+            {keys.mail: after, keys.readers: attendance.news}, wait_s=wait_s, count=at_most
+        )
+        found: dict[str, Entries] = dict(answer)
+        if found.get(keys.readers):
+            return Delivery(replaced=True)
+        return Delivery(tuple(self._mail(*entry) for entry in found.get(keys.mail, ())))
+
+    async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[Mail]:
+        key = MailboxKeys(participant).mail
+
+        async def call(client: Redis) -> Any:
+            return await client.xrange(key, max=until, count=at_most)
+
+        return [self._mail(*entry) for entry in await self._connection.retrying(call, key)]
+
+    async def take_out(self, participant: str, mail: Sequence[Mail], /) -> None:
+        keys = MailboxKeys(participant)
+        pairs = [part for one in mail for part in (one.entry_id, one.letter.id)]
+        if pairs:
+            await self._connection.run(_TAKE_OUT, [keys.mail, keys.seen], [REMEMBERED_S, *pairs])
+
+    async def seat(self, participant: str, seat_id: str, /) -> Seat | None:
+        key = MailboxKeys(participant).seat(seat_id)
+
+        async def call(client: Redis) -> Any:
+            return await client.get(key)
+
+        found = await self._connection.retrying(call, key)
+        return None if found is None else seat_from_json(found)
+
+    async def attend(self, participant: str, connection: str, /) -> Attendance:
+        keys = MailboxKeys(participant)
+        news = await self._connection.run(_ATTEND, [keys.reader, keys.readers], [connection])
+        return Attendance(connection, str(news))
+
+    def _mail(self, entry_id: str, fields: Any) -> Mail:
+        return Mail(entry_id, letter_from_json(fields["l"], self._connection.sealing))
