@@ -21,7 +21,9 @@ sign      marking[pid, mark, place?] · marked[pid] ·
           closed[page, agent, text, free, reply, parts, place?] · settled[page]
 page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, part, text] · sent[page, part, pid] ·
           fin[page, text, + res] · close[page, text] · shown[page]
-meeting   meeting[id, topic, host, f] · invite[id, agent, answer] · joined[id, who] · left[id, who] · meeting_end[id] ·
+meeting   meeting[id, topic, host, f, type, at, status, own?] · inviting[id] ·
+          asked[id, who, by, times, due, required] · invite[id, agent, answer, again?] · joined[id, who, named?] ·
+          meeting_active[id] · spoke[id, message] · hears[f, message] · left[id, who] · meeting_end[id, why?] ·
           place[id, place, nonce] · shared[id, name, value, by]
 """
 
@@ -37,6 +39,7 @@ from runtime.tape.frame_rules import RULES as FRAME_RULES
 from runtime.tape.frame_rules import prune, take_messages
 from runtime.tape.lineage_rules import RULES as LINEAGE_RULES
 from runtime.tape.meeting_rules import RULES as MEETING_RULES
+from runtime.tape.meeting_rules import close_meeting
 from runtime.tape.people_rules import RULES as PEOPLE_RULES
 from runtime.tape.state import AgentState, ReminderState, SessionState
 
@@ -85,6 +88,8 @@ def _ended(state: SessionState, _: int, __: Data) -> None:
     state.ended = True
     for frame in [f.id for f in state.frames.values() if f.caller is None]:
         prune(state, frame)
+    for meeting in state.meetings.values():
+        close_meeting(state, meeting, meeting.why)
 
 
 def _agent(state: SessionState, _: int, data: Data) -> None:

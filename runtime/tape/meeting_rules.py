@@ -6,35 +6,93 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.core.address import Address
-from runtime.tape.state import MeetingState, SessionState, SharedValue
+from runtime.core.message import message_from_data
+from runtime.tape.frame_rules import call_key
+from runtime.tape.state import MAX_HISTORY, AskState, MeetingState, SessionState, SharedValue
 
 Data = Mapping[str, Any]
 
 
 def _meeting(state: SessionState, _: int, data: Data) -> None:
+    frame = state.frames[data["f"]]
     meeting = MeetingState(data["id"], data["topic"], data["host"], data["f"], joined=[data["host"]])
+    meeting.status = data.get("status", "inviting")
+    meeting.type, meeting.since = data.get("type", data["topic"]), data.get("at", 0.0)
     state.meetings[data["id"]] = meeting
-    state.frames[data["f"]].meeting = data["id"]
+    frame.meeting = data["id"]
+    frame.kwargs = {name: value for name, value in frame.kwargs.items() if name not in data.get("own", ())}
+
+
+def _inviting(state: SessionState, _: int, data: Data) -> None:
+    state.meetings[data["id"]].status = "inviting"
+
+
+def _asked(state: SessionState, _: int, data: Data) -> None:
+    meeting, who = state.meetings[data["id"]], data["who"]
+    _close_questions(state, meeting, who)
+    meeting.invited[who] = ""
+    meeting.asks[who] = AskState(data["by"], data["times"], data["due"], data["required"])
 
 
 def _invite(state: SessionState, _: int, data: Data) -> None:
-    state.meetings[data["id"]].invited[data["agent"]] = data["answer"]
+    """An answer; without one, in old tapes, the question."""
+    meeting, who = state.meetings[data["id"]], data["agent"]
+    meeting.invited[who] = data["answer"]
+    ask = meeting.asks.setdefault(who, AskState(meeting.host, due=0.0, required=True))
+    if data["answer"] and not data.get("again"):
+        ask.due = None
+        _close_questions(state, meeting, who)
 
 
 def _joined(state: SessionState, _: int, data: Data) -> None:
-    joined = state.meetings[data["id"]].joined
-    if data["who"] not in joined:
-        joined.append(data["who"])
+    meeting = state.meetings[data["id"]]
+    for name in (data.get("named", data["who"]), data["who"]):
+        _close_questions(state, meeting, name)
+        meeting.asks.pop(name, None)
+        meeting.invited.pop(name, None)
+    meeting.invited[data["who"]] = "JOINED"
+    if data["who"] not in meeting.joined:
+        meeting.joined.append(data["who"])
 
 
 def _left(state: SessionState, _: int, data: Data) -> None:
     meeting = state.meetings[data["id"]]
     meeting.joined = [who for who in meeting.joined if who != data["who"]]
+    meeting.invited[data["who"]] = "LEFT"
 
 
 def _meeting_active(state: SessionState, _: int, data: Data) -> None:
     meeting = state.meetings[data["id"]]
     meeting.status, meeting.held = "active", True
+
+
+def _spoke(state: SessionState, _: int, data: Data) -> None:
+    meeting = state.meetings[data["id"]]
+    if meeting.status != "ended":
+        meeting.history = [*meeting.history, message_from_data(data["message"])][-MAX_HISTORY:]
+
+
+def _hears(state: SessionState, _: int, data: Data) -> None:
+    state.frames[data["f"]].inbox.append(message_from_data(data["message"]))
+
+
+def question_of(meeting: MeetingState, who: str, times: int) -> tuple[str, str]:
+    """The frame and the position of the question whether a person joins, asked for the `times`-th time."""
+    return meeting.frame, f"invite.{who}.{times}"
+
+
+def _close_questions(state: SessionState, meeting: MeetingState, who: str) -> None:
+    ask = meeting.asks.get(who)
+    if ask is not None:
+        state.questions.pop(call_key(*question_of(meeting, who, ask.times)), None)
+
+
+def close_meeting(state: SessionState, meeting: MeetingState, why: str | None = None) -> None:
+    """A meeting has ended: nobody is asked to join any more."""
+    for who in meeting.asks:
+        _close_questions(state, meeting, who)
+    meeting.status, meeting.why = "ended", why
+    meeting.asks, meeting.history = {}, []
 
 
 def _place(state: SessionState, _: int, data: Data) -> None:
@@ -44,7 +102,7 @@ def _place(state: SessionState, _: int, data: Data) -> None:
 
 
 def _meeting_end(state: SessionState, _: int, data: Data) -> None:
-    state.meetings[data["id"]].status = "ended"
+    close_meeting(state, state.meetings[data["id"]], data.get("why"))
 
 
 def _shared(state: SessionState, _: int, data: Data) -> None:
@@ -55,10 +113,14 @@ def _shared(state: SessionState, _: int, data: Data) -> None:
 
 RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "meeting": _meeting,
+    "inviting": _inviting,
+    "asked": _asked,
     "invite": _invite,
     "joined": _joined,
     "left": _left,
     "meeting_active": _meeting_active,
+    "spoke": _spoke,
+    "hears": _hears,
     "place": _place,
     "meeting_end": _meeting_end,
     "shared": _shared,

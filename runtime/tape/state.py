@@ -12,6 +12,9 @@ from runtime.core.message import Attachment, Mark, Message, MessageType
 MAX_REMEMBERED = 500
 """Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
 
+MAX_HISTORY = 100
+"""What was said in a meeting is remembered for those who come later, so much of it."""
+
 MAX_EXCHANGES = 100
 """Exchanges of one conversation that can be undone, the latest ones."""
 
@@ -47,6 +50,8 @@ class StatementState:
     variables: dict[str, Any]
     done: bool = False
     error: tuple[str, str] | None = None
+    remarks: list[str] = field(default_factory=list)
+    """The comments before it."""
 
 
 @dataclass(slots=True)
@@ -163,6 +168,8 @@ class AgentState:
     paused: bool = False
     last_addressed: str | None = None
     """The agent it spoke to last, as `agent 1001`."""
+    last_person: str | None = None
+    """The person it spoke to last by name; None when that was whoever is here."""
     asides: list[Message] = field(default_factory=list)
     """What happened to messages, for it to see with the next one."""
     person: str | None = None
@@ -185,6 +192,10 @@ class PersonState:
     name: str
     declared: str | None = None
     since: float = 0.0
+
+    def names(self) -> tuple[str, ...]:
+        """What they may be called, in small letters."""
+        return (self.name.casefold(), *([self.declared.casefold()] if self.declared else []))
 
 
 @dataclass(slots=True)
@@ -269,21 +280,63 @@ class SharedValue:
 
 
 @dataclass(slots=True)
+class AskState:
+    """Somebody was asked to join a meeting, `times` so far, by the participant `by`.
+
+    `due` is when they are asked again, or not waited for any more, in seconds since the epoch; None when the answer
+    counts that they gave. A meeting begins when those who are `required` are there.
+    """
+
+    by: str
+    times: int = 1
+    due: float | None = None
+    required: bool = False
+
+
+@dataclass(slots=True)
 class MeetingState:
-    """A meeting: its host, who is in it, and how far it has come. `held`: it has been active."""
+    """A meeting: its host, who is in it (ids of agents and of people), and how far it has come.
+
+    `held`: it has been active. `invited` are those who were asked and what they answered, "" while they have not.
+    """
 
     id: str
     topic: str
     host: str
     frame: str
-    status: Literal["inviting", "active", "ended"] = "inviting"
+    status: Literal["created", "inviting", "active", "ended"] = "inviting"
     held: bool = False
     invited: dict[str, str] = field(default_factory=dict)
     joined: list[str] = field(default_factory=list)
+    type: str = ""
+    """The host's playbook."""
+    since: float = 0.0
+    """In seconds since the epoch; 0 when that is not known."""
+    asks: dict[str, AskState] = field(default_factory=dict)
+    """Of those who are invited and not in it."""
+    history: list[Message] = field(default_factory=list)
+    """What was said to all in it, the latest `MAX_HISTORY`, until it ended."""
+    why: str | None = None
+    """Why it ended, or did not take place, when not by its own doing."""
     place: Address | None = None
     """The conversation that was opened for it; without one it is held in the session's own."""
     shared: dict[str, SharedValue] = field(default_factory=dict)
     """What its participants share, by name, until the playbook has returned by which it is held."""
+
+    @property
+    def people(self) -> list[str]:
+        """The people who are in it."""
+        return [who for who in self.joined if not who.isdecimal()]
+
+    @property
+    def pending(self) -> list[str]:
+        """Those who were asked, are not there, and are asked again."""
+        return [who for who, ask in self.asks.items() if ask.due is not None]
+
+    @property
+    def gathering(self) -> bool:
+        """Whether its host waits for somebody."""
+        return self.status == "inviting" and any(ask.required and ask.due is not None for ask in self.asks.values())
 
 
 @dataclass(slots=True)
@@ -298,6 +351,8 @@ class ReminderState:
 def takes(source: Mapping[str, Any], message: Message) -> bool:
     """Whether a wait for `source` takes `message`. Keys of a source: `any`, `human`, `agents` (ids), `meeting` (id).
 
+    With `human` may come `person` (id) or, while nobody is known to be them, `declared` (a human of the program): then
+    nobody else's words count, and `people` (ids) of a question that several are asked.
     A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
     for the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait
     but a question.
@@ -306,13 +361,23 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
         return "ask" not in source
     if message.type == MessageType.CHOICE:
         return message.answers is not None and source.get("ask") == message.answers
-    if message.from_human and source.get("of") not in (None, message.sender_id):
+    if message.from_human and not _counts(source, message):
         return False
     if source.get("any") or message.from_human:
         return True
     if "meeting" in source:
         return bool(message.meeting_id == source["meeting"])
     return message.meeting_id is None and message.sender_id in source.get("agents", ())
+
+
+def _counts(source: Mapping[str, Any], message: Message) -> bool:
+    """Whether what this person says counts for a wait that may be for certain people."""
+    certain = source.get("person") or source.get("of")
+    if certain is not None and certain != message.sender_id:
+        return False
+    if source.get("declared") not in (None, message.sender_class):
+        return False
+    return source.get("people") is None or message.sender_id in source["people"]
 
 
 @dataclass(slots=True)
@@ -384,6 +449,15 @@ class SessionState:
         found = found or [id_ for id_ in self.people if id_.casefold() == wanted]
         return found or [id_ for id_, person in people if person.name.casefold() == wanted]
 
+    def called(self, person: str) -> str:
+        """The name by which agents tell this person from all others: with the id where somebody else has it too."""
+        known = self.people.get(person)
+        if known is None:
+            return person
+        name = known.declared or known.name
+        alike = [id_ for id_, other in self.people.items() if name.casefold() in other.names()]
+        return name if known.declared or alike == [person] else f"{name} [{person}]"
+
     def person_named(self, text: str) -> str | None:
         """The id of the one person whom `text` names; None when nobody is, or several are."""
         found = self.people_named(text)
@@ -419,6 +493,7 @@ class SessionState:
     def at_work(self) -> bool:
         """Whether a frame does something else than waiting, or is about to: then there is no going on from here."""
         waiting = {wait.frame for wait in self.waits.values()}
+        waiting |= {meeting.frame for meeting in self.meetings.values() if meeting.gathering}
         callers = {frame.caller.frame for frame in self.frames.values() if frame.caller}
         if any(id_ not in waiting and id_ not in callers for id_ in self.frames) or self.intents:
             return True
@@ -430,8 +505,10 @@ class SessionState:
         """The first time that is waited for, in seconds since the epoch; None when only people are."""
         if self.ended or self.broken is not None:
             return None
-        waits = (wait.due for wait in self.waits.values() if wait.due is not None)
-        return min((*waits, *(reminder.due for reminder in self.reminders.values())), default=None)
+        waits = (wait.due for wait in self.waits.values())
+        asks = (ask.due for meeting in self.meetings.values() for ask in meeting.asks.values())
+        reminders = (reminder.due for reminder in self.reminders.values())
+        return min((due for due in (*waits, *asks, *reminders) if due is not None), default=None)
 
     def _has_come(self, wait: WaitState) -> bool:
         queue = self.agents[self.frames[wait.frame].agent].queue

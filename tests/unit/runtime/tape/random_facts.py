@@ -28,10 +28,10 @@ REFERS: Mapping[str, tuple[str, ...]] = {
     ),
     "f": (
         *("turn", "stmt", "done", "failed", "rej", "end", "ret", "res", "set", "wait", "took", "steer", "park", "ask"),
-        *("fin", "page", "meeting"),
+        *("fin", "page", "meeting", "hears"),
     ),
     "page": ("opening", "sent", "fin", "close", "shown", "ask", "closed", "settled"),
-    "id": ("joined", "left", "meeting_active", "meeting_end"),
+    "id": ("inviting", "asked", "invite", "joined", "left", "meeting_active", "spoke", "meeting_end"),
     "host": ("meeting",),
     "pid": ("changed", "recalled"),
 }
@@ -133,6 +133,10 @@ class Facts:
             "options": ["a", "b"],
             "topic": "t",
             "who": "1001",
+            "by": "1000",
+            "times": 1,
+            "required": True,
+            "status": "created",
             "heard": "h",
             "said": self._rng.choice([None, "s"]),
             "waits": self._rng.choice([None, {"any": True}]),
@@ -161,7 +165,9 @@ class Facts:
         if kind in ("dropped", "took", "steer"):
             agent = names["agent"] if kind == "dropped" else state.frames[names["f"]].agent
             return names | {"mids": [m.id for m in state.agents[agent].queue][: self._rng.randrange(1, 3)]}
-        if kind in ("in", "aside"):
+        if kind == "invite":
+            return names | {"agent": "1001", "answer": self._rng.choice(["", "REJECTED - busy"])}
+        if kind in ("in", "aside", "spoke", "hears"):
             return names | {"message": self._message()}
         if kind in ("changed", "recalled", "heard"):
             return names | {"message": f"m{self._rng.randrange(99)}"}
