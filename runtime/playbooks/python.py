@@ -23,6 +23,7 @@ from runtime.core.errors import (
     PlaybookError,
     ProgramChanged,
     ProgramError,
+    SharedStateConflict,
     Unjournaled,
 )
 from runtime.execution.drive import drive, rehearse
@@ -274,7 +275,8 @@ class Module:
 
     def __init__(self, agent: AgentSpec, others: Sequence[AgentSpec]) -> None:
         self._names: dict[str, Any] = {"playbook": _marked, "Again": Again.call, "variables": Variables()}
-        self._names |= {kind.__name__: kind for kind in (OutcomeUnknown, PlaybookError, *REMOTE_ERRORS)}
+        errors = (OutcomeUnknown, PlaybookError, SharedStateConflict, *REMOTE_ERRORS)
+        self._names |= {kind.__name__: kind for kind in errors}
         for name in SIGNATURES.keys() - _NOT_IN_PYTHON:
             self._names[name] = host_function(name)
         for other in others:
