@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_company import COMPANY
 from tests.unit.runtime.sessions.crash_lineage import UNDOING
+from tests.unit.runtime.sessions.crash_shared import SHARING
 from tests.unit.runtime.sessions.crash_tales import HELLO, MEETING, NESTED, PYTHON
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -358,4 +359,5 @@ CASES = {
     "busy": BUSY,
     **UNDOING,
     **COMPANY,
+    **SHARING,
 }
