@@ -6,7 +6,6 @@ figures grow to a million people: docs/scaling.md.
 
 from __future__ import annotations
 
-import itertools
 import statistics
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from benchmarks.many.crowd import Heard, copies, node, room, write
 from benchmarks.table import Row, show
 from runtime.core.ids import SessionId
 from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import Commit, Lease, SessionRecord
+from runtime.sessions.store import SHARDS, Commit, Lease, SessionRecord
 from runtime.storage.embedded import EmbeddedValkey
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.keys import ShardKeys
@@ -32,11 +31,14 @@ from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.tape.tape import Fact, agent_tape
 
 NODES = (1, 2, 4)
-EVENTS = 2_000
-"""How much is said to measure how much one node, two and four can answer."""
+TALKS = 500
+"""In so many conversations something is said to measure how much one node, two and four can answer."""
 
-TALKS = 400
-"""In how many conversations."""
+ROUNDS = 5
+"""So often, each time when all were answered."""
+
+LOOK_S, MAX_LOOKS = 0.2, 1_000
+"""How often it is looked whether all sessions rest."""
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -102,6 +104,7 @@ async def measure_many(size: Size) -> list[Row]:
             idle = await running.memory_bytes()
             await write(connection, range(1, size.living + 1))
             await heard.answered(size.living)
+            await _at_rest(connection)
             lived = await running.memory_bytes()
             await running.kill()
             rows.append(Row("resting session in memory", (lived - idle) / size.living / 1024, "KiB"))
@@ -119,9 +122,22 @@ async def _after_a_kill(socket: Path, connection: RedisConnection, size: Size) -
         first_s = time.perf_counter() - began
     floor_s = await _floor_of_a_start()
     return [
-        Row(f"kill to ready again, {size.living:,} were in memory", ready_s, "s", floor_s, "imports alone"),
+        Row(f"kill to ready again, {size.living:,} rested in memory", ready_s, "s", floor_s, "imports alone"),
         Row("first answer after that", first_s * 1000, "ms"),
     ]
+
+
+async def _at_rest(connection: RedisConnection) -> None:
+    """Return when the store knows that no session has anything to go on with."""
+    for _ in range(MAX_LOOKS):
+        if not await connection.retrying(_awake, ""):
+            return
+        await anyio.sleep(LOOK_S)
+    raise RuntimeError(f"after {MAX_LOOKS * LOOK_S:.0f} s there are sessions that do not rest")
+
+
+async def _awake(client: Redis) -> int:
+    return sum([int(await client.scard(ShardKeys(shard).awake)) for shard in range(SHARDS)])
 
 
 async def _floor_of_a_start() -> float:
@@ -138,9 +154,20 @@ async def _active(socket: Path, connection: RedisConnection, size: Size) -> list
         await write(connection, range(size.active + 1, 2 * size.active + 1), per_s=size.active / ANSWER_S)
         active = await running.memory_bytes()
         await heard.answered(2 * size.active)
-    later = heard.delays_ms[size.active :]
+        await write(connection, range(2 * size.active + 1, 3 * size.active + 1), per_s=size.active / ANSWER_S)
+        await running.kill()
+        said = heard.answers.total()
+    later = heard.delays_ms[size.active : 2 * size.active]
+    began = time.perf_counter()
+    async with node(socket, "one", 0, heard):
+        ready_s = time.perf_counter() - began
+        await heard.answered(3 * size.active)
+        finished_s = time.perf_counter() - began
+    unfinished = 3 * size.active - said
     return [
         Row("session in the middle of an answer", (active - idle) / size.active / 1024, "KiB", target="at most"),
+        Row(f"kill to ready again, {unfinished:,} in an answer", ready_s, "s"),
+        Row("until all of those are answered", finished_s, "s"),
         Row(f"said to agent's queue, {size.active:,} active, p50", statistics.median(later), "ms"),
         Row(f"said to agent's queue, {size.active:,} active, p99", statistics.quantiles(later, n=100)[98], "ms"),
     ]
@@ -154,18 +181,23 @@ async def measure_nodes() -> list[Row]:
             heard = Heard()
             for number in range(count):
                 await stack.enter_async_context(node(socket, f"node{number}", 0, heard))
-            rooms = list(itertools.islice(itertools.cycle(range(TALKS)), EVENTS))
-            await write(connection, rooms[:TALKS])
-            await heard.answered(TALKS)
+            await _talk(connection, heard, 1)
             before, began = await _scripts(connection), time.perf_counter()
-            await write(connection, rooms[TALKS:])
-            await heard.answered(EVENTS)
-            rate = (EVENTS - TALKS) / (time.perf_counter() - began)
-            scripts = (await _scripts(connection) - before) / (EVENTS - TALKS)
+            await _talk(connection, heard, ROUNDS)
+            rate = TALKS * ROUNDS / (time.perf_counter() - began)
+            scripts = (await _scripts(connection) - before) / (TALKS * ROUNDS)
             bare = await _bare(connection) / scripts
         name = "1 node" if count == 1 else f"{count} nodes"
         rows.append(Row(f"answers by {name}", rate, "1/s", bare, f"{scripts:.1f} scripts an answer, bare"))
     return rows
+
+
+async def _talk(connection: RedisConnection, heard: Heard, rounds: int) -> None:
+    """In each conversation something is said when what was said before has been answered."""
+    for _ in range(rounds):
+        answered = heard.answers.total()
+        await write(connection, range(TALKS))
+        await heard.answered(answered + TALKS)
 
 
 async def _bare(connection: RedisConnection) -> float:
