@@ -21,7 +21,7 @@ AGENT_KEYS = frozenset(
     {
         *_COMMON,
         *("name", "startup_mode", "remote", "delivery_channel", "streaming_enabled", "streaming_chunk_size"),
-        *("buffer_messages", "buffer_timeout", "meeting_notifications", "delivery_handler"),
+        *("buffer_messages", "buffer_timeout", "meeting_notifications", "delivery_handler", "participant"),
     }
 )
 _MODES = {"playbook": "playbook", "react": "react", "iterative": "react", "raw": "raw", "single-shot": "raw"}

@@ -14,6 +14,7 @@ from runtime.language.listing import is_item, read_list
 from runtime.language.metadata import AGENT_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, read_preamble
 from runtime.language.naming import agent_name
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.participants import PARTICIPANT_NAME
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, PythonFence
 from runtime.language.signature import read_signature
@@ -103,8 +104,11 @@ class _AgentReader:
     def _remote_kind(
         self, kind: AgentKind, metadata: Mapping[str, Any], playbooks: Sequence[ParsedPlaybook]
     ) -> AgentKind:
-        """MCP where there is `remote:`; such an agent has nothing of its own."""
+        """MCP where there is `remote:`; such an agent has nothing of its own, nor has one in another process."""
         line = self._heading.line
+        if kind is AgentKind.REMOTE:
+            self._check_elsewhere(metadata, playbooks)
+            return kind
         if kind is AgentKind.MCP and "remote" not in metadata:
             hint = "Below the heading: remote: with type: mcp, transport and url or command."
             self._problems.at(line, "an MCP agent needs to know where its server is", hint=hint)
@@ -118,6 +122,20 @@ class _AgentReader:
             message = "a remote agent has no playbooks and no Python of its own"
             self._problems.at_span(place, message, text=self._line_text(place), hint=hint)
         return AgentKind.MCP
+
+    def _check_elsewhere(self, metadata: Mapping[str, Any], playbooks: Sequence[ParsedPlaybook]) -> None:
+        """What is wrong with an agent that is played in another process."""
+        line = self._heading.line
+        if "remote" in metadata:
+            hint = "Write # Name:MCP for a server of tools, and # Name:Remote for who connects here."
+            self._problems.at(line, "who is played in another process has no `remote`", hint=hint)
+        said = metadata.get("participant")
+        if said is not None and not PARTICIPANT_NAME.fullmatch(str(said)):
+            hint = "Small letters, digits, - and _, such as participant: scout."
+            self._problems.at(line, f"{said!r} cannot be the name of a participant", hint=hint)
+        for place in [*(playbook.span for playbook in playbooks), *(fence.span for fence in self._fences)][:1]:
+            message = "who is played in another process has no playbooks and no Python here"
+            self._problems.at_span(place, message, text=self._line_text(place), hint="Put this below another agent.")
 
     def _name_and_kind(self) -> tuple[str, AgentKind] | None:
         heading = self._heading

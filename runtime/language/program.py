@@ -20,6 +20,7 @@ class AgentKind(StrEnum):
     AI = "AI"
     HUMAN = "Human"
     MCP = "MCP"
+    REMOTE = "Remote"
 
 
 class TriggerKind(StrEnum):
