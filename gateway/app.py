@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import anyio
 from anyio.abc import TaskGroup
@@ -18,6 +17,7 @@ from adapters.notes import Notes
 from adapters.presenter import Presenter
 from adapters.stage import Luggage
 from adapters.typing_sign import Typing
+from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
 from gateway.access import Access, Owners
 from gateway.access_commands import AccessCommands
@@ -34,7 +34,16 @@ from gateway.node import Node
 from gateway.observability.logs import LogOptions, Logs
 from gateway.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.outbound import Outbound
-from gateway.parts import chosen_model, keeping_of, open_archive, open_choice, open_storage, people_in, plain
+from gateway.parts import (
+    chosen_model,
+    keeping_of,
+    open_archive,
+    open_choice,
+    open_sandbox,
+    open_storage,
+    people_in,
+    plain,
+)
 from gateway.people import People
 from gateway.programs import compile_routes, routes_of
 from gateway.remote import remote_secrets, remote_servers
@@ -57,8 +66,8 @@ from runtime.language.rules import RulesLowerer
 from runtime.llm.choice import NoModel
 from runtime.llm.client import LLMClient
 from runtime.llm.local import NoModelClient
-from runtime.sandbox.monty import MontySandbox, SandboxLimits
-from runtime.sandbox.wrapping import wrap_worker
+from runtime.meetings.showing import MeetingHabits
+from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.archive import Archive
 from runtime.sessions.inbox import shard_of
@@ -72,6 +81,7 @@ from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.room_news import RedisRoomNews
 from runtime.storage.redis.rooms import RedisRoomStore
@@ -114,7 +124,7 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
         llm, model_line = await _model(settings, stack)
         compiled = await compile_routes(settings, routes, _lowerer(settings, llm))
         logs.hide(remote_secrets(settings, compiled.values()))
-        sandbox = await stack.enter_async_context(_sandbox(settings))
+        sandbox = await stack.enter_async_context(open_sandbox(settings))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         archive = await stack.enter_async_context(open_archive(settings))
         ground = _Ground(
@@ -233,13 +243,16 @@ def _surroundings(
         transcript_chars=settings.limits.transcript_chars,
         alarm=alarm,
         servers=servers,
+        places=RedisPlaceStore(ground.connection),
+        meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
     )
 
 
 def _web_adapter(
     ground: _Ground, holder: LeaseHolder, files: RedisFileStore, commands: Mapping[str, str]
 ) -> WebAdapter:
-    rooms, news = RedisRoomStore(ground.connection), RedisRoomNews(ground.connection, holder.node)
+    rooms = RedisRoomStore(ground.connection, platform=PLATFORM)
+    news = RedisRoomNews(ground.connection, holder.node)
     return WebAdapter(rooms, ground.clock, files=files, commands=commands, news=news)
 
 
@@ -260,6 +273,7 @@ def _entrance(ground: _Ground, inbox: RedisInbox, outbound: Outbound, people: Pe
         limits=limits,
         access=AccessCommands(people, ground.texts),
         message_chars=ground.settings.limits.message_chars,
+        places=RedisPlaceStore(ground.connection),
     )
 
 
@@ -341,17 +355,6 @@ async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[LLMClient, 
 
 def _lowerer(settings: Settings, llm: LLMClient) -> Lowerer:
     return RulesLowerer() if settings.compiler == "rules" else ModelLowerer(llm)
-
-
-@asynccontextmanager
-async def _sandbox(settings: Settings) -> AsyncIterator[MontySandbox]:
-    limits = SandboxLimits(feed_s=settings.sandbox.seconds, memory_bytes=settings.sandbox.memory_mib * 1024 * 1024)
-    with TemporaryDirectory(prefix="parley-") as directory:
-        wrapping = await wrap_worker(Path(directory))
-        async with MontySandbox(
-            max_workers=settings.sandbox.workers, limits=limits, wrapper=wrapping.wrapper
-        ) as sandbox:
-            yield sandbox
 
 
 def _log_options(settings: Settings) -> LogOptions:

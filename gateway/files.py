@@ -8,7 +8,7 @@ import anyio
 
 from adapters.adapter import Adapter, CanDownload, File
 from runtime.core.address import Address
-from runtime.core.errors import NotDelivered, OutcomeUncertain
+from runtime.core.errors import ContentLocked, NotDelivered, OutcomeUncertain
 from runtime.core.files import FILE_URL, FileStore
 from runtime.core.message import Attachment
 
@@ -42,8 +42,11 @@ class Files:
         return data
 
     async def load(self, attachment: Attachment, /) -> File:
-        """A file of our own store, to be sent. Raises NotDelivered when it is not kept any more."""
-        found = await self._store.content(attachment.url.removeprefix(FILE_URL))
+        """A file of our own store, to be sent. Raises NotDelivered when it is gone, or cannot be opened."""
+        try:
+            found = await self._store.content(attachment.url.removeprefix(FILE_URL))
+        except ContentLocked as error:
+            raise NotDelivered(f"The file {attachment.name} cannot be opened. {error}") from error
         if found is None:
             raise NotDelivered(f"The file {attachment.name} is not kept any more. Send it again.")
         return File(attachment.name, attachment.media_type, found.data)

@@ -22,7 +22,7 @@ from gateway.retention import Retention
 from gateway.settings import Settings, environment_keys
 from gateway.settings_retention import NO_ARCHIVE
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import ConfigError, LLMUnavailable
+from runtime.core.errors import ConfigError, ContentLocked, LLMUnavailable
 from runtime.core.files import FileStore
 from runtime.core.texts import english
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
@@ -36,8 +36,11 @@ from runtime.tape.tape import TapeReader
 if TYPE_CHECKING:
     from gateway.routing import Routes
     from runtime.language.program import Program
+    from runtime.sandbox.monty import MontySandbox
     from runtime.storage.notice import OnEvent
     from runtime.storage.redis.connection import RedisConnection
+    from runtime.storage.redis.rekeying import Rekeying
+    from runtime.storage.sealing import Sealing
 
 _MODEL_LIMIT_S = 60.0
 _PLATFORM_LIMIT_S = 20.0
@@ -107,7 +110,8 @@ async def open_storage(
         location: Path | str | None = settings.redis_url
         if location is None:
             location = await stack.enter_async_context(EmbeddedValkey(settings.data_dir))
-        opened = open_connection(location, on_event=on_event or unheard, patience_s=patience_s)
+        sealing = sealing_of(settings)
+        opened = open_connection(location, on_event=on_event or unheard, patience_s=patience_s, sealing=sealing)
         connection = await stack.enter_async_context(opened)
         if settings.redis_url is not None and on_event is not None:
             from runtime.storage.redis.fitness import examine
@@ -115,6 +119,31 @@ async def open_storage(
             for warning in (await examine(connection)).warnings:
                 on_event("storage.doubted", reason=warning)
         yield connection
+
+
+@asynccontextmanager
+async def open_sandbox(settings: Settings) -> AsyncIterator[MontySandbox]:
+    """The workers for what models write, in the limits of the settings, wrapped where the system can."""
+    from runtime.sandbox.monty import MontySandbox, SandboxLimits
+    from runtime.sandbox.wrapping import wrap_worker
+
+    limits = SandboxLimits(feed_s=settings.sandbox.seconds, memory_bytes=settings.sandbox.memory_mib * 1024 * 1024)
+    with TemporaryDirectory(prefix="parley-") as directory:
+        wrapper = (await wrap_worker(Path(directory))).wrapper
+        async with MontySandbox(max_workers=settings.sandbox.workers, limits=limits, wrapper=wrapper) as sandbox:
+            yield sandbox
+
+
+def sealing_of(settings: Settings) -> Sealing:
+    """How content is written where it is stored. Raises ConfigError for keys that are none."""
+    from runtime.storage.sealing import PLAIN
+
+    written = plain(settings.encryption.keys)
+    if written is None:
+        return PLAIN
+    from runtime.storage.encryption import Encryption, keys_from
+
+    return Encryption(keys_from(written, "encryption.keys"), settings.encryption.conversations)
 
 
 def people_in(connection: RedisConnection, clock: Clock) -> People:
@@ -150,7 +179,7 @@ async def open_archive(settings: Settings) -> AsyncIterator[Archive | None]:
     elif url.startswith("sqlite:"):
         from runtime.storage.archive.sqlite import open_sqlite
 
-        async with open_sqlite(Path(url.removeprefix("sqlite:///"))) as file:
+        async with open_sqlite(Path(url.removeprefix("sqlite:///")), sealing_of(settings)) as file:
             yield file
     else:
         try:
@@ -158,7 +187,7 @@ async def open_archive(settings: Settings) -> AsyncIterator[Archive | None]:
         except ImportError:
             needs = "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg."
             raise ConfigError(needs) from None
-        async with open_postgres(url) as database:
+        async with open_postgres(url, sealing_of(settings)) as database:
             yield database
 
 
@@ -188,6 +217,33 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     cold = None if archive is None else catalog
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
     return Keeping(RedisDeadLetters(connection), catalog, tapes, RedisFileStore(connection), erasure, retention)
+
+
+def rekeying_of(connection: RedisConnection) -> Rekeying:
+    """What writes the database anew after its keys have changed."""
+    from adapters.web.acts import PLATFORM
+    from runtime.storage.redis.rekeying import Rekeying
+
+    return Rekeying(connection, PLATFORM)
+
+
+async def renew_archive(connection: RedisConnection, archive: Archive | None) -> int:
+    """Write every session in the archive anew as the settings have it now; how many cannot be opened and stay."""
+    from runtime.storage.redis.catalog import RedisSessionCatalog
+
+    catalog, locked = RedisSessionCatalog(connection), 0
+    sessions = [] if archive is None else [session async for session in archive.sessions()]
+    for session in sessions:
+        try:
+            whole = None if archive is None else await archive.get(session)
+        except ContentLocked:
+            locked += 1
+            continue
+        if archive is not None and whole is not None:
+            await archive.put(whole)
+            if await catalog.find(session) is None:  # it was deleted meanwhile
+                await archive.remove(session)
+    return locked
 
 
 async def probes(settings: Settings) -> list[Probe]:

@@ -18,7 +18,9 @@ from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validat
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gateway.settings_cron import CronSettings, read_cron
+from gateway.settings_encryption import EncryptionSettings
 from gateway.settings_forms import FilePath, Section, Words
+from gateway.settings_meetings import MeetingSettings
 from gateway.settings_platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings_remote import INHERITED, RemoteSettings
 from gateway.settings_retention import RetentionSettings
@@ -120,9 +122,11 @@ class Settings(BaseSettings):
     slack: SlackSettings = SlackSettings()
     discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
+    meetings: MeetingSettings = MeetingSettings()
     nodes: NodeSettings = NodeSettings()
     remote: RemoteSettings = RemoteSettings()
     retention: RetentionSettings = RetentionSettings()
+    encryption: EncryptionSettings = EncryptionSettings()
     sandbox: SandboxSettings = SandboxSettings()
     logs: LogSettings = LogSettings()
 
@@ -205,7 +209,7 @@ def secrets(settings: Settings) -> frozenset[str]:
     """Every secret that is set, those in files as well. Raises ConfigError for a file that cannot be read."""
     found = (_value(settings, key) for key in secret_keys())
     own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
-    return own | frozenset(settings.telegram.agent_tokens().values())
+    return own | frozenset(settings.telegram.agent_tokens().values()) | settings.encryption.key_words()
 
 
 def changed(settings: Settings) -> dict[str, str]:

@@ -11,7 +11,9 @@ from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
 from gateway.cli.discord import app as discord
 from gateway.cli.dlq import app as dlq
+from gateway.cli.exec import exec_program
 from gateway.cli.init import init
+from gateway.cli.keys import app as keys
 from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
 from gateway.cli.slack import app as slack
@@ -24,6 +26,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+_WORDS_OF_THE_PROGRAM = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
 def _print_version(wanted: bool) -> None:
@@ -43,10 +48,12 @@ def options(
 
 app.command()(run)
 app.command("compile")(compile_programs)
+app.command("exec", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
 app.command()(check)
 app.command()(init)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(dlq, name="dlq")
+app.add_typer(keys, name="keys")
 app.add_typer(slack, name="slack")
 app.add_typer(discord, name="discord")

@@ -7,10 +7,10 @@ stream.observer_failed · playbook.started playbook.returned playbook.failed · 
 step.executed step.rejected · trigger.fired · page.opened page.sent page.finished page.refused page.failed
 page.closed page.orphaned page.checked page.diverged · llm.requested llm.answered llm.failed · sandbox.failed ·
 adapter.connected adapter.failed adapter.rate_limited · storage.lost storage.back storage.doubted ·
-archive.failed sessions.retired · node.balanced node.handed_over node.shard_lost node.isolated node.returned
-node.draining node.drained · job.failed · access.refused access.paired ·
+archive.failed content.locked sessions.retired · node.balanced node.handed_over node.shard_lost node.isolated
+node.returned node.draining node.drained · job.failed · access.refused access.paired ·
 remote.connected remote.listed remote.lost remote.unreachable remote.progressed remote.said ·
-meeting.started meeting.ended.
+meeting.started meeting.ended meeting.placeless.
 """
 
 from __future__ import annotations

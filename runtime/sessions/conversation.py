@@ -14,6 +14,7 @@ from runtime.core.address import GATEWAY
 from runtime.core.errors import (
     AdapterError,
     ArchiveUnavailable,
+    ContentLocked,
     JournalError,
     LeaseLost,
     StorageError,
@@ -23,6 +24,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.backlog import Backlog
 from runtime.sessions.fork import forked, why_lost
 from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, Inbox, InboxEntry
+from runtime.sessions.meeting_places import ANSWERED_IN_PLACES, given_back
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.session import Session
 from runtime.sessions.store import Lease, SessionRecord
@@ -63,6 +65,7 @@ class Conversation:
         self._attempts = 0
         self._cause = ""
         self._session: Session | None = None
+        self._locked: tuple[SessionId, ContentLocked] | None = None
 
     def put(self, entry: InboxEntry) -> None:
         """The next event."""
@@ -118,12 +121,7 @@ class Conversation:
             if outcome is None:
                 return False
             if outcome is Outcome.FAILED:
-                session.unfinished = list(await self._inbox.still_waiting(session.unfinished))
-                await self._put_poison_aside(session)
-                record = await self._kept(session)
-                first = session.unfinished[0] if session.unfinished and record is not None else None
-                self._backlog.put_back(session.unfinished[0 if first is None else 1 :])
-                await self._pause()
+                record, first = await self._after_failure(session)
                 continue
             first = None
             if outcome is Outcome.SUCCEEDED and session.successor is not None:
@@ -136,18 +134,36 @@ class Conversation:
             if not self.waiting and record is None:
                 return True
 
+    async def _after_failure(self, session: Session) -> tuple[SessionRecord | None, InboxEntry | None]:
+        """What goes on after a session failed, and the event that it takes first."""
+        session.unfinished = list(await self._inbox.still_waiting(session.unfinished))
+        if self._locked is not None:
+            self._backlog.put_back(session.unfinished)
+            return None, None
+        await self._put_poison_aside(session)
+        record = await self._kept(session)
+        first = session.unfinished[0] if session.unfinished and record is not None else None
+        self._backlog.put_back(session.unfinished[0 if first is None else 1 :])
+        await self._pause()
+        return record, first
+
     async def _current(self) -> SessionRecord | None:
         """The session of this conversation. While its past cannot be had, what people say is put aside, to be replayed;
         who wants to begin anew may."""
         try:
-            return await self._around.store.current(self._shard, self._key)
-        except ArchiveUnavailable as error:
-            self._around.bus.publish("archive.failed", conversation=self._key, error=str(error))
+            record = await self._around.store.current(self._shard, self._key)
+            if record is not None and self._locked is not None and record.id == self._locked[0]:
+                raise self._locked[1]
+        except (ArchiveUnavailable, ContentLocked) as error:
+            locked = isinstance(error, ContentLocked)
+            event, text = ("content.locked", "content_locked") if locked else ("archive.failed", "archive_away")
+            self._around.bus.publish(event, conversation=self._key, error=str(error))
             while (entry := self._backlog.take()) is not None and entry.event.kind != "new":
                 await self._inbox.discard(entry, self._lease().token, reason=str(error))
-                await self._tell(entry, "session.archive_away")
+                await self._tell(entry, f"session.{text}")
             self._backlog.put_back([] if entry is None else [entry])
             return None
+        return record
 
     async def _first(self) -> InboxEntry | None:
         """The event that begins a session; one that needs a session and finds none is put aside."""
@@ -158,7 +174,7 @@ class Conversation:
                     await self._discard(void)
                 await self._tell(stop.entry, "session.nothing_runs")
                 continue
-            entry = self._backlog.take()
+            entry = await self._done_here()
             if entry is None or entry.event.kind in _BEGINNING:
                 return entry
             if entry.event.kind == FORK:
@@ -178,12 +194,36 @@ class Conversation:
                 await self._tell(entry, _UNANSWERED[entry.event.kind])
         return None
 
+    async def _done_here(self) -> InboxEntry | None:
+        """The oldest event that waits and was not done in the place of a meeting; those are dealt with."""
+        while (entry := self._backlog.take()) is not None and entry.event.place is not None:
+            await self._from_a_place(entry)
+        return entry
+
+    async def _from_a_place(self, entry: InboxEntry) -> None:
+        """Nobody holds a meeting there any more: the place is a conversation like any other, where a new session that
+        is asked for begins."""
+        store = self._around.places
+        if store is None or entry.event.place is None:
+            await self._discard(entry)
+            return
+        if entry.event.kind == "new":
+            if not await given_back(entry.event, store, self._inbox):
+                await self._tell(entry, "inbound.full")
+            await self._inbox.dismiss(entry, self._lease().token)
+            return
+        await self._discard(entry)
+        if entry.event.kind in ANSWERED_IN_PLACES:
+            await self._tell(entry, "session.meeting_place_over")
+
     async def _discard(self, entry: InboxEntry, reason: str = "there is no session to apply it to") -> None:
         await self._inbox.discard(entry, self._lease().token, reason=reason)
 
     async def _tell(self, entry: InboxEntry, key: str) -> None:
         """Say something that belongs to no session; it may be lost in a crash."""
-        page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, entry.event.address, GATEWAY), UNRECORDED)
+        event = entry.event
+        spec = PageSpec(uuid.uuid4().hex, event.place or event.address, GATEWAY, home=event.place and event.address)
+        page = self._around.outbox.page(spec, UNRECORDED)
         with suppress(AdapterError):  # nobody sees it then, and nothing depends on it
             await page.finish(self._around.texts(key))
 
@@ -248,6 +288,10 @@ class Conversation:
         self._around.bus.publish(
             "session.failed", session_id=session.record.id, conversation=self._key, error=repr(cause), cause=cause
         )
+        locked = next((error for error in errors if isinstance(error, ContentLocked)), None)
+        if locked is not None:
+            self._locked = (session.record.id, locked)
+            return
         if all(isinstance(error, StorageUnavailable) for error in errors):
             self._attempts = max(self._attempts, 1)  # no session is to blame for that
             return

@@ -15,7 +15,7 @@ from runtime.channels.outbox import PageSpec
 from runtime.core.address import GATEWAY
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.sessions.conversation import UNRECORDED, Conversation
-from runtime.sessions.inbox import NOTICE, Inbox, InboxEntry
+from runtime.sessions.inbox import LOCKED, NOTICE, Inbox, InboxEntry
 from runtime.sessions.store import Lease, SessionRecord
 from runtime.sessions.surroundings import Surroundings
 
@@ -94,6 +94,10 @@ class Registry:
             if not parked:
                 self._tasks.start_soon(self._say, entry, lease)
             return
+        if entry.event.kind == LOCKED:
+            if not parked:
+                self._tasks.start_soon(self._put_aside, entry, lease)
+            return
         living = self._conversations.get(key)
         if living is None and not parked:
             living = self._activate(lease, key, None)
@@ -107,6 +111,16 @@ class Registry:
             await page.finish(entry.event.text)
         with suppress(LeaseLost):  # then the next node says it
             await self._inbox.dismiss(entry, lease.token)
+
+    async def _put_aside(self, entry: InboxEntry, lease: Lease) -> None:
+        """Keep an event that cannot be opened, for its owner to replay, and say so."""
+        event = entry.event
+        self._around.bus.publish("content.locked", conversation=event.address.key, error=event.text)
+        with suppress(LeaseLost):  # then the next node does
+            await self._inbox.discard(entry, lease.token, reason=event.text)
+            page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, event.address, GATEWAY), UNRECORDED)
+            with suppress(AdapterError):  # nobody can be told there
+                await page.finish(self._around.texts("session.content_locked"))
 
     def _activate(self, lease: Lease, key: str, wake: SessionRecord | None) -> _Living:
         conversation = Conversation(lease.shard, key, lambda: lease, self._around, self._inbox)

@@ -17,6 +17,9 @@ from runtime.tape.tape import Fact
 UNREADABLE_AT = Address("parley", "unreadable")
 """Where events are that nobody can read."""
 
+UNREADABLE_KIND = "unreadable"
+"""Their kind."""
+
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
@@ -97,7 +100,7 @@ def event_from_entry(entry_id: str, fields: Mapping[str, str]) -> InboxEvent:
     try:
         return event_from_json(text)
     except (ValueError, LookupError, TypeError, AttributeError):
-        return InboxEvent(entry_id, UNREADABLE_AT, "", "", text, _LONG_AGO, kind="unreadable")
+        return InboxEvent(entry_id, UNREADABLE_AT, "", "", text, _LONG_AGO, kind=UNREADABLE_KIND)
 
 
 def fact_fields(fact: Fact) -> tuple[str, str, str]:

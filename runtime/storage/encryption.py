@@ -120,6 +120,9 @@ class Encryption(Sealing):
         own = _derived(self.keys[self._first], f"digests of {home}")
         return hmac.new(own, text.encode(), hashlib.sha256).hexdigest()
 
+    def has(self, key: str) -> bool:
+        return key == "" or key in self.keys
+
     def is_current(self, written: str | bytes) -> bool:
         return key_of(written) == self._first
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from runtime.core.errors import ContentLocked
 from runtime.sessions.inbox import LOCKED, InboxEvent
-from runtime.storage.codec import event_from_entry, event_to_json, to_json
-from runtime.storage.sealing import PLAIN, Binding, Sealing, conversation_home
+from runtime.storage.codec import UNREADABLE_KIND, event_from_entry, event_to_json, to_json
+from runtime.storage.sealing import PLAIN, Binding, Sealing, conversation_home, key_of
 
 _CONTENT = ("name", "text", "files", "quote", "choice")
 """What of an event is sealed, by the names that it has as JSON."""
@@ -51,6 +52,23 @@ class EventForm:
             return replace(hollow, kind=LOCKED, text=str(error), attachments=({_ENTRY: text},))
         return event_from_entry(entry_id, {"e": to_json({**data, **content})})
 
+    def key_of(self, text: str) -> str:
+        """The id of the key with which an event is sealed; "" where it is not."""
+        try:
+            return key_of(str(json.loads(text)["sealed"]))
+        except (ValueError, LookupError, TypeError):
+            return ""
+
+    def anew(self, entry_id: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """Those fields of an entry that would be written otherwise now, as they would be."""
+        event = self.read(entry_id, fields)
+        if event.kind in (LOCKED, UNREADABLE_KIND):
+            return {}
+        anew = {"e": self.write(event)}
+        if fields.get("reason"):
+            anew["reason"] = self.write_reason(event, self.read_reason(event, fields["reason"]))
+        return {name: text for name, text in anew.items() if text != fields[name]}
+
     def write_reason(self, event: InboxEvent, reason: str) -> str:
         """Why an event was put aside, which may quote it."""
         sealing = self._sealing if event.kind == LOCKED else self._sealing.of(event.address.key)
@@ -64,7 +82,7 @@ class EventForm:
             return str(error)
 
 
-_NOTHING = {"name": "", "text": "", "files": [], "quote": None, "choice": None}
+_NOTHING: Mapping[str, Any] = {"name": "", "text": "", "files": [], "quote": None, "choice": None}
 
 
 def _binding(event: InboxEvent) -> Binding:

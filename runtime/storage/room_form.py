@@ -13,7 +13,7 @@ from runtime.core.errors import ContentLocked
 from runtime.core.message import Attachment, Choice, Quote
 from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
 from runtime.storage.codec import to_json
-from runtime.storage.sealing import PLAIN, Sealing, message_binding
+from runtime.storage.sealing import PLAIN, Sealing, key_of, message_binding
 
 _LOCKED_TEXT = "🔒"
 """What stands in place of a text that cannot be opened."""
@@ -72,14 +72,39 @@ class RoomForm:
         return RoomMessage(
             **{
                 **data,
-                "text": self._opened(room, id_, "text", sealed, _LOCKED_TEXT) if sealed else data["text"],
+                "text": self._text(room, id_, sealed) if sealed else data["text"],
                 "sent_at": datetime.fromisoformat(data["sent_at"]),
-                "quote": self._read_quote(room, id_, quote) if quote else None,
-                "files": tuple(Attachment(*file) for file in self._read(room, id_, "files", data.get("files"))),
-                "choices": tuple(Choice(*each) for each in self._read(room, id_, "choices", data.get("choices"))),
+                "quote": Quote(quote[0], *self._read(room, id_, "quote", quote[1:], ("", _LOCKED_TEXT)))
+                if quote
+                else None,
+                "files": tuple(Attachment(*file) for file in self._read(room, id_, "files", data.get("files"), ())),
+                "choices": tuple(Choice(*each) for each in self._read(room, id_, "choices", data.get("choices"), ())),
                 "reactions": {who: Reaction(*reaction) for who, reaction in reactions.items()},
             }
         )
+
+    def key_of(self, kept: str) -> str:
+        """The id of the key with which a message's text is sealed; "" where it is not."""
+        return key_of(json.loads(kept).get("sealed_text") or "")
+
+    def anew(self, room: str, kept: str) -> str:
+        """A kept message as it would be written now; as it is where it cannot be opened."""
+        data = json.loads(kept)
+        id_ = data["id"]
+        try:
+            written = (data["text"], data.get("sealed_text") or "")
+            text = self._open(room, id_, "text", written[1]) if written[1] else written[0]
+            if text and self.text(room, id_, text) != written:
+                data["text"], data["sealed_text"] = self.text(room, id_, text)
+            if data.get("quote"):
+                author_and_text = self._open_part(room, id_, "quote", [*data["quote"][1:]])
+                data["quote"] = self._quote(room, id_, Quote(data["quote"][0], *author_and_text))
+            for part in ("files", "choices"):
+                if data.get(part):
+                    data[part] = self._part(room, id_, part, self._open_part(room, id_, part, data[part]))
+        except ContentLocked:
+            return kept
+        return kept if json.loads(kept) == data else to_json(data)
 
     def _writing(self, room: str) -> Sealing:
         return self._sealing.of(f"{self._platform}:{room}")
@@ -98,23 +123,25 @@ class RoomForm:
             return [quote.message_id, quote.author, quote.text]
         return [quote.message_id, self._part(room, message, "quote", [quote.author, quote.text])]
 
-    def _read_quote(self, room: str, message: str, kept: list[str]) -> Quote:
-        if len(kept) == 3:
-            return Quote(*kept)
-        opened = self._opened(room, message, "quote", kept[1], "")
-        author, text = json.loads(opened) if opened else ("", _LOCKED_TEXT)
-        return Quote(kept[0], author, text)
-
-    def _read(self, room: str, message: str, part: str, kept: Any) -> Any:
-        if not isinstance(kept, str):
-            return kept or ()
-        return json.loads(self._opened(room, message, part, kept, "[]"))
-
-    def _opened(self, room: str, message: str, part: str, written: str, otherwise: str) -> str:
+    def _read(self, room: str, message: str, part: str, kept: Any, otherwise: Any) -> Any:
         try:
-            return self._sealing.open(message_binding(room, message, part), written)
+            return self._open_part(room, message, part, kept or ())
         except ContentLocked:
             return otherwise
+
+    def _open_part(self, room: str, message: str, part: str, kept: Any) -> Any:
+        """A part as it was before it was sealed, if it was. Raises ContentLocked."""
+        sealed = kept[0] if part == "quote" and len(kept) == 1 else kept
+        return json.loads(self._open(room, message, part, sealed)) if isinstance(sealed, str) else kept
+
+    def _open(self, room: str, message: str, part: str, written: str) -> str:
+        return self._sealing.open(message_binding(room, message, part), written)
+
+    def _text(self, room: str, message: str, sealed: str) -> str:
+        try:
+            return self._open(room, message, "text", sealed)
+        except ContentLocked:
+            return _LOCKED_TEXT
 
 
 def _files(files: tuple[Attachment, ...]) -> list[list[Any]]:

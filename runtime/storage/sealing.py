@@ -71,6 +71,10 @@ class Sealing:
         del home
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def has(self, key: str) -> bool:
+        """Whether what is sealed with the key of this id can be opened; "" is what is not sealed."""
+        return key == ""
+
     def is_current(self, written: str | bytes) -> bool:
         """Whether it is written as this one writes: what is not may be written anew."""
         return key_of(written) == ""

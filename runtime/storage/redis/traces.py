@@ -131,7 +131,7 @@ class RedisTraces:
             if _concerns(event, whose):
                 theirs.append(entry_id)
             elif event.quote is not None and event.quote.author in whose.names:
-                unquoted += [entry_id, self._form.write(replace(event, quote=None))]
+                unquoted += [entry_id, "e", self._form.write(replace(event, quote=None))]
         forgotten = 0
         for first in range(0, len(theirs), _ENTRIES_AT_ONCE):
             forgotten += int(await self._connection.write("XDEL", key, *theirs[first : first + _ENTRIES_AT_ONCE]))

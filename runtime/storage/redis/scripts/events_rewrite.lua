@@ -1,12 +1,16 @@
--- Writes events of a stream anew; all entries keep their ids, and so their places. KEYS 1 stream
--- ARGV ids of entries and their events, JSON, by turns   Returns how many of them there were.
+-- Writes fields of a stream's entries anew; all entries keep their ids, and so their places. KEYS 1 stream
+-- ARGV ids of entries, names of fields that they have, and values, by turns   Returns how many fields there were.
 local anew, changed = {}, 0
-for i = 1, #ARGV, 2 do anew[ARGV[i]] = ARGV[i + 1] end
+for i = 1, #ARGV, 3 do
+  anew[ARGV[i]] = anew[ARGV[i]] or {}
+  anew[ARGV[i]][ARGV[i + 1]] = ARGV[i + 2]
+end
 local entries = redis.call('XRANGE', KEYS[1], '-', '+')
 for _, entry in ipairs(entries) do
   for i = 1, #entry[2], 2 do
-    if entry[2][i] == 'e' and anew[entry[1]] then
-      entry[2][i + 1] = anew[entry[1]]
+    local value = anew[entry[1]] and anew[entry[1]][entry[2][i]]
+    if value then
+      entry[2][i + 1] = value
       changed = changed + 1
     end
   end

@@ -1,0 +1,144 @@
+"""`parley keys`: the keys with which content is encrypted where it is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.keeping import JsonOption, say_json, say_table
+from gateway.cli.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from gateway.settings import Settings
+
+_PATIENCE_S = 10.0
+_UNENCRYPTED = "(not encrypted)"
+
+app = typer.Typer(help="Keys with which content is encrypted where it is stored.", no_args_is_help=True)
+
+
+@app.command()
+def new(
+    file: Annotated[
+        Path | None, typer.Option("--file", help="The file of keys. Default: the one of encryption.keys_file.")
+    ] = None,
+    last: Annotated[
+        bool, typer.Option("--last", help="For reading only as yet: behind the other keys, until all nodes have it.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Make a key and write it into the file of keys, in front of the others; without a file, print it."""
+    with plain_errors():
+        from runtime.storage.encryption import new_key
+
+        key, path = new_key(), file or load_settings(config).encryption.keys_file
+        if path is None:
+            say(key.line)
+            note("Keep it where only the gateway reads it: as PARLEY_ENCRYPTION__KEYS, or in a file that")
+            note("encryption.keys_file names. What is encrypted with it cannot be read without it, ever.")
+            return
+        try:
+            others = _written_with(path, key.line, last)
+        except OSError as error:
+            note(f"parley: {path} cannot be written ({error.strerror}); choose another file.")
+            raise typer.Exit(FAILED) from error
+    say(f"{path} has the key {key.id}, {'behind' if last and others else 'in front of'} {others} others.")
+    note("Restart the gateway. Keep a copy of the file apart from the database's backups.")
+
+
+@app.command("list")
+def list_keys(as_json: JsonOption = False, config: ConfigOption = None) -> None:
+    """Show the keys, and how much of the database is encrypted with each."""
+    import anyio
+
+    async def ask() -> Counter[str]:
+        from gateway.parts import open_storage, rekeying_of
+
+        async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
+            return await rekeying_of(connection).survey()
+
+    with plain_errors():
+        settings = load_settings(config)
+        found = anyio.run(ask)
+        _say_counts(settings, found, as_json=as_json)
+
+
+@app.command()
+def rotate(config: ConfigOption = None) -> None:
+    """Write everything anew as the settings have it now, with the first key; a gateway may be running meanwhile.
+
+    It can be broken off at any time and called again; what is there is whole all the while.
+    """
+    import anyio
+
+    async def ask() -> tuple[int, int, Counter[str]]:
+        from gateway.parts import open_archive, open_storage, rekeying_of, renew_archive
+
+        opened = open_storage(settings, patience_s=_PATIENCE_S)
+        async with opened as connection, open_archive(settings) as archive:
+            rekeying = rekeying_of(connection)
+            changed, locked = await rekeying.run(), await renew_archive(connection, archive)
+            await rekeying.rewrite()
+            return changed, locked, await rekeying.survey()
+
+    with plain_errors():
+        settings = load_settings(config)
+        changed, locked, found = anyio.run(ask)
+        say(f"{changed} keys of the database were written anew.")
+        if locked:
+            note(f"{locked} sessions in the archive cannot be opened and were left as they are.")
+        left = _say_counts(settings, found, as_json=False)
+    if left or locked:
+        raise typer.Exit(FAILED)
+
+
+def _written_with(path: Path, line: str, last: bool) -> int:
+    """Write a file of keys anew with one more; how many others it has."""
+    import os
+    from contextlib import suppress
+
+    from runtime.storage.encryption import keys_from
+
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    others = len(keys_from(text, str(path)))
+    whole = f"{text.rstrip()}\n{line}\n".lstrip() if last else f"{line}\n{text}"
+    beside = path.with_name(f".{path.name}.new")
+    with suppress(FileNotFoundError):
+        beside.unlink()
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as written:
+        written.write(whole)
+        written.flush()
+        os.fsync(written.fileno())
+    beside.replace(path)
+    return others
+
+
+def _say_counts(settings: Settings, found: Counter[str], *, as_json: bool) -> int:
+    """Say what there is under each key; how much there is that is not written as it would be now."""
+    from runtime.storage.encryption import keys_from
+
+    secret = settings.encryption.keys
+    keys = [key.id for key in keys_from("" if secret is None else secret.get_secret_value(), "encryption.keys")]
+    rows = []
+    for number, id_ in enumerate([*keys, *sorted(set(found) - {*keys, ""})]):
+        state = "missing" if id_ not in keys else "reading" if number else "writing and reading"
+        rows.append((id_, str(found[id_]), state))
+    rows.append((_UNENCRYPTED, str(found[""]), ""))
+    if as_json:
+        for id_, count, state in rows:
+            say_json({"key": id_, "entries": int(count), "state": state})
+    else:
+        say_table(("KEY", "ENTRIES", "IS FOR"), rows)
+    missing = sorted(set(found) - {*keys, ""})
+    if missing:
+        note(f"The keys {', '.join(missing)} are missing. Put them back into encryption.keys, behind the others.")
+    stale = sum(found[id_] for id_ in keys[1:])
+    if stale:
+        note("What is under other keys than the first is written anew by parley keys rotate.")
+    elif len(keys) > 1:
+        note("Nothing in the database needs any key but the first; the others may go, if no backup needs them.")
+    return stale + sum(found[id_] for id_ in missing)

@@ -1,0 +1,24 @@
+"""The settings about encrypting what is stored."""
+
+from __future__ import annotations
+
+from pydantic import SecretStr
+
+from gateway.settings_forms import FilePath, Section, Words
+
+
+class EncryptionSettings(Section):
+    """With which keys content is encrypted where it is stored; without any it is not.
+
+    `keys` are lines as `parley keys new` writes them: the first is used for writing, all for reading. `conversations`
+    are patterns of keys of conversations, such as "telegram:*"; what matches none is written as it is.
+    """
+
+    keys: SecretStr | None = None
+    keys_file: FilePath | None = None
+    conversations: Words = ("*",)
+
+    def key_words(self) -> frozenset[str]:
+        """Every secret among the keys."""
+        text = "" if self.keys is None else self.keys.get_secret_value()
+        return frozenset(word.partition(":")[2] or word for word in text.split())
