@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import File
-from adapters.capabilities import Capabilities
+from adapters.capabilities import Budget, Capabilities
 from adapters.edit_scheduler import EditScheduler
 from adapters.page import Page
 from adapters.page_part import NO_EXTRAS, Extras
@@ -19,12 +19,14 @@ from adapters.stage import Luggage
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Attachment
-from tests.fakes.bucket_platform import TOTAL
+from tests.fakes.bucket_platform import PRIVATE, TOTAL, BucketPlatform
 from tests.fakes.clock import FakeClock
 from tests.fakes.rich_platform import RichPlatform
 
 ROOM = Address("fake", "42")
 HOST = Speaker("1000", "Host")
+Platform = TypeVar("Platform", bound=BucketPlatform)
+
 FILES = {"store:1": b"x" * 50, "store:2": b"x" * 500}
 
 
@@ -32,20 +34,27 @@ class Journal:
     """A record in memory: which message each part is."""
 
     def __init__(self) -> None:
-        self.sent_parts: dict[int, str] = {}
-        self.openings: list[int] = []
+        self.entries: list[tuple[str, int, str]] = []
+
+    @property
+    def sent_parts(self) -> dict[int, str]:
+        return {part: platform_id for kind, part, platform_id in self.entries if kind == "sent"}
+
+    @property
+    def openings(self) -> list[int]:
+        return [part for kind, part, _ in self.entries if kind == "opening"]
 
     async def opening(self, part: int, text: str, /) -> None:
-        self.openings.append(part)
+        self.entries.append(("opening", part, text))
 
     async def sent(self, part: int, platform_id: str, /) -> None:
-        self.sent_parts[part] = platform_id
+        self.entries.append(("sent", part, platform_id))
 
 
-class Show:
+class Show(Generic[Platform]):
     """A presenter with its platform; `finish` works in the background."""
 
-    def __init__(self, clock: FakeClock, platform: RichPlatform, tasks: TaskGroup) -> None:
+    def __init__(self, clock: FakeClock, platform: Platform, tasks: TaskGroup) -> None:
         self.clock, self.platform, self.tasks = clock, platform, tasks
         self.events: list[str] = []
         self.scheduler = EditScheduler(TOTAL, clock, tasks)
@@ -100,8 +109,16 @@ async def load(attachment: Attachment) -> File:
 
 
 @asynccontextmanager
-async def shown_on(capabilities: Capabilities) -> AsyncIterator[Show]:
+async def shown_on(capabilities: Capabilities) -> AsyncIterator[Show[RichPlatform]]:
     clock = FakeClock()
     async with anyio.create_task_group() as tasks:
         yield Show(clock, RichPlatform(clock, capabilities), tasks)
+        tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def staged(budget: Budget = PRIVATE, **options: Any) -> AsyncIterator[Show[BucketPlatform]]:
+    clock = FakeClock()
+    async with anyio.create_task_group() as tasks:
+        yield Show(clock, BucketPlatform(clock, budget, **options), tasks)
         tasks.cancel_scope.cancel()

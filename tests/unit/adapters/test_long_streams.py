@@ -8,17 +8,16 @@ import pytest
 
 from adapters.capabilities import Budget, StreamLimits
 from runtime.core.errors import OutcomeUncertain
-from tests.fakes.bucket_platform import PRIVATE, make_capabilities
+from tests.fakes.bucket_platform import PRIVATE, BucketPlatform, make_capabilities
 from tests.fakes.rich_platform import STREAM, rich_capabilities
-from tests.unit.adapters.presenting import shown_on
-from tests.unit.adapters.test_presenter import Stage, staged
+from tests.unit.adapters.presenting import Show, shown_on, staged
 
 pytestmark = pytest.mark.anyio
 
 CHUNK, PER_SECOND, SECONDS = "abc ", 50, 15
 
 
-async def stream(stage: Stage, *, failing_from: int | None = None) -> str:
+async def stream(stage: Show[BucketPlatform], *, failing_from: int | None = None) -> str:
     """Four characters at a time, fifty times a second; the text, whose end is given out.
 
     From chunk `failing_from` on nothing gets an answer until the end.

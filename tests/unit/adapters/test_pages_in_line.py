@@ -6,7 +6,7 @@ import pytest
 
 from adapters.capabilities import StreamLimits
 from runtime.core.errors import StreamOver
-from tests.fakes.rich_platform import STREAM, rich_capabilities
+from tests.fakes.rich_platform import STREAM, RichPlatform, rich_capabilities
 from tests.unit.adapters.presenting import Show, shown_on
 
 pytestmark = pytest.mark.anyio
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 STORY = " ".join(f"w{number:05d}" for number in range(300))
 
 
-def told(show: Show) -> str:
+def told(show: Show[RichPlatform]) -> str:
     return " ".join(text.strip() for text in show.shown)
 
 

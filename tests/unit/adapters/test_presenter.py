@@ -2,90 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
-
-import anyio
 import pytest
 
 from adapters.capabilities import Budget
-from adapters.edit_scheduler import EditScheduler
 from adapters.notes import Notes
-from adapters.page import Page
-from adapters.presenter import Presenter
 from adapters.typing_sign import Typing
-from runtime.core.address import Address, Speaker
 from runtime.core.errors import AuthFailed, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
-from tests.fakes.bucket_platform import GROUP, PRIVATE, TOTAL, BucketPlatform, Faults, make_capabilities
-from tests.fakes.clock import FakeClock
+from tests.fakes.bucket_platform import GROUP, PRIVATE, Faults, make_capabilities
 from tests.fakes.records import MemoryRecords
+from tests.unit.adapters.presenting import HOST, ROOM, staged
 
 pytestmark = pytest.mark.anyio
-
-ROOM = Address("fake", "42")
-HOST = Speaker("1000", "Host")
-
-
-class Journal:
-    """A record in memory."""
-
-    def __init__(self) -> None:
-        self.entries: list[tuple[str, int, str]] = []
-
-    async def opening(self, part: int, text: str, /) -> None:
-        self.entries.append(("opening", part, text))
-
-    async def sent(self, part: int, platform_id: str, /) -> None:
-        self.entries.append(("sent", part, platform_id))
-
-
-class Stage:
-    """A presenter with its platform; `finish` works in the background."""
-
-    def __init__(self, clock: FakeClock, platform: BucketPlatform, tasks: anyio.abc.TaskGroup) -> None:
-        self.clock, self.platform, self.tasks = clock, platform, tasks
-        self.events: list[str] = []
-        self.scheduler = EditScheduler(TOTAL, clock, tasks)
-        self.presenter = Presenter(platform, self.scheduler, clock, on_event=self._hear)
-        self.journal = Journal()
-        self.results: dict[str, object] = {}
-
-    def page(self, page_id: str = "p", parts: dict[int, str] | None = None) -> Page:
-        return self.presenter.page(page_id, ROOM, HOST, parts or {}, self.journal)
-
-    def finish(self, page: Page, text: str) -> None:
-        self.tasks.start_soon(self._finish, page, text)
-
-    async def _finish(self, page: Page, text: str) -> None:
-        try:
-            self.results[page.spec.id] = await page.finish(text)
-        except AuthFailed as error:
-            self.results[page.spec.id] = error
-
-    def _hear(self, name: str, /, **_data: Any) -> None:
-        self.events.append(name)
-
-    @property
-    def shown(self) -> list[str]:
-        return list(self.platform.messages.values())
-
-
-@asynccontextmanager
-async def staged(budget: Budget = PRIVATE, **options: Any) -> AsyncIterator[Stage]:
-    clock = FakeClock()
-    async with anyio.create_task_group() as tasks:
-        yield Stage(clock, BucketPlatform(clock, budget, **options), tasks)
-        tasks.cancel_scope.cancel()
-
-
-async def grow(stage: Stage, page: Page, words: int, *, each_s: float = 0.05) -> str:
-    text = ""
-    for number in range(words):
-        text += f"w{number:05d} "
-        page.update(text)
-        await stage.clock.advance(each_s)
-    return text
 
 
 @pytest.mark.parametrize("budget", [PRIVATE, GROUP])
@@ -166,7 +93,7 @@ async def test_a_part_is_recorded_before_it_is_sent_and_when_the_platform_has_it
 async def test_long_text_continues_in_new_messages_and_no_word_is_lost() -> None:
     async with staged(capabilities=make_capabilities(max_text=200)) as stage:
         page = stage.page()
-        text = await grow(stage, page, 100)
+        text = await stage.grow(page, 100)
         stage.finish(page, text)
         await stage.clock.advance(60)
         assert " ".join(stage.shown).split() == text.split()
@@ -251,7 +178,7 @@ async def test_a_refused_token_reaches_whoever_finishes_the_page() -> None:
 async def test_without_edits_there_is_one_final_post() -> None:
     async with staged(capabilities=make_capabilities(edits=False)) as stage:
         page = stage.page()
-        text = await grow(stage, page, 30)
+        text = await stage.grow(page, 30)
         assert stage.platform.calls == 0
         stage.finish(page, text)
         await stage.clock.advance(2)
@@ -261,7 +188,7 @@ async def test_without_edits_there_is_one_final_post() -> None:
 async def test_an_edit_of_a_deleted_message_while_growing_loses_nothing() -> None:
     async with staged() as stage:
         page = stage.page()
-        await grow(stage, page, 40)
+        await stage.grow(page, 40)
         stage.platform.faults.scripted.append(MessageGone("deleted"))
         stage.finish(page, "all of it")
         await stage.clock.advance(10)
@@ -293,7 +220,7 @@ async def test_typing_is_repeated_until_it_stops_and_leaves_tokens_for_text() ->
 async def test_a_limit_tighter_than_configured_ends_in_few_floods_and_the_whole_text() -> None:
     async with staged(Budget(0.8, 3), assumed=PRIVATE) as stage:
         page = stage.page()
-        text = await grow(stage, page, 1500, each_s=0.2)
+        text = await stage.grow(page, 1500, each_s=0.2)
         stage.finish(page, text)
         await stage.clock.advance(60)
         assert " ".join(stage.shown).split() == text.split()

@@ -11,7 +11,7 @@ from adapters.notes import Notes
 from adapters.typing_sign import Typing
 from runtime.core.errors import RateLimited
 from tests.fakes.records import MemoryRecords
-from tests.fakes.rich_platform import rich_capabilities
+from tests.fakes.rich_platform import RichPlatform, rich_capabilities
 from tests.unit.adapters.presenting import HOST, ROOM, Show, shown_on
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 PLAIN = rich_capabilities()
 
 
-def typing_of(show: Show, records: MemoryRecords | None = None, node: str = "node") -> Typing:
+def typing_of(show: Show[RichPlatform], records: MemoryRecords | None = None, node: str = "node") -> Typing:
     notes = Notes(records or MemoryRecords(), node)
     typing = Typing(show.platform, show.scheduler, show.clock, show.tasks, notes)
     show.presenter.on_visible(typing.seen)
