@@ -9,8 +9,10 @@ from runtime.core.message import Message, MessageType
 _QUOTED_CHARS = 300
 
 _OURS = re.compile(
-    r"^(?=[^\S\n]*(?:(?:Message from|Reminder that you set|While you were working|You execute|Your reply)\b"
+    r"^(?=[^\S\n]*(?:"
+    r"(?:Message from|Reminder that you set|While you were working|You execute|You are invited|Your reply)\b"
     r"|(?:Call stack|Arguments|Variables|Locals|Other agents|People here|Files people sent):"
+    r"|Meeting \d+ \(|Invited to meeting \d+:|Shared state of meeting \d+:"
     r"|[^\n]{1,80} \((?:user|agent [^)\n]*)\)))",
     re.MULTILINE,
 )

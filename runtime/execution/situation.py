@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from runtime.core.message import Attachment
-from runtime.tape.state import FrameState, SessionState
+from runtime.meetings.shared_state import who
+from runtime.tape.state import AgentState, FrameState, MeetingState, SessionState
 
 MAX_VALUE_CHARS = 2000
 """A value longer than this is shown to the model by its beginning and its length."""
@@ -14,42 +17,98 @@ MAX_VALUE_CHARS = 2000
 MAX_LISTED_FILES = 10
 """The model is told of so many files that people sent."""
 
+MAX_LISTED = 40
+"""The model is told of so many agents, people, or participants of a meeting; of the others it is told how many."""
+
+MAX_SHARED_CHARS = 1000
+"""Likewise as `MAX_VALUE_CHARS` for a value that a meeting shares."""
+
 
 def situation(state: SessionState, frame: FrameState) -> str:
-    """What is true now: call stack, arguments, variables, agents and meetings."""
+    """What is true now: who is there, their meetings, files; then what changes most, where the frame stands."""
     agent = state.agents[frame.agent]
-    shown = {name: value for name, value in agent.variables.items() if name != "_"}
-    lines = [f"You execute {frame.playbook} as {agent.klass} (agent {agent.id})."]
-    lines.append("Call stack: " + ", ".join(stack_entries(state, frame)))
+    lines = [
+        f"You execute {frame.playbook} as {agent.klass} (agent {agent.id}).",
+        *_company(state, agent),
+        *_files(state),
+        *_meetings(state, frame),
+        "Call stack: " + ", ".join(stack_entries(state, frame)),
+    ]
     if frame.kwargs or frame.args:
         lines.append(f"Arguments: {shown_value(frame.kwargs or frame.args)}")
+    shown = {name: value for name, value in agent.variables.items() if name != "_"}
     lines.append("Variables: " + ("; ".join(f"${n} = {shown_value(v)}" for n, v in shown.items()) or "none"))
     if frame.locals:
         lines.append("Locals: " + "; ".join(f"{n} = {shown_value(v)}" for n, v in frame.locals.items()))
-    others = [f"{a.klass} (agent {a.id})" for a in state.agents.values() if a.id != agent.id]
-    if others:
-        lines.append("Other agents: " + ", ".join(others))
-    people = sorted({person.name for person in state.people.values()})
-    if len(people) > 1:
-        lines.append("People here: " + ", ".join(people))
-    if state.files:
-        lines.append("Files people sent: " + "; ".join(file_line(file) for file in state.files[-MAX_LISTED_FILES:]))
-    lines += [
-        f"Meeting {meeting.id} ({meeting.topic}): {', '.join(f'agent {who}' for who in meeting.joined)}"
-        for meeting in state.meetings.values()
-        if meeting.status != "ended" and agent.id in meeting.joined
-    ]
     return "\n".join(lines)
 
 
+def _company(state: SessionState, agent: AgentState) -> Iterator[str]:
+    if len(state.agents) > 1:
+        others = (f"{other.klass} (agent {other.id})" for other in state.agents.values() if other.id != agent.id)
+        yield "Other agents: " + _listed(others, len(state.agents) - 1)
+    if state.people:
+        yield "People here: " + _listed((_person(state, id_) for id_ in state.people), len(state.people))
+
+
+def _person(state: SessionState, id_: str) -> str:
+    """A person by the name that means only them, with who they are in the program."""
+    person = state.people[id_]
+    name = person.name if state.person_named(person.name) == id_ else f"{person.name} ({id_})"
+    return name if person.declared in (None, person.name) else f"{name} ({person.declared} of the program)"
+
+
+def _files(state: SessionState) -> Iterator[str]:
+    if state.files:
+        yield "Files people sent: " + "; ".join(file_line(file) for file in state.files[-MAX_LISTED_FILES:])
+
+
+def _meetings(state: SessionState, frame: FrameState) -> Iterator[str]:
+    for meeting in state.meetings.values():
+        if meeting.status == "ended":
+            if meeting.id == frame.meeting:
+                yield f"Meeting {meeting.id} ({meeting.topic}) has ended."
+                yield from _shared(state, meeting)
+        elif frame.agent in meeting.joined:
+            yield from _meeting(state, meeting)
+        elif meeting.invited.get(frame.agent) == "":
+            yield f"You are invited to meeting {meeting.id} ({meeting.topic}) by {who(state, meeting.host)}"
+
+
+def _meeting(state: SessionState, meeting: MeetingState) -> Iterator[str]:
+    present = _listed((who(state, one) for one in meeting.joined), len(meeting.joined))
+    begun = "" if meeting.status == "active" else ", not begun"
+    yield f"Meeting {meeting.id} ({meeting.topic}{begun}; host: agent {meeting.host}): {present}"
+    away = {one: answer for one, answer in meeting.invited.items() if one not in meeting.joined}
+    if away:
+        said = (f"{who(state, one)}: {answer or 'no answer yet'}" for one, answer in away.items())
+        yield f"Invited to meeting {meeting.id}: " + _listed(said, len(away), "; ")
+    yield from _shared(state, meeting)
+
+
+def _shared(state: SessionState, meeting: MeetingState) -> Iterator[str]:
+    if meeting.shared:
+        values = (
+            f"{name} = {shown_value(known.value, MAX_SHARED_CHARS)} (version {known.version}, {who(state, known.by)})"
+            for name, known in meeting.shared.items()
+        )
+        yield f"Shared state of meeting {meeting.id}: " + "; ".join(values)
+
+
+def _listed(shown: Iterator[str], count: int, between: str = ", ") -> str:
+    more = f"{between}and {count - MAX_LISTED:,} more" if count > MAX_LISTED else ""
+    return between.join(islice(shown, MAX_LISTED)) + more
+
+
 def stack_entries(state: SessionState, frame: FrameState) -> list[str]:
-    """The call stack, innermost first, as `Main:03` or `Talk:01[meeting 100]`."""
+    """The call stack, innermost first: `Main:03:QUE`, `Talk:01:EXE[meeting 100]`, another's `Host.Main:03:QUE`."""
     entries = []
     current: FrameState | None = frame
     while current is not None:
         at = f":{current.step.split(':', 1)[1]}" if current.step and ":" in current.step else ""
         meeting = f"[meeting {current.meeting}]" if current.meeting else ""
-        entries.append(f"{current.playbook}{at}{meeting}")
+        owner = "" if current.agent == frame.agent else f"{state.agents[current.agent].klass}."
+        entries.append(f"{owner}{current.playbook}{at}{meeting}")
         current = state.frames.get(current.caller.frame) if current.caller else None
     return entries
 

@@ -65,8 +65,8 @@ def who(state: SessionState, participant: str) -> str:
 
 
 def _check_size(meeting: MeetingState, name: str, value: Any) -> None:
-    if not name or len(name) > MAX_NAME_CHARS:
-        raise PlaybookError(f"a name in the shared state has 1 to {MAX_NAME_CHARS} characters, not {len(name)}")
+    if not name or len(name) > MAX_NAME_CHARS or not name.isprintable():
+        raise PlaybookError(f"a name in the shared state is one line of 1 to {MAX_NAME_CHARS} characters, not {name!r}")
     if name not in meeting.shared and len(meeting.shared) >= MAX_NAMES:
         raise PlaybookError(f"meeting {meeting.id} shares {MAX_NAMES} values already; {name!r} is one too many")
     try:

@@ -128,7 +128,8 @@ except PlaybookError as error:
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        ("Share('', 1)", "a name in the shared state has 1 to 100 characters, not 0"),
+        ("Share('', 1)", "a name in the shared state is one line of 1 to 100 characters, not ''"),
+        ("Share('a\\nb', 1)", "a name in the shared state is one line of 1 to 100 characters, not 'a\\nb'"),
         ("Share(7, 1)", "a name in the shared state is a text, not 7"),
         ("Share('a', 1, expected='1')", "expected is the number of a version, not '1'"),
         ("Share('a', 1, expected=True)", "expected is the number of a version, not True"),
