@@ -7,8 +7,9 @@ session   wake · broken[why] · begin[program, playbooks] ·
 lineage   branch[session, seq, why, home?] · returned · exchange[seq, person, name, text, pid?] · during[pid] ·
           thread[event, platform, conversation, thread?, seq] · forked[event] ·
           merged[agent, message, session, first, last]
-agent     agent[id, class] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] · dropped[agent, mids] ·
-          changed[agent, message, text, pid] · recalled[agent, message, pid] · aside[agent, message]
+agent     agent[id, class, participant?] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] ·
+          dropped[agent, mids] · changed[agent, message, text, pid] · recalled[agent, message, pid] ·
+          aside[agent, message] · posted[agent, mids] · fetched[agent, mids]
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc] · drop[f, pos, …]
           turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
           compact[f, turns, summary] · park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
@@ -16,7 +17,8 @@ statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f
 call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] ·
           intent[f, pos, name, dig, key]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
-          ask[f, pos, page, options, of?] · reask[f, pos, page] · remind[agent, due, text] · unremind[id]
+          ask[f, pos, page, options, of?] · reask[f, pos, page] · remind[agent, due, text] · unremind[id] ·
+          acks[f, pos, name, dig, message, who, page?, due]
 sign      marking[pid, mark, place?] · marked[pid] ·
           closed[page, agent, text, free, reply, parts, place?] · settled[page]
 page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, part, text] · sent[page, part, pid] ·
@@ -40,6 +42,7 @@ from runtime.tape.frame_rules import prune, take_messages
 from runtime.tape.lineage_rules import RULES as LINEAGE_RULES
 from runtime.tape.meeting_rules import RULES as MEETING_RULES
 from runtime.tape.meeting_rules import close_meeting
+from runtime.tape.participant_rules import RULES as PARTICIPANT_RULES
 from runtime.tape.people_rules import RULES as PEOPLE_RULES
 from runtime.tape.state import AgentState, ReminderState, SessionState
 
@@ -95,6 +98,7 @@ def _ended(state: SessionState, _: int, __: Data) -> None:
 def _agent(state: SessionState, _: int, data: Data) -> None:
     agent = state.agents[data["id"]] = AgentState(data["id"], data["class"], dict(data.get("vars") or {}))
     agent.person, agent.answering = data.get("person"), data.get("answering")
+    agent.participant = data.get("participant")
 
 
 def _anew(state: SessionState, _: int, data: Data) -> None:
@@ -123,7 +127,7 @@ def _unremind(state: SessionState, _: int, data: Data) -> None:
 
 
 def _dropped(state: SessionState, _: int, data: Data) -> None:
-    take_messages(state, data["agent"], data["mids"])
+    take_messages(state, data["agent"], data["mids"], read=False)
 
 
 _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
@@ -132,6 +136,7 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     **COMPACTION_RULES,
     **MEETING_RULES,
     **LINEAGE_RULES,
+    **PARTICIPANT_RULES,
     "wake": _wake,
     "broken": _broken,
     "begin": _begin,

@@ -7,8 +7,10 @@ from typing import Any
 
 from runtime.core.errors import Divergence
 from runtime.core.message import Message
+from runtime.tape.acks import settle_message
 from runtime.tape.state import (
     SHARED,
+    AgentState,
     CallRecord,
     CallSite,
     Ending,
@@ -46,11 +48,11 @@ def _record(state: SessionState, data: Data) -> None:
     state.intents.pop(key, None)
     state.fired.pop(key, None)
     state.questions.pop(key, None)
+    state.acks.pop(key, None)
     agent = state.agents[frame.agent]
     variables = agent.variables
     variables.update(data.get("set") or {})
-    if str(data.get("to")).startswith("agent "):
-        agent.last_addressed = data["to"]
+    _note_addressed(agent, data.get("to"))
     value, error = _outcome(data)
     hidden = bool(data.get("hidden"))
     frame.records[pos] = CallRecord(data["name"], data["dig"], value, error, dict(variables), hidden)
@@ -59,6 +61,17 @@ def _record(state: SessionState, data: Data) -> None:
     if data["name"] == "Step" and error is None:
         frame.step = value
         frame.turn_steps.append(value)
+
+
+def _note_addressed(agent: AgentState, to: str | None) -> None:
+    """Whom it spoke to last, in private."""
+    kind, _, who = (to or "").partition(" ")
+    if kind == "agent":
+        agent.last_addressed = to
+    elif kind == "person":
+        agent.last_person = who
+    elif to == "human":
+        agent.last_person = None
 
 
 def prune(state: SessionState, frame: str) -> None:
@@ -72,10 +85,11 @@ def prune(state: SessionState, frame: str) -> None:
     state.intents = {key: n for key, n in state.intents.items() if key.split("|")[0] not in gone}
     state.fired = {key: f for key, f in state.fired.items() if key.split("|")[0] not in gone}
     state.questions = {key: q for key, q in state.questions.items() if q.frame not in gone}
+    state.acks = {key: ack for key, ack in state.acks.items() if key.split("|")[0] not in gone}
 
 
-def take_messages(state: SessionState, agent: str, message_ids: list[str]) -> list[Message]:
-    """Messages leave an agent's queue, in its order. Raises Divergence when one is not there."""
+def take_messages(state: SessionState, agent: str, message_ids: list[str], *, read: bool = True) -> list[Message]:
+    """Messages leave an agent's queue, in its order; `read`: it has them. Raises Divergence when one is not there."""
     queue = state.agents[agent].queue
     wanted = set(message_ids)
     taken = [message for message in queue if message.id in wanted]
@@ -83,11 +97,20 @@ def take_messages(state: SessionState, agent: str, message_ids: list[str]) -> li
         raise Divergence(f"agent {agent} takes messages that are not in its queue: {sorted(wanted)}")
     owner = state.agents[agent]
     owner.queue = [message for message in queue if message.id not in wanted]
+    leave_mailbox(owner, wanted)
     for message in taken:
+        if message.ack_required:
+            settle_message(state.acks, message.id, agent, has_it=read)
         if message.from_human:
             owner.person, owner.answering = str(message.sender_id), message.platform_id
             owner.at_home = message.platform_id not in state.written_at
     return taken
+
+
+def leave_mailbox(agent: AgentState, messages: set[str]) -> None:
+    """They are not to be fetched from another process any more."""
+    if agent.posted:
+        agent.posted = [message for message in agent.posted if message not in messages]
 
 
 def _asides(state: SessionState, agent: str) -> list[Message]:
@@ -155,6 +178,10 @@ def _stop(state: SessionState, _: int, data: Data) -> None:
     owner.paused = owner.paused or not data.get("idle")
     owner.past = list(data.get("past") or ())
     dropped = set(data.get("drop") or ())
+    for message in owner.queue:
+        if message.id in dropped and message.ack_required:
+            settle_message(state.acks, message.id, agent, has_it=False)
+    leave_mailbox(owner, dropped)
     owner.queue = [message for message in owner.queue if message.id not in dropped]
     for meeting in state.meetings.values():
         meeting.joined = [who for who in meeting.joined if who != agent]
@@ -194,7 +221,7 @@ def _stmt(state: SessionState, _: int, data: Data) -> None:
     if frame.meeting is not None and SHARED in data["src"]:
         shared = state.meetings[frame.meeting].shared
         variables.setdefault(SHARED, {name: known.value for name, known in shared.items()})
-    frame.statements.append(StatementState(data["src"], variables))
+    frame.statements.append(StatementState(data["src"], variables, remarks=list(data.get("re") or ())))
 
 
 def _done(state: SessionState, _: int, data: Data) -> None:

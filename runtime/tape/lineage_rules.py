@@ -27,8 +27,20 @@ def _branch(state: SessionState, seq: int, data: Data) -> None:
         state.home = HomeState(platform, conversation, thread, seq)
     if data["why"] == "fork":
         state.exchanges = [replace(exchange, message=None, also=[]) for exchange in state.exchanges]
+        _hold_meetings_here(state)
     for question in state.questions.values():
         question.parts, question.reply_to = {}, None
+    for agent in state.agents.values():
+        agent.posted = []  # a mailbox knows messages by their sessions
+
+
+def _hold_meetings_here(state: SessionState) -> None:
+    """The places of meetings stay with the session that opened them."""
+    state.written_at = {}
+    for meeting in state.meetings.values():
+        meeting.place = None
+    for question in state.questions.values():
+        question.place = None
 
 
 def _exchange(state: SessionState, _: int, data: Data) -> None:

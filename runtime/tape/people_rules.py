@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from runtime.core.address import Address
 from runtime.core.message import Attachment, message_from_data
+from runtime.tape.acks import settle_page
 from runtime.tape.state import (
     MAX_FILES,
     MAX_REMEMBERED,
@@ -143,6 +144,7 @@ def _close(state: SessionState, _: int, data: Data) -> None:
 
 def _shown(state: SessionState, _: int, data: Data) -> None:
     page = state.pages.pop(data["page"], None)
+    settle_page(state.acks, data["page"], has_it=not data.get("lost"))
     for pid in page.parts.values() if page is not None else ():
         if page is not None and pid in state.said:
             state.said[pid].text = page.text[:MAX_QUOTED_CHARS]

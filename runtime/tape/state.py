@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from runtime.core.address import Address
 from runtime.core.message import Attachment, Mark, Message, MessageType
+from runtime.tape.acks import AckState
 
 MAX_REMEMBERED = 500
 """Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
@@ -180,6 +181,14 @@ class AgentState:
     """Whether it took a person's message from the session's own conversation after it went into a meeting."""
     past: list[dict[str, str]] = field(default_factory=list)
     """What was said in a playbook that a message interrupted, for the one that handles it."""
+    participant: str | None = None
+    """The name of who plays it in another process; None for one that is executed here."""
+    posted: list[str] = field(default_factory=list)
+    """Messages of `queue` that are in the mailbox of that process."""
+
+    def has_work(self) -> bool:
+        """Whether something in the queue waits for us, and not for another process to fetch it."""
+        return any(message.id not in self.posted for message in self.queue)
 
 
 @dataclass(slots=True)
@@ -361,7 +370,7 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
         return "ask" not in source
     if message.type == MessageType.CHOICE:
         return message.answers is not None and source.get("ask") == message.answers
-    if message.from_human and not _counts(source, message):
+    if message.from_human and not counts(source, str(message.sender_id), message.sender_class):
         return False
     if source.get("any") or message.from_human:
         return True
@@ -370,14 +379,14 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     return message.meeting_id is None and message.sender_id in source.get("agents", ())
 
 
-def _counts(source: Mapping[str, Any], message: Message) -> bool:
-    """Whether what this person says counts for a wait that may be for certain people."""
+def counts(source: Mapping[str, Any], person: str, declared: str | None) -> bool:
+    """Whether what a person says, perhaps a declared one, counts for a wait that may be for certain people."""
     certain = source.get("person") or source.get("of")
-    if certain is not None and certain != message.sender_id:
+    if certain is not None and certain != person:
         return False
-    if source.get("declared") not in (None, message.sender_class):
+    if source.get("declared") not in (None, declared):
         return False
-    return source.get("people") is None or message.sender_id in source["people"]
+    return source.get("people") is None or person in source["people"]
 
 
 @dataclass(slots=True)
@@ -410,6 +419,7 @@ class SessionState:
     pages: dict[str, PageState] = field(default_factory=dict)
     waits: dict[str, WaitState] = field(default_factory=dict)
     intents: dict[str, IntentState] = field(default_factory=dict)
+    acks: dict[str, AckState] = field(default_factory=dict)
     fired: dict[str, list[str]] = field(default_factory=dict)
     people: dict[str, PersonState] = field(default_factory=dict)
     """Who took part so far, by their person ids."""
@@ -470,7 +480,7 @@ class SessionState:
     def queued(self, message: str) -> tuple[AgentState, Message] | None:
         """The message of this id that nobody has taken yet, and whose queue it is in."""
         found = ((agent, waiting) for agent in self.agents.values() for waiting in agent.queue)
-        return next((pair for pair in found if pair[1].id == message), None)
+        return next((pair for pair in found if pair[1].id == message and message not in pair[0].posted), None)
 
     def below(self, frame: str) -> Iterator[str]:
         """The ids of `frame` and of all frames that it called, directly or not."""
@@ -499,7 +509,7 @@ class SessionState:
             return True
         if any(self._has_come(wait) for wait in self.waits.values()):
             return True
-        return any(agent.queue and not self.roots(agent.id) for agent in self.agents.values())
+        return any(agent.has_work() and not self.roots(agent.id) for agent in self.agents.values())
 
     def next_due(self) -> float | None:
         """The first time that is waited for, in seconds since the epoch; None when only people are."""
@@ -511,5 +521,8 @@ class SessionState:
         return min((due for due in (*waits, *asks, *reminders) if due is not None), default=None)
 
     def _has_come(self, wait: WaitState) -> bool:
+        ack = self.acks.get(f"{wait.frame}|{wait.pos}")
+        if ack is not None:
+            return not ack.awaited
         queue = self.agents[self.frames[wait.frame].agent].queue
         return wait.source is not None and any(takes(wait.source, message) for message in queue)

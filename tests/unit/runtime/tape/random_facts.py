@@ -25,10 +25,12 @@ REFERS: Mapping[str, tuple[str, ...]] = {
         "page",
         "heard",
         "closed",
+        "posted",
+        "fetched",
     ),
     "f": (
         *("turn", "stmt", "done", "failed", "rej", "end", "ret", "res", "set", "wait", "took", "steer", "park", "ask"),
-        *("fin", "page", "meeting", "hears"),
+        *("fin", "page", "meeting", "hears", "acks"),
     ),
     "page": ("opening", "sent", "fin", "close", "shown", "ask", "closed", "settled"),
     "id": ("inviting", "asked", "invite", "joined", "left", "meeting_active", "spoke", "meeting_end"),
@@ -94,6 +96,8 @@ class Facts:
             "human": True,
             "quote": ["1", "Ada", "so?"],
             "before": "",
+            "ack": True,
+            "ack_s": 5.0,
         }
         return about | {name: more[name] for name in more if self._rng.random() < 0.3}
 
@@ -162,9 +166,11 @@ class Facts:
             "pid": state.heard,
         }
         names = {name: self._one(known[name]) for name, kinds in REFERS.items() if kind in kinds}
-        if kind in ("dropped", "took", "steer"):
-            agent = names["agent"] if kind == "dropped" else state.frames[names["f"]].agent
+        if kind in ("dropped", "took", "steer", "posted", "fetched"):
+            agent = names.get("agent") or state.frames[names["f"]].agent
             return names | {"mids": [m.id for m in state.agents[agent].queue][: self._rng.randrange(1, 3)]}
+        if kind == "acks":
+            return names | {"message": f"m{seq}", "who": ["1001", "human"], "page": self._rng.choice([None, "3"])}
         if kind == "invite":
             return names | {"agent": "1001", "answer": self._rng.choice(["", "REJECTED - busy"])}
         if kind in ("in", "aside", "spoke", "hears"):
