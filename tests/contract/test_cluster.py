@@ -361,27 +361,17 @@ def _slots_of(cluster: ValkeyCluster) -> tuple[int, PortServer, PortServer]:
     return key_slot(INBOX.encode()), source, target
 
 
-async def test_a_slot_that_moves_at_once_is_followed(six: ValkeyCluster) -> None:
+@pytest.mark.parametrize("move", [ValkeyCluster.move, ValkeyCluster.move_by_key], ids=["at_once", "key_by_key"])
+async def test_a_slot_that_moves_is_followed(
+    six: ValkeyCluster, move: Callable[[ValkeyCluster, int, PortServer], None]
+) -> None:
     six.flush()
     async with open_connection(six.url) as connection:
         load = Load(connection)
         async with load.running():
             await load.until_more(20)
             slot, _source, target = await in_thread(_slots_of, six)
-            await in_thread(six.move, slot, target)
-            await load.until_more(20)
-            assert await in_thread(six.primary_of, INBOX) is target
-        await load.check()
-
-
-async def test_a_slot_that_moves_key_by_key_is_waited_for(six: ValkeyCluster) -> None:
-    six.flush()
-    async with open_connection(six.url) as connection:
-        load = Load(connection)
-        async with load.running():
-            await load.until_more(20)
-            slot, _source, target = await in_thread(_slots_of, six)
-            await in_thread(six.move_by_key, slot, target)
+            await in_thread(move, six, slot, target)
             await load.until_more(20)
             assert await in_thread(six.primary_of, INBOX) is target
         await load.check()
