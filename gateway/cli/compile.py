@@ -14,7 +14,7 @@ from gateway.cli.terminal import BAD_INPUT, ConfigOption, load_settings, note, p
 
 if TYPE_CHECKING:
     from gateway.settings import Settings
-    from runtime.language.compiler import CompileResult, Progress
+    from runtime.language.compiler import CompileResult, OnProgress, Progress
 
 
 def compile_programs(
@@ -56,14 +56,14 @@ def compile_programs(
 def _compile(settings: Settings, programs: Sequence[Path]) -> CompileResult:
     import anyio
 
-    return anyio.run(_compiled, settings, programs)
+    return anyio.run(compiled, settings, programs, partial(_tell, settings.compiler))
 
 
-async def _compiled(settings: Settings, programs: Sequence[Path]) -> CompileResult:
+async def compiled(settings: Settings, programs: Sequence[Path], tell: OnProgress) -> CompileResult:
+    """A program's files, compiled as the settings say. Raises ProgramError, LLMUnavailable and what a model raises."""
     from runtime.language.compiler import compile_program
 
     cache_dir = settings.data_dir / "compiled"
-    tell = partial(_tell, settings.compiler)
     if settings.compiler == "rules":
         from runtime.language.rules import RulesLowerer
 

@@ -1,0 +1,115 @@
+"""A program as a command: its entry's parameters are options, and its execution begins with that entry."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from runtime.core.errors import ProgramError
+from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, PythonFence, Trigger, TriggerKind
+
+_EXAMPLE = "Write cli_entry: true below the ## heading of the playbook it is to begin with, or give one a trigger."
+
+
+def entry_of(program: Program) -> tuple[AgentSpec, PlaybookSpec]:
+    """The playbook that a command line begins. Raises ProgramError for a program that has none."""
+    entry = program.entry
+    if entry is None:
+        raise ProgramError(f"{program.name} begins with nothing: no playbook is its entry. {_EXAMPLE}")
+    return entry
+
+
+def read_arguments(command: str, playbook: PlaybookSpec, words: Sequence[str]) -> dict[str, Any]:
+    """The values of a playbook's parameters among the words of a command line, each of its type.
+
+    `--name value` (also `--name=value`, with `-` or `_`), `--flag` and `--no-flag` for a bool, JSON for a list or a
+    dict. What was left out and has a default is left out. Wrong words end the process with code 2, `--help` with 0.
+    """
+    parser = argparse.ArgumentParser(prog=command, description=playbook.description or None, allow_abbrev=False)
+    for param in playbook.params:
+        _add(parser, param)
+    return vars(parser.parse_args(list(words)))
+
+
+def begun_by(program: Program, arguments: Mapping[str, Any]) -> Program:
+    """The program that begins with its entry and these arguments, and ends when the entry has returned.
+
+    The other playbooks of the entry's agent do not begin by themselves; those of other agents do, as always.
+    """
+    agent, entry = entry_of(program)
+    name = f"{entry.name}ByCommand"
+    while agent.playbook(name) is not None:
+        name += "_"
+    source = (
+        f"@playbook(hidden=True)\nasync def {name}():\n    await {entry.name}(**{dict(arguments)!r})\n"
+        "    await EndProgram()\n"
+    )
+    trigger = Trigger("T1", TriggerKind.BGN, "When the command begins", entry.span)
+    beginning = PlaybookSpec(name, "python", entry.span, metadata={"hidden": True}, triggers=(trigger,))
+    others = tuple(_not_beginning(playbook) for playbook in agent.playbooks)
+    first = replace(agent, playbooks=(*others, beginning), fences=(*agent.fences, PythonFence(source, entry.span)))
+    rest = [other for other in program.agents if other.name != agent.name]
+    return replace(program, agents=(first, *rest))
+
+
+def _not_beginning(playbook: PlaybookSpec) -> PlaybookSpec:
+    return replace(playbook, triggers=tuple(one for one in playbook.triggers if one.kind is not TriggerKind.BGN))
+
+
+def _add(parser: argparse.ArgumentParser, param: Param) -> None:
+    flags = list(dict.fromkeys((f"--{param.name.replace('_', '-')}", f"--{param.name}")))
+    kind = _kind(param)
+    required = param.default is None
+    shown = f"{kind or 'text'}" + ("" if required else f", {param.default} when left out")
+    common: dict[str, Any] = {"dest": param.name, "required": required, "default": argparse.SUPPRESS, "help": shown}
+    if kind == "bool":
+        parser.add_argument(*flags, action=argparse.BooleanOptionalAction, **common)
+    else:
+        parser.add_argument(*flags, type=_READERS.get(kind, str), metavar=(kind or "text").upper(), **common)
+
+
+def _kind(param: Param) -> str:
+    """The type of a parameter without what is in its brackets and without None; that of its default if it has none."""
+    text = (param.type or "").strip("'\" ").removeprefix("Optional[")
+    for part in text.split("|"):
+        name = part.partition("[")[0].strip("] ")
+        if name and name != "None":
+            return name if name in {*_READERS, "bool"} else ""
+    try:
+        value = ast.literal_eval(param.default or "''")
+    except (ValueError, SyntaxError):
+        return ""
+    return type(value).__name__ if type(value).__name__ in {*_READERS, "bool"} else ""
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def _data(kind: type) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        value = json.loads(text)
+        if not isinstance(value, kind):
+            raise ValueError(text)
+        return value
+
+    read.__name__ = f"JSON {kind.__name__}"
+    return read
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "str": str,
+    "int": int,
+    "float": _number,
+    "list": _data(list),
+    "dict": _data(dict),
+}
+_number.__name__ = "float"

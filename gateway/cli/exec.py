@@ -1,0 +1,82 @@
+"""`parley exec`: a program as a command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors
+from runtime.core.errors import ProgramError
+
+if TYPE_CHECKING:
+    from gateway.settings import Settings
+    from gateway.standalone import Ended, ReadLine
+    from runtime.language.program import Program
+
+_INPUT_NEEDED = 3
+_INTERRUPTED = 130
+
+
+def exec_program(
+    context: typer.Context,
+    program: Annotated[Path, typer.Argument(help="File (.pb, .pbasm) of the program.")],
+    config: ConfigOption = None,
+    model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
+    message: Annotated[str | None, typer.Option(help="What it begins with, instead of standard input.")] = None,
+    no_input: Annotated[bool, typer.Option("--no-input", help="End with code 3 where it waits for somebody.")] = False,
+) -> None:
+    """Execute PROGRAM once; what follows it are its own options (PROGRAM --help lists them).
+
+    Standard output is what its agents say. Exit codes: 0 done, 1 failed, 2 wrong input, 3 input needed, 130 Ctrl-C.
+    """
+    from gateway.arguments import begun_by, entry_of, read_arguments
+
+    with plain_errors():
+        settings = load_settings(config, {"model": model})
+        compiled = _compiled(settings, program)
+        try:
+            entry = entry_of(compiled)[1]
+        except ProgramError as error:
+            note(f"parley: {error}")
+            raise typer.Exit(BAD_INPUT) from error
+        arguments = read_arguments(f"parley exec {program}", entry, context.args)
+        interactive = sys.stdin.isatty() and not no_input
+        text = message if message is not None else "" if sys.stdin.isatty() else sys.stdin.read()
+        ended = _executed(settings, begun_by(compiled, arguments), text, _line if interactive else None)
+    if ended.how != "done":
+        note(f"parley: {program.name}: {ended.why}")
+        raise typer.Exit(FAILED if ended.how == "failed" else _INPUT_NEEDED)
+
+
+def _compiled(settings: Settings, program: Path) -> Program:
+    import anyio
+
+    from gateway.cli.compile import compiled
+
+    return anyio.run(compiled, settings, [program], lambda _progress: None).program
+
+
+def _executed(settings: Settings, program: Program, text: str, read_line: ReadLine | None) -> Ended:
+    import asyncio
+
+    from gateway.standalone import Terminal, execute
+    from runtime.execution.loop import FrameLoop
+
+    try:
+        with asyncio.Runner(loop_factory=FrameLoop) as runner:
+            return runner.run(execute(settings, program, text, Terminal(sys.stdout, sys.stderr), read_line))
+    except KeyboardInterrupt:
+        raise typer.Exit(_INTERRUPTED) from None
+
+
+async def _line() -> str | None:
+    """What the person writes next, None at the end of it."""
+    from anyio import to_thread
+
+    sys.stderr.write("> ")
+    sys.stderr.flush()
+    line = await to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
+    return line.rstrip("\n") if line else None

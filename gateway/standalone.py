@@ -1,0 +1,263 @@
+"""A program executed by itself: in memory, for one person, who sees what it says on a terminal."""
+
+from __future__ import annotations
+
+from asyncio import get_running_loop
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TextIO
+
+import anyio
+
+from gateway.parts import chosen_model, open_choice, open_sandbox
+from gateway.remote import remote_servers
+from gateway.settings import Settings
+from runtime.bus import Bus
+from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
+from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.core.clock import SystemClock
+from runtime.core.events import Event
+from runtime.core.message import Mark
+from runtime.core.texts import load_texts
+from runtime.language.program import Program
+from runtime.llm.choice import NoModel
+from runtime.llm.client import LLMClient
+from runtime.llm.local import NoModelClient
+from runtime.sessions.conversation import Conversation
+from runtime.sessions.inbox import InboxEvent, shard_of
+from runtime.sessions.store import Commit, Lease, LeaseHolder
+from runtime.sessions.surroundings import Surroundings
+from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+
+HERE = Address("terminal", "standalone")
+PERSON = "terminal:person"
+
+_FAILURES = ("playbook.failed", "session.failed", "llm.failed", "sandbox.failed")
+"""Events after which a chat would go on when somebody writes; a command has failed."""
+
+ReadLine = Callable[[], Awaitable[str | None]]
+"""The next line of the person; None when there is none and never will be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How it ended: "done", "failed", or "waiting" for a person who has nothing more to say."""
+
+    how: str
+    why: str = ""
+
+
+@dataclass(slots=True)
+class Terminal:
+    """Where what is said appears: what agents say on `out`, what else there is to say on `beside`."""
+
+    out: TextIO
+    beside: TextIO
+
+
+async def execute(
+    settings: Settings, program: Program, text: str, terminal: Terminal, read_line: ReadLine | None = None
+) -> Ended:
+    """Execute a program until it ends. `text` is what it begins with.
+
+    Where it waits for the person, `read_line` is asked, if there is one. Needs a loop made by
+    `runtime.execution.loop.FrameLoop`. Raises ConfigError.
+    """
+    clock = SystemClock()
+    bus = Bus(clock)
+    async with AsyncExitStack() as stack:
+        llm = await _model(settings, stack)
+        sandbox = await stack.enter_async_context(open_sandbox(settings))
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        leases = MemoryLeaseStore(clock)
+        inbox = MemoryInbox(leases)
+        store = _Store(leases, inbox)
+        failures: list[str] = []
+        around = Surroundings(
+            {program.name: program},
+            store,
+            _Screen(terminal, failures),
+            sandbox,
+            llm,
+            clock,
+            bus,
+            texts=load_texts(settings.language, settings.texts_dir),
+            servers=remote_servers(settings, [program], clock, bus, tasks),
+            transcript_chars=settings.limits.transcript_chars,
+        )
+        ended = await _Standalone(around, inbox, store, leases, failures).live(text, read_line)
+        tasks.cancel_scope.cancel()
+    return ended
+
+
+async def _model(settings: Settings, stack: AsyncExitStack) -> LLMClient:
+    choice = await chosen_model(settings)
+    if isinstance(choice, NoModel):
+        return NoModelClient(choice.reason)
+    return await stack.enter_async_context(open_choice(choice, settings))
+
+
+class _Store(MemorySessionStore):
+    """Sessions in memory that say when nothing goes on any more."""
+
+    def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
+        super().__init__(leases, inbox)
+        self._entries = inbox
+        self.calm = anyio.Event()
+        self.ended = False
+
+    async def commit(self, commit: Commit, /) -> None:
+        await super().commit(commit)
+        self.ended = self.ended or commit.end
+        shard = commit.lease.shard
+        if not await self.unfinished(shard) and not await self._entries.read({shard: "0"}, wait_s=0):
+            self.calm.set()
+
+
+class _Standalone:
+    """One conversation, from its first message to its program's end."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        inbox: MemoryInbox,
+        store: _Store,
+        leases: MemoryLeaseStore,
+        failures: list[str],
+    ) -> None:
+        self._around = around
+        self._inbox = inbox
+        self._store = store
+        self._leases = leases
+        self._shard = shard_of(HERE.key)
+        self._sent = 0
+        self._read = "0"
+        self._failures = failures
+        for name in _FAILURES:
+            around.bus.subscribe(name, self._note_failure)
+
+    async def live(self, text: str, read_line: ReadLine | None) -> Ended:
+        token = await self._leases.acquire(f"shard:{self._shard}", LeaseHolder("standalone"))
+        assert token is not None  # nobody else has this store
+        lease = Lease(self._shard, token)
+        conversation = Conversation(self._shard, HERE.key, lambda: lease, self._around, self._inbox)
+        async with anyio.create_task_group() as tasks:
+            await self._send(conversation, text)
+            tasks.start_soon(conversation.run, None)
+            ended = await self._until_end(conversation, read_line)
+            tasks.cancel_scope.cancel()
+        return ended
+
+    async def _until_end(self, conversation: Conversation, read_line: ReadLine | None) -> Ended:
+        while True:
+            await self._store.calm.wait()
+            if self._failures:
+                return Ended("failed", self._failures[0])
+            if self._store.ended:
+                return Ended("done")
+            line = await read_line() if read_line is not None else None
+            if line is None:
+                return Ended("waiting", "it waits for somebody to say something")
+            await self._send(conversation, line)
+
+    async def _send(self, conversation: Conversation, text: str) -> None:
+        self._sent += 1
+        self._store.calm = anyio.Event()
+        event = InboxEvent(str(self._sent), HERE, PERSON, "You", text, self._around.clock.now())
+        await self._inbox.add(event)
+        for entry in await self._inbox.read({self._shard: self._read}, wait_s=0):
+            self._read = entry.entry_id
+            conversation.put(entry)
+
+    def _note_failure(self, event: Event) -> None:
+        self._failures.append(str(event.data["error"]))
+
+
+@dataclass(eq=False)
+class _Screen:
+    """Shows pages one after the other, in the order in which they were opened; the first one as it grows.
+
+    What is said after the first of the `failures` is for chats, and not shown: the command ends with them.
+    """
+
+    terminal: Terminal
+    failures: list[str]
+    _open: list[_Page] = field(default_factory=list)
+
+    def page(self, spec: PageSpec, _record: PageRecord, /) -> LivePage:
+        """See `Outbox`."""
+        page = _Page(self, spec, muted=bool(self.failures))
+        self._open.append(page)
+        return page
+
+    def changed(self, page: _Page) -> None:
+        """Show what can be shown now that `page` has a new text or an end."""
+        while self._open and (first := self._open[0]):
+            if not first.muted:
+                first.show(self.terminal.beside if first.spec.speaker == GATEWAY else self.terminal.out)
+            if not first.ended:
+                return
+            for number, choice in enumerate((one for one in first.spec.choices if not one.free), 1):
+                self.terminal.beside.write(f"  {number}. {choice.label}\n")
+            self._open.pop(0)
+
+    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
+        """See `Outbox`; a terminal shows nothing."""
+
+    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
+        """See `Outbox`; a terminal has no marks, and what goes on is seen."""
+        get_running_loop().call_soon(done, True)
+        return True
+
+    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
+        """See `Outbox`; a terminal has none."""
+        return None
+
+    async def link(self, _to: Address, /) -> str | None:
+        """See `Outbox`; nothing leads to a terminal."""
+        return None
+
+    def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
+        """See `Outbox`; what was printed stays."""
+        get_running_loop().call_soon(done, True)
+
+
+class _Page:
+    def __init__(self, screen: _Screen, spec: PageSpec, *, muted: bool) -> None:
+        self.spec = spec
+        self.muted = muted
+        self.ended = False
+        self._screen = screen
+        self._text = ""
+        self._shown = ""
+
+    def show(self, out: TextIO) -> None:
+        """Print what is new; a text that is another one than was shown so far begins on a new line."""
+        if not self._text.startswith(self._shown):
+            out.write("\n")
+            self._shown = ""
+        out.write(self._text[len(self._shown) :])
+        self._shown = self._text
+        if self.ended:
+            out.write("\n")
+        out.flush()
+
+    def update(self, text: str, /) -> None:
+        self._text = text
+        self._screen.changed(self)
+
+    def ends(self) -> None:
+        """Nothing is opened beside it."""
+
+    async def finish(self, text: str, /) -> bool:
+        self._text, self.ended = text, True
+        self._screen.changed(self)
+        return True
+
+    async def rest(self) -> None:
+        """Nothing is on its way for longer than a moment."""
+
+    def abandon(self) -> None:
+        self.ended = True
+        self._screen.changed(self)

@@ -1,0 +1,72 @@
+"""`parley exec`, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+PROGRAM = """#!/usr/bin/env -S parley exec
+# Desk
+```python
+@playbook(cli_entry=True)
+async def Main(name: str, then: str = "end"):
+    \"\"\"Greets somebody.\"\"\"
+    await Say("user", f"Hello, {name}, of {variables['startup_message'].strip() or 'nowhere'}")
+    if then == "fail":
+        raise ValueError("it was to fail")
+    if then == "ask":
+        await WaitForMessage("user")
+    if then == "sleep":
+        await Sleep(1000)
+```
+"""
+
+
+def command(folder: Path, *words: str) -> subprocess.Popen[str]:
+    (folder / "greet").write_text(PROGRAM, encoding="utf-8")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    environment = {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(folder / "data")}
+    line = [sys.executable, "-m", "gateway", "exec", *words]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(line, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "out", "err"),
+    [
+        (["greet", "--name", "Ada"], 0, "Hello, Ada, of Oslo\n", ""),
+        (["--message", "Rome", "greet", "--name=Bo"], 0, "Hello, Bo, of Rome\n", ""),
+        (["greet", "--name", "Ada", "--then", "fail"], 1, "Hello, Ada, of Oslo\n", "it was to fail"),
+        (["greet", "--name", "Ada", "--then", "ask"], 3, "Hello, Ada, of Oslo\n", "it waits for somebody"),
+        (["greet"], 2, "", "the following arguments are required: --name"),
+        (["none.pb"], 2, "", "no such file"),
+    ],
+)
+def test_exit_code_and_what_is_on_which_output(tmp_path: Path, words: list[str], code: int, out: str, err: str) -> None:
+    with command(tmp_path, *words) as process:
+        said, beside = process.communicate("Oslo\n", timeout=60)
+    assert (process.returncode, said) == (code, out)
+    assert (err in beside) if err else (beside == "")
+
+
+def test_help_of_the_program_is_its_own(tmp_path: Path) -> None:
+    with command(tmp_path, "greet", "--help") as process:
+        said, _ = process.communicate("", timeout=60)
+    assert process.returncode == 0
+    assert "Greets somebody." in said
+    assert "--then" in said
+
+
+def test_ctrl_c_ends_it_with_130(tmp_path: Path) -> None:
+    with command(tmp_path, "--message", "x", "greet", "--name", "Ada", "--then", "sleep") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "Hello, Ada, of x\n"
+        process.send_signal(signal.SIGINT)
+        _, beside = process.communicate(timeout=60)
+    assert (process.returncode, "Traceback" in beside) == (130, False)

@@ -1,0 +1,101 @@
+"""A program by itself, on a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from gateway.arguments import begun_by
+from gateway.settings import Settings
+from gateway.standalone import Ended, Terminal, execute
+from runtime.execution.loop import FrameLoop
+from runtime.language.compiler import compile_parsed
+from runtime.language.parser import parse
+from runtime.language.rules import RulesLowerer
+from runtime.language.source import read_text
+from tests.fakes.openai_server import OpenAIServer, Reply
+
+pytestmark = pytest.mark.anyio
+
+ASKING = """# Desk
+```python
+@playbook(cli_entry=True)
+async def Main():
+    await Say("user", "Who are you?")
+    for message in await WaitForMessage("user"):
+        await Say("user", f"Hello, {message['text']}!")
+    if await Ask("Again?", ["Yes", "No"]) == "Yes":
+        raise ValueError("not today")
+```
+"""
+HELLO = """# Greeter
+
+## Main
+cli_entry: true
+### Steps
+- Greet the user
+"""
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Python playbooks need the loop that knows when they are quiet."""
+    return "asyncio", {"loop_factory": FrameLoop}
+
+
+async def executed(
+    text: str, lines: Sequence[str] | None, make: Callable[[], Settings] = Settings
+) -> tuple[Ended, str, str]:
+    program = (await compile_parsed(parse(read_text(text, "p.pb")), lowerer=RulesLowerer())).program
+    said, beside, left = io.StringIO(), io.StringIO(), list(lines or ())
+
+    async def line() -> str | None:
+        return left.pop(0) if left else None
+
+    settings = make().model_copy(update={"language": "en"})
+    read = None if lines is None else line
+    ended = await execute(settings, begun_by(program, {}), "", Terminal(said, beside), read)
+    return ended, said.getvalue(), beside.getvalue()
+
+
+async def test_lines_of_the_person_are_its_answers() -> None:
+    ended, said, beside = await executed(ASKING, ["Ada", "No"])
+    assert ended == Ended("done")
+    assert said == "Who are you?\nHello, Ada!\nAgain?\n"
+    assert beside == "  1. Yes\n  2. No\n"
+
+
+async def test_without_anybody_it_ends_where_it_waits() -> None:
+    ended, said, _ = await executed(ASKING, None)
+    assert (ended.how, said) == ("waiting", "Who are you?\n")
+    ended, said, _ = await executed(ASKING, ["Ada"])
+    assert (ended.how, said) == ("waiting", "Who are you?\nHello, Ada!\nAgain?\n")
+
+
+async def test_what_fails_is_told_once_and_not_as_in_a_chat() -> None:
+    ended, said, beside = await executed(ASKING, ["Ada", "Yes"])
+    assert ended == Ended("failed", "not today")
+    assert "could not go on" not in said + beside
+
+
+async def test_steps_are_executed_on_the_model() -> None:
+    lines = [
+        'await Step("Main:01:QUE")',
+        'await Say("user", "Hello there!")',
+        "# trig? no",
+        'await Var("__", "Greeted.")',
+    ]
+    reply = "\n".join(["```python", *lines, "await Return()", "```"])
+    async with OpenAIServer([Reply(reply)]) as server:
+        ended, said, _ = await executed(
+            HELLO, None, lambda: Settings(model="openai/scripted", model_base_url=server.base_url)
+        )
+    assert (ended, said) == (Ended("done"), "Hello there!\n")
+
+
+async def test_without_a_model_steps_fail_with_what_to_set() -> None:
+    ended, said, _ = await executed(HELLO, None)
+    assert (ended.how, said) == ("failed", "")
+    assert "model" in ended.why
