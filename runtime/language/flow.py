@@ -20,6 +20,9 @@ _AGAIN = re.compile(r"\bYLD\s+(?!(?:for\s+)?(?:call|exit|return)\b)|\bdone when\
 _BREAK = re.compile(r"\b(?:break|(?:exit|leave|stop|end) the loop)\b", re.IGNORECASE)
 _CONTINUE = re.compile(r"\bcontinue with the next\b|^\s*continue\b", re.IGNORECASE)
 
+_YIELD = re.compile(r"\bYLD\s+(?!(?:for\s+)?(?:call|exit|return)\b)")
+_PERHAPS = re.compile(r"\bYLD\b.*\b(?:if|unless|when needed)\b|\b(?:if|unless)\b.*\bYLD\b", re.IGNORECASE | re.DOTALL)
+
 _Ends = frozenset[str]
 
 
@@ -78,6 +81,13 @@ class Flow:
         if line is None:
             return not self._steps
         return END in self._next.get(line, frozenset({END}))
+
+    def waits(self, line: str | None) -> bool:
+        """Whether this step ends with a wait for somebody that nothing makes optional."""
+        step = self._steps.get(line or "")
+        if step is None or step.op in (Op.CND, Op.LOP, Op.ELS) or _PERHAPS.search(step.text):
+            return False
+        return _waits(step) if step.op is Op.YLD else _YIELD.search(step.text) is not None
 
     def _place(self, steps: Sequence[Step], after: _Ends, loop: tuple[str, _Ends] | None) -> None:
         """Give every step of a list its successors; `after` is where control goes from the end of the list."""
