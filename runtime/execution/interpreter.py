@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -223,9 +223,9 @@ class Interpreter:
     def _refused(self, rule: str, error: str) -> None:
         self._publish("step.rejected", rule=rule, error=error)
 
-    async def accept(self, source: str) -> None:
+    async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
         """Write down a verified statement and run it."""
-        await self._statements.accept(source)
+        await self._statements.accept(source, remarks)
 
     def value_of(self, name: str) -> Any:
         """See `Standpoint.value_of`."""

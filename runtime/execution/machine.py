@@ -26,7 +26,7 @@ class Machine:
     """What executing a session needs.
 
     `steers`: what people say to an agent at work is shown to the work. A past of more than `transcript_chars` is summed
-    up.
+    up. `strict`: replies have to keep the whole contract, not only to be legal.
     """
 
     program: Program
@@ -42,3 +42,4 @@ class Machine:
     steers: bool = False
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     transcript_chars: int = TRANSCRIPT_CHARS
+    strict: bool = True

@@ -41,9 +41,9 @@ Markdown.
 "a text beside it")` sends one to the user.
 - `answer = await Ask("Ship it?", ["Yes", "No"])` asks the user to choose and waits; it gives the option that was \
 chosen, or what was written instead. `of="Ada"` lets only that person answer; without the list any answer is wanted.
-- In a meeting `await Share("budget", 1200)` sets a value for all in it; with `expected=2` it fails unless version 2 is \
-there. `shared["budget"]` reads it as of the statement's beginning, `await Shared("budget")` as of now. Steps may call \
-it `self.current_meeting.shared_state`.
+- In a meeting `await Share("budget", 1200)` sets a value for all in it; with `expected=2` it fails unless version 2 \
+is there. `shared["budget"]` reads it as of the statement's beginning, `await Shared("budget")` as of now. Steps may \
+call it `self.current_meeting.shared_state`.
 - `await Remind(600, "ask how it went")` has you told that text as a message after so many seconds, or at a time \
 such as "2026-05-01T09:00:00+02:00"; you need not wait for it.
 - `await Var("name", value)` sets the program's `$name`; it is read by its plain name. Other assignments make locals.

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
+from runtime.execution.contract import Contract
 from runtime.execution.reply import ReplyReader
 from runtime.execution.reply_items import (
     Broken,
@@ -29,8 +30,8 @@ _STREAMABLE = (str, int, bool)
 class Executor(Protocol):
     """What a reply runs on."""
 
-    async def accept(self, source: str, /) -> None:
-        """Run a verified statement."""
+    async def accept(self, source: str, remarks: Sequence[str] = (), /) -> None:
+        """Run a verified statement; `remarks` stand before it."""
         ...
 
     async def open_stream(self, target: str, /) -> LiveStream | None:
@@ -78,6 +79,8 @@ class ReplyRun:
         self._repeated = 0
         self._continues = not executed
         self._reader = ReplyReader()
+        self._contract = Contract()
+        self._remarks: list[str] = []
         self._stream: LiveStream | None = None
         self._final: str | None = None
         self._prose = ""
@@ -135,7 +138,11 @@ class ReplyRun:
 
     async def _on_remark(self, item: Remark) -> None:
         word, _, count = item.text.partition(":")
-        if word.strip() != "resume" or self._continues:
+        if word.strip() != "resume":
+            self._contract.hear(item.text)
+            self._remarks.append(item.text)
+            return
+        if self._continues:
             return
         if count.strip() == str(len(self._executed)) and not self._repeated:
             self._continues = True
@@ -146,12 +153,14 @@ class ReplyRun:
         source = with_dollars(item.source, item.dollar_names)
         if not self._continues and not self._starts_after(source) and not self._mends(source):
             self._repeat(source)
+            self._remarks.clear()
             return
         self._continues = True
         if self._final is not None:
             self._reject("end", f"nothing may follow {self._final}", source)
             return
-        rejected = verify(source, self._position())
+        position = self._position()
+        rejected = verify(source, position) or self._contract.check(source, position)
         if rejected is not None:
             self._refuse(rejected)
         elif ends_turn(source):
@@ -199,14 +208,17 @@ class ReplyRun:
 
     async def _accept(self, source: str) -> None:
         self._stream, self._ran = None, True
-        await self._executor.accept(source)
+        self._contract.ran(source, self._executor.position())
+        remarks, self._remarks = self._remarks, []
+        await self._executor.accept(source, remarks)
         if self._executor.halted:
             self.over = True
 
     async def _on_say_started(self, item: SayStarted) -> None:
         if not self._continues:
             return
-        rejected = verify_say_head(item.target, self._position())
+        position = self._position()
+        rejected = verify_say_head(item.target, position) or self._contract.check_say(position)
         if rejected is not None:
             self._refuse(rejected)
             return

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from runtime.execution.contract import sums_up
 from runtime.execution.frame import Frame
 from runtime.execution.machine import Machine
 from runtime.execution.statement import assigned_names, called_names
+from runtime.execution.trigger_kinds import judged_by_model, triggers_of
 from runtime.execution.verifier import CallShape, Position, step_line
 from runtime.language.flow import Flow
 from runtime.language.program import AgentSpec, PlaybookSpec
+from runtime.tape.state import SHARED
+
+_WAITS = frozenset({"Ask", "WaitForMessage"})
+"""Calls that wait for somebody themselves."""
 
 
 class Standpoint:
@@ -35,6 +41,9 @@ class Standpoint:
         self._types = state_types
         self._flow = Flow(playbook) if playbook.steps else None
         self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
+        others = [other for other in machine.program.agents if other.name != agent.name]
+        self._triggers = dict(_trigger_names(agent, others))
+        self._judges = any(judged_by_model(owner, trigger) for owner, _, trigger in triggers_of(agent, others))
         self._state_params = {param.name for param in playbook.params if param.state}
 
     def look_again(self) -> None:
@@ -77,24 +86,52 @@ class Standpoint:
         """Where the frame is now."""
         frame = self._frame
         builtins = self._machine.builtins
+        names = set(self.names(frame.agent.variables)) | self.state_names() | self._definitions()
+        shared = frozenset({SHARED} if frame.state.meeting is not None and SHARED not in names else ())
         position = Position(
             playbook=self._playbook.name,
             flow=self._flow,
             steps=self._steps,
             step=None,
             functions=self._functions,
-            names=set(self.names(frame.agent.variables)) | self.state_names() | self._definitions(),
+            names=names | shared,
             check_target=lambda text: builtins.utterances.target(frame, text),
             check_source=lambda text: builtins.source(frame, text),
             types=self._types,
-            triggers=frozenset(f"{p.name}:{t.code}" for p in self._agent.playbooks for t in p.triggers),
+            variables=frozenset(self.state_names()),
+            triggers=self._triggers,
             unlisted=self._unlisted(),
+            read_only=shared,
+            strict=self._machine.strict,
+            judges=self._judges,
+            summarised=any(sums_up(statement.source) for statement in frame.state.statements),
         )
         if frame.state.step is not None:
             position.step = step_line(frame.state.step, position)
+        position.waits = self._flow is not None and self._flow.waits(position.step) and not self._waited()
         return position
+
+    def _waited(self) -> bool:
+        """Whether the step was waited for: in an earlier turn, or by a call that waits."""
+        state = self._frame.state
+        names = [state.records[pos].name for pos in state.order]
+        return "Step" not in names or any(name in _WAITS for name in names[_last(names, "Step") :])
 
     def _unlisted(self) -> frozenset[str]:
         machine = self._machine
         agents = (a for a in machine.program.agents if a.name in machine.program.remote_agents)
         return frozenset(agent.name for agent in agents if machine.servers.trouble(agent) is not None)
+
+
+def _last(names: Sequence[str], name: str) -> int:
+    return len(names) - 1 - list(reversed(names)).index(name)
+
+
+def _trigger_names(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple[str, str]]:
+    """Every trigger by the codes that replies may use, with the name by which its playbook is called."""
+    for owner, playbook, trigger in triggers_of(agent, others):
+        if owner.name == agent.name:
+            yield f"{playbook.name}:{trigger.code}", playbook.name
+            yield f"{owner.name}:{playbook.name}:{trigger.code}", playbook.name
+        else:
+            yield f"{owner.name}:{playbook.name}:{trigger.code}", f"{owner.name}.{playbook.name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from runtime.core.errors import NoWorker, SandboxError
 from runtime.execution.drive import drive
@@ -29,9 +29,10 @@ class StatementRun:
         self._standpoint = standpoint
         self._on_failure = on_failure
 
-    async def accept(self, source: str) -> None:
-        """Write down a verified statement and run it."""
-        self._machine.journal.note("stmt", f=self._frame.id, src=source)
+    async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
+        """Write down a verified statement, and the remarks before it, and run it."""
+        said = {"re": list(remarks)} if remarks else {}
+        self._machine.journal.note("stmt", f=self._frame.id, src=source, **said)
         await self.execute(len(self._frame.state.statements) - 1)
 
     async def execute(self, index: int) -> None:

@@ -6,11 +6,10 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from runtime.core.errors import UnknownTarget
-from runtime.execution.statement import CONTROL, assigned_names, call_name
+from runtime.execution.statement import CONTROL, assigned_names, call_name, mutated_names
 from runtime.language.flow import Flow
 from runtime.language.program import Param
 from runtime.sandbox.policy import check as check_policy
@@ -67,8 +66,11 @@ class Position:
     """Where a frame is while its reply is verified: its playbook, step and what can be named there.
 
     `flow` is None for a playbook without steps, `steps` are its lines with their codes. `types` are declared types of
-    state variables by name, `triggers` those of the agent as `Playbook:T1`. `unlisted` are remote agents whose tools
-    are not known now: their calls are not checked before they are made.
+    state variables by name, `variables` the names of all of them. `triggers` are the agent's, and the public ones of
+    others, as `Agent:Playbook:T1` (the agent's own also without it), each with the name by which its playbook is
+    called. `unlisted` are remote agents whose tools are not known now: their calls are not checked before they are
+    made. For the contract that is demanded when `strict`: `judges` says that some triggers only a model can judge,
+    `summarised` that this turn has set `$__`, `waits` that the step is one that waits and was not waited for.
     """
 
     playbook: str
@@ -80,9 +82,16 @@ class Position:
     check_target: Callable[[str], object]
     check_source: Callable[[str], object]
     types: Mapping[str, str] = field(default_factory=dict)
-    triggers: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()
+    triggers: Mapping[str, str] = field(default_factory=dict)
     unlisted: frozenset[str] = frozenset()
     ended: bool = False
+    read_only: frozenset[str] = frozenset()
+    """Of the names those that no statement may change."""
+    strict: bool = False
+    judges: bool = False
+    summarised: bool = False
+    waits: bool = False
 
     def legal_steps(self) -> tuple[str, ...]:
         """The steps that may come next, as a reply names them."""
@@ -126,7 +135,8 @@ def _legal(position: Position) -> tuple[str, ...]:
     return position.legal_steps()
 
 
-def _calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+def calls_in(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of a statement in their order, by the names they use."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     for node in sorted(nodes, key=lambda n: (n.lineno, n.col_offset)):
         name = call_name(node.func)
@@ -137,6 +147,8 @@ def _calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
 def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
     bound = assigned_names(tree) | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     agents = {name.partition(".")[0] for name in position.functions if "." in name}
+    for name in sorted((assigned_names(tree) | mutated_names(tree)) & position.read_only):
+        return Rejected("name", f"{name} is only read; `await Share(name, value)` sets a value for all in the meeting")
     for node in ast.walk(tree):
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
             continue
@@ -156,7 +168,7 @@ def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
     agents = {name.partition(".")[0] for name in position.functions if "." in name}
     if _says_perhaps(tree):
         return Rejected("say", "a Say that depends on something stands below an `if`, not inside an expression")
-    for name, node in _calls(tree):
+    for name, node in calls_in(tree):
         shape = position.functions.get(name)
         if shape is None:
             if name.partition(".")[0] in position.unlisted:
@@ -177,7 +189,7 @@ def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
 def _says_perhaps(tree: ast.AST) -> bool:
     """Whether an expression says something only in some cases: its text would be shown before that is known."""
     choosing = (node for node in ast.walk(tree) if isinstance(node, ast.IfExp | ast.BoolOp))
-    return any(name == "Say" for node in choosing for name, _ in _calls(node))
+    return any(name == "Say" for node in choosing for name, _ in calls_in(node))
 
 
 def _check_meaning(name: str, arguments: Sequence[ast.expr | None], position: Position) -> Rejected | None:
@@ -195,11 +207,17 @@ def _check_meaning(name: str, arguments: Sequence[ast.expr | None], position: Po
 
 
 def _check_trigger(code: str, position: Position) -> Rejected | None:
-    parts = code.split(":")
-    if any(f"{one}:{two}" in position.triggers for one, two in pairwise(parts)):
+    if trigger_key(code, position) is not None:
         return None
     known = ", ".join(sorted(position.triggers)) or "none"
     return Rejected("trigger", f"there is no trigger {code!r}; this agent has {known}")
+
+
+def trigger_key(code: str, position: Position) -> str | None:
+    """The trigger that a reply means by `Agent:Playbook:T1:CND` or a part of it; None when there is none."""
+    parts = code.split(":")
+    keys = [":".join(parts[at : at + length]) for length in (3, 2) for at in range(len(parts) - length + 1)]
+    return next((key for key in keys if key in position.triggers), None)
 
 
 def _check_literal(check: Callable[[str], object], text: str, rule: str) -> Rejected | None:
@@ -247,7 +265,7 @@ _FREE = frozenset({"Step", "Var", "Trigger"})
 
 def _check_steps(tree: ast.AST, position: Position) -> Rejected | None:
     seen = [position.step]
-    for name, node in _calls(tree):
+    for name, node in calls_in(tree):
         if name == "Step":
             rejected = _check_step(node, position, seen)
             if rejected is not None:

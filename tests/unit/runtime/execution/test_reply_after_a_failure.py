@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from runtime.execution.reply_run import ReplyRun
@@ -23,7 +25,7 @@ class Ran:
     def __init__(self) -> None:
         self.sources: list[str] = []
 
-    async def accept(self, source: str, /) -> None:
+    async def accept(self, source: str, _remarks: Sequence[str] = (), /) -> None:
         self.sources.append(source)
 
     async def open_stream(self, target: str, /) -> LiveStream | None:

@@ -41,7 +41,7 @@ class Stage:
         self._values = values or {}
         self._here.names |= set(self._values)
 
-    async def accept(self, source: str, /) -> None:
+    async def accept(self, source: str, _remarks: Sequence[str] = (), /) -> None:
         self.ran.append(source)
         if "Step(" in source:
             self._here.step = source.split(":")[1]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from runtime.execution.triggers import condition_of, declared_types
+from runtime.execution.conditions import condition_of
+from runtime.execution.triggers import declared_types
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, steps
 
@@ -29,6 +30,12 @@ from tests.unit.runtime.sessions.programs import SPAN, agent, llm, steps
         ('When "a" in $letters', {"letters": ["a"]}, {"letters": []}),
         ("When $x > 1 or $y > 1", {"x": 0, "y": 2}, {"x": 0, "y": 0}),
         ("$x > 15", {"x": 16}, {"x": 1}),
+        ("When $x exists", {"x": 0}, {}),
+        ("When $x is set", {"x": ""}, {"x": None}),
+        ("When $x is not set", {"y": 1}, {"x": 1}),
+        ("When $list is empty", {"list": []}, {"list": [1]}),
+        ("When $list is not empty", {"list": [1]}, {"list": []}),
+        ('When $text contains "fire" or $x is nothing', {"text": "a fire!", "x": 1}, {"text": "water", "x": 1}),
     ],
 )
 def test_a_condition_on_variables_is_computed(text: str, holds: dict[str, Any], fails: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ def position(step: str | None = "01", *, with_steps: bool = True) -> Position:
         check_target=only("user", "Other"),
         check_source=only("user", "agent 1001"),
         types={"count": "int", "name": "str"},
-        triggers=frozenset({"Big:T1"}),
+        triggers={"Big:T1": "Big"},
     )
 
 

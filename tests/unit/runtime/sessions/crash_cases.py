@@ -144,6 +144,7 @@ async def Middle(n):
                 'await Say("user", "thinking it over")',
                 "x = n * 100",
                 'await Step("Inner:02:RET")',
+                'await Var("__", "done")',
                 "await Return(x * 2)",
             ),
         ),

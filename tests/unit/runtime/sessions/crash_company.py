@@ -39,7 +39,7 @@ CALLED = Case(
         (
             "Ask",
             (
-                ("41", ('await Step("Ask:03:RET")', 'await Return("41")')),
+                ("41", ('await Step("Ask:03:RET")', 'await Var("__", "done")', 'await Return("41")')),
                 (
                     "",
                     (
@@ -77,7 +77,7 @@ MET = Case(
         (
             "Talk",
             (
-                ("an idea", ('await Return("number 7")',)),
+                ("an idea", ('await Var("__", "done")', 'await Return("number 7")')),
                 (
                     "from the beginning",
                     ('await Say("meeting", "What do you suggest, all of you?")', 'await Yld("meeting")'),
@@ -89,7 +89,7 @@ MET = Case(
             "Join",
             (
                 ("suggest", ('await Say("meeting", "an idea, number 7")', 'await Yld("meeting")')),
-                ("has ended", ("await Return(None)",)),
+                ("has ended", ('await Var("__", "done")', "await Return(None)")),
                 ("", ('await Yld("meeting")',)),
             ),
         ),
@@ -195,6 +195,7 @@ async def Twice(n):
                 'await Step("Tell:01:QUE")',
                 'await Say("user", "meanwhile I talk")',
                 'await Step("Tell:02:RET")',
+                'await Var("__", "done")',
                 "await Return(5)",
             ),
         ),
@@ -226,7 +227,7 @@ TRIGGERED = Case(
         (
             "Big",
             (
-                ("because", ('await Var("why", "because")', "await Return(None)")),
+                ("because", ('await Var("why", "because")', 'await Var("__", "done")', "await Return(None)")),
                 ("", ('await Say("user", "Why is it so big?")', 'await Yld("user")')),
             ),
         ),

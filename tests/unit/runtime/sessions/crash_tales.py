@@ -147,6 +147,7 @@ TELL = (
     'await Say("user", "said by the child, at length")',
     'await Step("Tell:02:RET")',
     'await Var("__", "told")',
+    'await Var("__", "done")',
     "await Return(5)",
 )
 

@@ -107,7 +107,7 @@ async def test_a_guest_on_the_model_hears_its_invitation_and_takes_part(sandbox:
     model = Model(
         block('await Step("Join:01:QUE")', 'await Yld("meeting")'),
         block('await Step("Join:01:QUE")', 'await Say("meeting", "a cart")', 'await Yld("meeting")'),
-        block('await Step("Join:02:RET")', "await Return(None)"),
+        block('await Step("Join:02:RET")', 'await Var("__", "done")', "await Return(None)"),
     )
     async with talking(meeting(guest, required_attendees=["Guest"]), model, sandbox) as talk:
         assert await talk.say("go") == ["Guest, what do you suggest?", "a cart", "we chose a cart"]

@@ -58,7 +58,7 @@ async def test_the_result_of_a_fork_comes_back_as_one_message_with_its_range(san
 
 
 async def test_the_agent_of_the_original_knows_of_it_with_the_next_message(sandbox: MontySandbox) -> None:
-    chat = program(agent("Main", llm("Main", "01:QUE Do what is said; YLD for user", begins=True)))
+    chat = program(agent("Main", llm("Main", "01:QUE Do what is said; YLD for user unless told to end", begins=True)))
 
     def said(text: str, end: str = 'await Yld("user")') -> tuple[str, ...]:
         return ('await Step("Main:01:QUE")', f'await Say("user", "{text}")', end)

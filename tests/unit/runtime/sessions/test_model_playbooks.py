@@ -28,7 +28,14 @@ GREET = block(
 
 def one_step(*more: object, code: str = "") -> Program:
     """An agent whose Main waits for the person again and again."""
-    return program(agent("Main", llm("Main", "01:QUE Do what is said; YLD for user", begins=True), *more, code=code))  # type: ignore[arg-type]
+    return program(
+        agent(
+            "Main",
+            llm("Main", "01:QUE Do what is said; YLD for user unless told to end", begins=True),
+            *more,
+            code=code,
+        )
+    )  # type: ignore[arg-type]
 
 
 def turn(*lines: str, end: str = 'await Yld("user")') -> Reply:
@@ -246,7 +253,9 @@ async def test_a_playbook_calls_another_on_the_model_and_gets_its_value(sandbox:
             llm("Child", "01:QUE Think", "02:RET the number", params=("a", "b")),
         )
     )
-    child = block('await Step("Child:01:QUE")', 'await Step("Child:02:RET")', "await Return(a + b)")
+    child = block(
+        'await Step("Child:01:QUE")', 'await Step("Child:02:RET")', 'await Var("__", "done")', "await Return(a + b)"
+    )
     model = Model(turn("n = await Child(2, b=3)", 'await Say("user", f"It is {n}.")'), child)
     async with talking(both, model, sandbox) as talk:
         assert await talk.say("go") == ["It is 5."]

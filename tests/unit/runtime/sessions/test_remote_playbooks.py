@@ -42,7 +42,9 @@ async def stand() -> AsyncIterator[Stand]:
 
 def natural(remote: AgentSpec) -> Program:
     """An agent on a model beside a remote one."""
-    return program(agent("Main", llm("Main", "01:QUE Do what is said; YLD for user", begins=True)), remote)
+    return program(
+        agent("Main", llm("Main", "01:QUE Do what is said; YLD for user unless told to end", begins=True)), remote
+    )
 
 
 def turn(*lines: str) -> Reply:

@@ -1,0 +1,164 @@
+"""What strict execution demands of a reply besides that each of its statements is legal.
+
+After a step and after an update of a variable the model says whether a trigger holds (where the agent has triggers
+that only a model can judge); what a trigger starts is called next; a step that waits is waited for; a playbook returns
+only where its steps end, and after it has summed up in `$__` what it did.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from runtime.execution.statement import assigned_names, call_name
+from runtime.execution.verifier import Position, Rejected, calls_in, ends_turn, step_line, trigger_key
+
+SUMMARY = "__"
+"""The variable that a playbook sums up in what it did."""
+
+_CHECK = re.compile(r"trig\s*\?\s*:?\s*(.*)", re.IGNORECASE | re.DOTALL)
+_NONE = re.compile(r"(?:no|none|nothing)\b|\Z", re.IGNORECASE)
+
+
+class Contract:
+    """Follows one reply: its remarks, and its statements in their order."""
+
+    def __init__(self) -> None:
+        self._owed: str | None = None
+        """Behind what it is still to be said whether a trigger holds."""
+        self._announced: str | None = None
+        """The trigger that was said to hold."""
+        self._started: str | None = None
+        """The playbook that a trigger starts and that was not called yet."""
+
+    def hear(self, remark: str) -> None:
+        """A comment on a line of its own."""
+        found = _CHECK.match(remark)
+        if found is None:
+            return
+        self._owed = None
+        code = found[1].strip().strip("`")
+        self._announced = None if _NONE.match(code) else _bare(code)
+
+    def check_say(self, position: Position) -> Rejected | None:
+        """Whether something may begin to be shown now."""
+        return self._check_triggers(frozenset({"Say"}), None, position) if position.strict else None
+
+    def check(self, source: str, position: Position) -> Rejected | None:
+        """None when a legal statement may stand here, else why not."""
+        if not position.strict:
+            return None
+        tree = ast.parse(source)
+        names = frozenset(name for name, _ in calls_in(tree))
+        quiet = ends_turn(source) or _updates(tree, position) == {SUMMARY}
+        triggered = next((code for name, code in _texts(tree) if name == "Trigger"), None)
+        if not quiet or self._announced or self._started:
+            rejected = self._check_triggers(names, triggered, position)
+            if rejected is not None:
+                return rejected
+        return _check_ways(tree, position)
+
+    def ran(self, source: str, position: Position) -> None:
+        """The statement is executed next."""
+        tree = ast.parse(source)
+        calls = list(_texts(tree))
+        names = {name for name, _ in calls_in(tree)}
+        if self._started in names:
+            self._started = None
+        for name, text in calls:
+            if name == "Trigger":
+                self._announced, self._owed = None, None
+                started = position.triggers.get(trigger_key(text, position) or "")
+                self._started = None if started in names else started
+        steps = [text for name, text in calls if name == "Step"]
+        changed = sorted(_updates(tree, position) - {SUMMARY})
+        if position.judges and "Trigger" not in names and (steps or changed):
+            self._owed = f"Step {steps[-1]}" if steps else f"the update of ${changed[-1]}"
+
+    def _check_triggers(self, names: frozenset[str], triggered: str | None, position: Position) -> Rejected | None:
+        if self._announced is not None and (triggered is None or _bare(triggered) != self._announced):
+            return Rejected("trigger", f'behind `# trig? {self._announced}` comes `await Trigger("{self._announced}")`')
+        if self._started is not None and self._started not in names:
+            return Rejected("trigger", f"a trigger of {self._started} was said to hold: its call comes next")
+        if self._owed is not None and triggered is None:
+            known = ", ".join(sorted(position.triggers))
+            return Rejected(
+                "trigger", f"behind {self._owed} comes `# trig? no`, or `# trig? <code>` with one of {known}"
+            )
+        return None
+
+
+def _check_ways(tree: ast.AST, position: Position) -> Rejected | None:
+    """Whether control goes where it may: past a wait, out of the playbook."""
+    summed_up, steps = position.summarised, [position.step]
+    for node in _in_order(tree):
+        if _is_summary(node):
+            summed_up = True
+        if not isinstance(node, ast.Call):
+            continue
+        name, text = call_name(node.func), _text(node)
+        leaves = name == "Return" or (name == "Yld" and str(text).strip().lower() in ("exit", "return"))
+        if position.waits and (leaves or name == "Step"):
+            return _waiting(name or "", position)
+        if name == "Step" and text is not None and (line := step_line(text, position)):
+            steps.append(line)
+        if not leaves:
+            continue
+        if position.flow is not None and not any(position.flow.may_end(step) for step in steps):
+            return Rejected("order", f"{name} skips steps that follow {position.step}", "", position.legal_steps())
+        if not summed_up and str(text).strip().lower() != "exit":
+            return Rejected("summary", f'before {name} comes `await Var("{SUMMARY}", "<what was done>")`')
+    return None
+
+
+def _waiting(name: str, position: Position) -> Rejected:
+    return Rejected(
+        "wait", f"step {position.step} waits: end the turn with its Yld before {name}", "", position.legal_steps()
+    )
+
+
+def sums_up(source: str) -> bool:
+    """Whether a statement sets `$__`."""
+    return any(_is_summary(node) for node in ast.walk(ast.parse(source)))
+
+
+def _is_summary(node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == SUMMARY and isinstance(node.ctx, ast.Store)
+    return isinstance(node, ast.Call) and call_name(node.func) == "Var" and _variable(_text(node)) == SUMMARY
+
+
+def _in_order(tree: ast.AST) -> Iterator[ast.expr]:
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call | ast.Name)]
+    yield from sorted(nodes, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _updates(tree: ast.AST, position: Position) -> set[str]:
+    """The variables of the agent that a statement updates."""
+    named = {_variable(text) for name, text in _texts(tree) if name == "Var"}
+    return named | (assigned_names(tree) & (position.variables | {SUMMARY}))
+
+
+def _texts(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Calls whose first argument is a text, with it."""
+    for name, node in calls_in(tree):
+        text = _text(node)
+        if text is not None:
+            yield name, text
+
+
+def _text(node: ast.Call) -> str | None:
+    given = [*node.args[:1], *(keyword.value for keyword in node.keywords[:1] if not node.args)]
+    first = given[0] if given else None
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
+
+
+def _variable(text: str | None) -> str:
+    return (text or "").removeprefix("$")
+
+
+def _bare(code: str) -> str:
+    """A code without what some write around it: `Trigger["Main:Big:T1:CND"]`."""
+    found = re.search(r"[\w.]+(?::[\w.]+)+", code)
+    return found[0] if found else code

@@ -1,0 +1,110 @@
+"""What kind of trigger a text states: one that the runtime sees by itself, or one that only a model can judge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from cronsim import CronSim, CronSimError
+
+from runtime.execution.conditions import condition_of
+from runtime.language.program import AgentSpec, PlaybookSpec, Trigger, TriggerKind
+
+_UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
+
+_CALL = re.compile(
+    r"\s*(?:when|whenever|once|if|right)?\s*"
+    r"(?:(?P<before>before)|(?P<after>after))\s+(?:calling\s+|(?:a|the|each|every)\s+call\s+(?:of|to)\s+)?"
+    r"`?(?P<name>[A-Za-z]\w*)`?(?:\(.*?\))?(?:\s+(?:is\s+called|was\s+called|has\s+returned|returns?|runs?))?\s*\.?\s*\Z",
+    re.IGNORECASE,
+)
+_RETURNS = re.compile(
+    r"\s*(?:when|whenever|once)\s+`?(?P<name>[A-Za-z]\w*)`?(?:\(.*?\))?\s+"
+    r"(?:(?P<called>is\s+called)|returns|has\s+returned|is\s+done)\s*\.?\s*\Z",
+    re.IGNORECASE,
+)
+_EVERY = re.compile(
+    r"\s*every\s+(?:(?P<number>\d+(?:\.\d+)?)\s+)?(?P<unit>second|minute|hour|day|week)s?\s*\.?\s*\Z", re.IGNORECASE
+)
+_DAILY = re.compile(
+    r"\s*(?:(?:every\s+day|daily|each\s+day)\s+at|at)\s+(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)"
+    r"(?:\s*(?:every\s+day|daily|each\s+day))?(?:\s*utc)?\s*\.?\s*\Z",
+    re.IGNORECASE,
+)
+_CRON = re.compile(
+    r"\s*(?:cron|schedule)\s*:?\s*`?(?P<fields>(?:[\d*/,A-Za-z#-]+\s+){4}[\d*/,A-Za-z#-]+)`?\s*\Z", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallTrigger:
+    """Something is done `when` ("before", "after") a playbook of the agent is executed."""
+
+    when: Literal["before", "after"]
+    playbook: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimeTrigger:
+    """Something is done at times: every `every_s` seconds, or as five fields of crontab say, in UTC."""
+
+    every_s: float | None = None
+    cron: str | None = None
+
+    def next_after(self, at: datetime) -> datetime:
+        """The first time after `at`."""
+        if self.cron is not None:
+            return next(CronSim(self.cron, at))
+        return at + timedelta(seconds=self.every_s or 0.0)
+
+
+def call_trigger(text: str, playbooks: Sequence[str]) -> CallTrigger | None:
+    """`Before calling Ship`, `When Ship returns`: about one of `playbooks`."""
+    found = _CALL.match(text) or _RETURNS.match(text)
+    if found is None:
+        return None
+    name = next((name for name in playbooks if name.lower() == found["name"].lower()), None)
+    if name is None:
+        return None
+    before = found.groupdict().get("before") or found.groupdict().get("called")
+    return CallTrigger("before" if before else "after", name)
+
+
+def time_trigger(text: str) -> TimeTrigger | None:
+    """`Every 10 minutes`, `Every day at 09:00`, `cron: 0 9 * * 1-5`."""
+    if (found := _EVERY.match(text)) is not None:
+        return TimeTrigger(every_s=float(found["number"] or 1) * _UNITS[found["unit"].lower()])
+    if (found := _DAILY.match(text)) is not None:
+        return TimeTrigger(cron=f"{int(found['minute'])} {int(found['hour'])} * * *")
+    if (found := _CRON.match(text)) is not None and _is_cron(found["fields"]):
+        return TimeTrigger(cron=found["fields"])
+    return None
+
+
+def _is_cron(fields: str) -> bool:
+    try:
+        CronSim(fields, datetime(2026, 1, 1))  # noqa: DTZ001 - only whether it can be read
+    except CronSimError:
+        return False
+    return True
+
+
+def judged_by_model(owner: AgentSpec, trigger: Trigger) -> bool:
+    """Whether only a model can tell that this trigger holds."""
+    if trigger.kind is TriggerKind.BGN:
+        return False
+    computed = condition_of(trigger.text) or time_trigger(trigger.text)
+    return computed is None and call_trigger(trigger.text, [playbook.name for playbook in owner.playbooks]) is None
+
+
+def triggers_of(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple[AgentSpec, PlaybookSpec, Trigger]]:
+    """The triggers that concern an agent: its own, and those of others' public playbooks; not the beginnings."""
+    for owner in (agent, *others):
+        for playbook in owner.playbooks:
+            if owner is agent or playbook.public:
+                yield from (
+                    (owner, playbook, trigger) for trigger in playbook.triggers if trigger.kind is not TriggerKind.BGN
+                )
