@@ -97,7 +97,6 @@ class Facts:
             "quote": ["1", "Ada", "so?"],
             "before": "",
             "ack": True,
-            "ack_s": 5.0,
         }
         return about | {name: more[name] for name in more if self._rng.random() < 0.3}
 
