@@ -25,11 +25,12 @@ from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.sessions.inbox import Inbox, InboxEvent
+from runtime.sessions.places import HeldMeeting, PlaceStore
 
 MAX_TOLD = 10_000
 """Conversations that are remembered as told that they are full."""
 
-_FREE = frozenset({"stop", "status", "who"})
+_FREE = frozenset({"stop", "status", "who", "iam"})
 """Commands that no limit holds for: they cost nothing, and one of them ends what costs."""
 
 _ANSWERS = {
@@ -67,6 +68,7 @@ class Entrance:
     limits: Limits
     access: AccessCommands
     message_chars: int
+    places: PlaceStore
 
 
 class InboundRouter:
@@ -90,6 +92,8 @@ class InboundRouter:
     async def take(self, event: Inbound) -> None:
         """Admit one event and keep it, or answer why not."""
         event = tidied(event)
+        if not event.addressed and await self._held(event) is not None:
+            event = replace(event, addressed=True)  # a place is there for nothing else
         judged = await self._access.judge(event)
         if judged.verdict is Verdict.ADMIT:
             await self._admit(event, judged.role)
@@ -235,14 +239,23 @@ class InboundRouter:
                 kind = "new"
             kind = kind or _kind_of(event)
             kept = _kept(event, kind, event.text if text is None else text, program)
+            kept = replace(kept, by_owner=role is Role.OWNER)
+            held = await self._held(event)
+            if held is not None:
+                kept = replace(kept, address=held.home, place=event.address)
             try:
-                await self._entrance.inbox.add(replace(kept, by_owner=role is Role.OWNER))
+                await self._entrance.inbox.add(kept)
             except ConversationFull as full:
                 await self._crowded(event, "inbound.crowded", limit=full.bound)
             except InboxFull:
                 await self._crowded(event, "inbound.full")
             else:
                 self._told.discard(event.address.key)
+
+    async def _held(self, event: Inbound) -> HeldMeeting | None:
+        """The meeting for which the conversation was opened, if for one."""
+        opens = self._adapter.capabilities.threads
+        return await self._entrance.places.get(event.address) if opens else None
 
     async def _crowded(self, event: Inbound, key: str, **values: object) -> None:
         """Mark what is not taken for now; the first of several is told why, for all of them."""

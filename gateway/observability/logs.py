@@ -47,6 +47,7 @@ _WARNINGS = frozenset(
         "session.fenced",
         "node.shard_lost",
         "node.isolated",
+        "meeting.placeless",
     }
 )
 _DEBUG = frozenset(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from anyio.abc import TaskGroup
 
@@ -19,9 +21,11 @@ from runtime.execution.shared import SharedCalls
 from runtime.execution.speech import Pages
 from runtime.execution.triggers import VariableRules
 from runtime.language.program import Program
+from runtime.sessions.binding import Binding
 from runtime.sessions.fork import Forks
 from runtime.sessions.inbox import Inbox
 from runtime.sessions.intake import Intake
+from runtime.sessions.meeting_places import MeetingPlaces
 from runtime.sessions.merge import Merge
 from runtime.sessions.orders import Orders
 from runtime.sessions.store import SessionRecord
@@ -40,11 +44,13 @@ class Assembly:
     questions: Questions
     intake: Intake
     orders: Orders
+    binding: Binding
     reminders: Reminders
     continuity: Continuity
     undo: Undo
     forks: Forks
     merge: Merge
+    places: MeetingPlaces
 
 
 def assembled(
@@ -57,7 +63,13 @@ def assembled(
     questions = Questions(journal, pages, builtins)
     busy = around.busy.get(record.program, "queue")
     intake = Intake(journal, supervisor, pages, questions, busy)
-    journal.watch = intake.noted
+    places = MeetingPlaces(record, journal, pages, around, inbox)
+
+    def watch(kind: str, data: Mapping[str, Any]) -> None:
+        intake.noted(kind, data)
+        places.noted()
+
+    journal.watch = watch
     reminders = Reminders(journal, supervisor.remind, around.clock)
     calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls()}
     calls |= SharedCalls(journal).table()
@@ -92,9 +104,11 @@ def assembled(
         questions,
         intake,
         Orders(program.name, journal, supervisor, pages, intake, around),
+        Binding(journal, supervisor.humans, around.clock),
         reminders,
         continuity,
         Undo(record, journal, supervisor, pages, intake, around),
         Forks(record, journal, around, inbox),
         Merge(record, journal, around, inbox),
+        places,
     )

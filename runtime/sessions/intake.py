@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from runtime.agents.supervisor import Supervisor
+from runtime.core.address import Address, address_data
 from runtime.core.ids import AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote, message_to_data
 from runtime.execution.questions import Questions
@@ -14,7 +15,7 @@ from runtime.sessions.inbox import SCHEDULE, InboxEvent
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.sessions.surroundings import Busy
 from runtime.tape.journal import Journal
-from runtime.tape.state import QuestionState, takes
+from runtime.tape.state import QuestionState, SessionState, takes
 
 _MAX_PRESSES = 200
 """Presses that were answered with words and are remembered, so that pressing on is not."""
@@ -85,6 +86,7 @@ class Intake:
             name=event.person_name,
             private=event.private,
             text=event.text,
+            place=event.place and address_data(event.place),
         )
 
     def noted(self, kind: str, data: Mapping[str, Any]) -> None:
@@ -97,9 +99,10 @@ class Intake:
     def stopped(self, messages: Iterable[Message], events: Iterable[InboxEvent]) -> None:
         """Mark what will not be answered any more."""
         self._told.clear()
-        for pid in (*(m.platform_id for m in messages), *(e.message_id for e in events)):
+        passed = [(message.platform_id, None) for message in messages]
+        for pid, place in (*passed, *((event.message_id, event.place) for event in events)):
             if pid is not None:
-                self._pages.signs.mark(pid, "stopped")
+                self._pages.signs.mark(pid, "stopped", place)
 
     def ended(self) -> None:
         """Mark what waited and will not be read any more."""
@@ -119,10 +122,10 @@ class Intake:
 
     async def _message(self, event: InboxEvent) -> None:
         quoted = event.quote.message_id if event.quote is not None else None
-        agent = self._supervisor.recipient(event.text, quoted)
+        agent = self._supervisor.recipient(event.text, quoted, event.person_id)
         self.begun(event, self._since)
         self.heard(event, agent)
-        await self._hear(message_of(event, agent), agent)
+        await self._hear(self._message_of(event, agent), agent)
 
     async def _edit(self, event: InboxEvent) -> None:
         known = self._journal.state.heard.get(event.message_id or "")
@@ -135,7 +138,7 @@ class Intake:
         agent, before = AgentId(known.agent), known.text
         self.begun(event, self._since)
         self.heard(event, agent)
-        await self._hear(message_of(event, agent, type=MessageType.EDITED, before=before), agent)
+        await self._hear(self._message_of(event, agent, type=MessageType.EDITED, before=before), agent)
 
     async def _deletion(self, event: InboxEvent) -> None:
         known = self._journal.state.heard.get(event.message_id or "")
@@ -148,7 +151,7 @@ class Intake:
             self._pages.signs.forget(event.message_id or "")
             return
         agent = AgentId(known.agent)
-        self._aside(message_of(event, agent, type=MessageType.DELETED, content=known.text), agent)
+        self._aside(self._message_of(event, agent, type=MessageType.DELETED, content=known.text), agent)
 
     async def _reaction(self, event: InboxEvent) -> None:
         said = self._journal.state.said.get(event.message_id or "")
@@ -156,7 +159,9 @@ class Intake:
         if said is None or agent is None:
             return
         quote = Quote(event.message_id or "", agent.klass, said.text)
-        self._aside(message_of(event, AgentId(agent.id), type=MessageType.REACTION, quote=quote), AgentId(agent.id))
+        self._aside(
+            self._message_of(event, AgentId(agent.id), type=MessageType.REACTION, quote=quote), AgentId(agent.id)
+        )
 
     def _aside(self, message: Message, agent: AgentId) -> None:
         self._journal.note("aside", agent=agent, message=message_to_data(message))
@@ -165,17 +170,20 @@ class Intake:
         found = self._questions.open_for(event.choice or "")
         if found is None:
             if self._first_press(event):
-                self._pages.tell(self._pages.texts("session.question_closed"))
+                self._pages.tell(self._pages.texts("session.question_closed"), event.place)
             return
         question, label = found
         if question.of not in (None, event.person_id):
             if self._first_press(event):
-                self._refuse(question)
+                self._refuse(question, event.place)
             return
         agent = AgentId(self._journal.state.frames[question.frame].agent)
         self.begun(event, self._since)
         more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
-        await self._supervisor.hear(message_of(event, agent, **more), agent)
+        await self._supervisor.hear(self._message_of(event, agent, **more), agent)
+
+    def _message_of(self, event: InboxEvent, agent: AgentId, **other: Any) -> Message:
+        return message_of(event, agent, self._journal.state, **other)
 
     def _first_press(self, event: InboxEvent) -> bool:
         """Whether this person was not answered for this choice yet."""
@@ -187,9 +195,9 @@ class Intake:
             del self._pressed[next(iter(self._pressed))]
         return True
 
-    def _refuse(self, question: QuestionState) -> None:
+    def _refuse(self, question: QuestionState, place: Address | None) -> None:
         person = self._journal.state.people.get(question.of or "")
-        self._pages.tell(self._pages.texts("session.question_for", name=person.name if person else ""))
+        self._pages.tell(self._pages.texts("session.question_for", name=person.name if person else ""), place)
 
     async def _hear(self, message: Message, agent: AgentId) -> None:
         working = self._works(agent, message)
@@ -207,20 +215,22 @@ class Intake:
         return bool(state.roots(agent)) and not any(takes(wait.source or {}, message) for wait in waits)
 
     def _acknowledge(self, message: Message, agent: AgentId) -> None:
+        pid = message.platform_id
+        place = self._journal.state.written_at.get(pid or "")
         for question in self._journal.state.questions.values():
             if question.of is not None and self._journal.state.frames[question.frame].agent == agent:
-                self._refuse(question)
+                self._refuse(question, place)
                 return
-        pid = message.platform_id
         if pid is not None and self._pages.signs.mark(pid, "queued"):
             self._marked[message.id] = pid
         elif agent not in self._told:
             self._told.add(agent)
-            self._pages.tell(self._pages.texts("session.queued"))
+            self._pages.tell(self._pages.texts("session.queued"), place)
 
 
-def message_of(event: InboxEvent, agent: AgentId | None, **other: Any) -> Message:
-    """The event as a message to `agent`; `other` are fields that differ."""
+def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **other: Any) -> Message:
+    """The event as a message to `agent`, from whom `state` knows them to be; `other` are fields that differ."""
+    known = state.people.get(event.person_id)
     fields: dict[str, Any] = {
         "content": event.text,
         "attachments": tuple(Attachment(**dict(a)) for a in event.attachments),
@@ -229,11 +239,11 @@ def message_of(event: InboxEvent, agent: AgentId | None, **other: Any) -> Messag
     return Message(
         id=MessageId(f"in.{event.id}"),
         sender_id=PersonId(event.person_id),
-        sender_class=HUMAN_CLASS,
+        sender_class=known.declared or HUMAN_CLASS if known else HUMAN_CLASS,
         created_at=event.sent_at,
         recipient_id=agent,
         from_human=True,
-        sender_name=event.person_name,
+        sender_name=state.called(event.person_id) if known else event.person_name,
         platform_id=event.message_id,
         **(fields | other),
     )

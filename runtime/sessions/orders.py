@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from runtime.agents.supervisor import Supervisor
 from runtime.execution.speech import Pages
 from runtime.sessions.backlog import Stop
+from runtime.sessions.binding import Binding
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.intake import Intake
 from runtime.sessions.overview import status_of, those_here
@@ -32,11 +33,13 @@ class Orders:
         self._supervisor = supervisor
         self._pages = pages
         self._intake = intake
+        self._binding = Binding(journal, supervisor.humans, around.clock)
         self._around = around
         self._kinds: Mapping[str, Callable[[InboxEvent], Awaitable[None]]] = {
             "start": self._start,
             "status": self._status,
             "who": self._who,
+            "iam": self._iam,
         }
 
     async def carry_out(self, entry: InboxEntry) -> bool:
@@ -54,17 +57,22 @@ class Orders:
         busy, unread = await self._supervisor.stop()
         self._intake.stopped(unread, [entry.event for entry in stop.passed])
         stopped = busy or unread or stop.passed
-        self._tell("stopped" if stopped else "nothing_runs")
+        self._tell("stopped" if stopped else "nothing_runs", stop.entry.event)
 
-    async def _start(self, _: InboxEvent) -> None:
-        self._tell("already")
+    async def _start(self, event: InboxEvent) -> None:
+        self._tell("already", event)
 
-    async def _status(self, _: InboxEvent) -> None:
+    async def _status(self, event: InboxEvent) -> None:
         model, texts = self._around.llm.model, self._around.texts
-        self._pages.tell(status_of(self._journal.state, self._program, model, texts))
+        self._pages.tell(status_of(self._journal.state, self._program, model, texts), event.place)
 
-    async def _who(self, _: InboxEvent) -> None:
-        self._pages.tell(those_here(self._journal.state, self._around.texts))
+    async def _who(self, event: InboxEvent) -> None:
+        self._pages.tell(those_here(self._journal.state, self._around.texts), event.place)
 
-    def _tell(self, key: str, **values: object) -> None:
-        self._pages.tell(self._around.texts(f"session.{key}", **values))
+    async def _iam(self, event: InboxEvent) -> None:
+        key, values = self._binding.claim(event)
+        self._tell(key, event, **values)
+
+    def _tell(self, key: str, asked: InboxEvent, **values: object) -> None:
+        """Answer there where it was asked."""
+        self._pages.tell(self._around.texts(f"session.{key}", **values), asked.place)

@@ -14,7 +14,7 @@ from runtime.core.errors import TapeConflict
 from runtime.language.program import AgentKind
 from runtime.language.versions import listed, outline
 from runtime.sessions.assembly import Assembly, assembled
-from runtime.sessions.backlog import Backlog
+from runtime.sessions.backlog import Backlog, Stop
 from runtime.sessions.fork import why_lost
 from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, Inbox, InboxEntry, InboxEvent
 from runtime.sessions.intake import message_of
@@ -164,6 +164,7 @@ class Session:
         if self._succession is not None:
             self._journal.note("branch", **self._succession.fact)
         self._journal.note("wake")
+        await self._parts.places.restore()
         self._parts.pages.repair()
         if self._succession is not None and first is not None:
             self._go_on(self._succession, first)
@@ -184,6 +185,8 @@ class Session:
         self._consume(first)
         self._note_person(first.event)
         self._parts.pages.tell(succession.notice)
+        kept = self._parts.places.all
+        self._parts.places.undone([place for place in succession.places if place not in kept])
         if self._broken is None:
             self._parts.questions.ask_again()
 
@@ -196,11 +199,11 @@ class Session:
         if event.kind == "message" or event.text:
             self._parts.intake.begun(event, 0)
         begun = any(begins(spec) for spec in program.agents if spec.kind is AgentKind.AI)
-        self._parts.supervisor.start(message_of(event, None) if begun else None)
+        self._parts.supervisor.start(message_of(event, None, self._journal.state) if begun else None)
         if self._broken is not None:
             await self._parts.supervisor.tell("session.trouble", error=self._broken)
         elif begun:
-            self._parts.intake.heard(event, self._parts.supervisor.recipient(event.text, None))
+            self._parts.intake.heard(event, self._parts.supervisor.recipient(event.text, None, event.person_id))
         elif event.kind == "message":
             await self._hear(event, 0)
         else:
@@ -236,20 +239,30 @@ class Session:
                     self.unfinished.append(entry)
                 if self._journal.state.ended:
                     return Outcome.ENDED
-                if entry.event.kind == FORK and (lost := await why_lost(entry.event, self._around.store)):
-                    await self._put_aside(entry, lost)
-                elif entry.event.kind in ("new", FORK):
-                    await self._parts.builtins.end(wanted=True)
-                    return Outcome.RENEWED
-                elif entry.event.kind != "undo":
-                    await self._take(entry)
-                elif (outcome := await self._take_back(entry)) is not None:
+                if (outcome := await self._deal_with(entry)) is not None:
                     return outcome
                 entry = None
             with anyio.move_on_after(self._rest.idle_s(spoken_with=self._spoken_with)):
                 entry = await backlog.receive()
             if entry is None and self._rest.possible(self._parts.pages) and not len(backlog):
                 return Outcome.RESTING
+
+    async def _deal_with(self, entry: InboxEntry) -> Outcome | None:
+        """Take an event; the outcome where the session ends with it."""
+        kind = entry.event.kind
+        if await self._parts.places.turned_away(entry.event):
+            self._consume(entry)
+            await self._taken(entry)
+        elif kind == FORK and (lost := await why_lost(entry.event, self._around.store)):
+            await self._put_aside(entry, lost)
+        elif kind in ("new", FORK):
+            await self._parts.builtins.end(wanted=True)
+            return Outcome.RENEWED
+        elif kind == "undo":
+            return await self._take_back(entry)
+        else:
+            await self._take(entry)
+        return None
 
     async def _put_aside(self, fork: InboxEntry, why: str) -> None:
         """Leave a fork that cannot begin here to the dead letters, and go on untouched."""
@@ -270,11 +283,11 @@ class Session:
         self._spoken_with = True
         self._note_person(event)
         if told is not None:
-            await self._parts.supervisor.say(told)
+            self._parts.pages.tell(told)
         elif await self._parts.orders.carry_out(entry):
             pass
         elif self._broken is not None:
-            await self._parts.supervisor.tell("session.trouble", error=self._broken)
+            self._parts.pages.tell(self._say("trouble", error=self._broken), event.place)
         else:
             await self._hear(event, since)
         await self._taken(entry)
@@ -287,12 +300,15 @@ class Session:
             self._parts.pages.tell(undoing)
             await self._taken(entry)
             return None
+        self._parts.places.withdraw()
         await self._parts.undo.withdraw(undoing)
         if undoing.seq:
-            self.successor = self._parts.undo.succession(undoing)
+            successor = self._parts.undo.succession(undoing)
+            self.successor = replace(successor, places=tuple(self._parts.places.all))
             return Outcome.SUCCEEDED
         self._consume(entry)
         self._parts.pages.tell(undoing.notice)
+        self._parts.places.undone(self._parts.places.all)
         if self._journal.state.home is not None:
             self._journal.note("returned")  # nothing came of a fork that was undone as a whole
         await self._parts.builtins.end(wanted=True)
@@ -306,10 +322,15 @@ class Session:
             self.unfinished += stop.entries
             if self._journal.state.ended:
                 continue
+            if await self._parts.places.turned_away(stop.entry.event):
+                self.unfinished = [entry for entry in self.unfinished if entry not in stop.passed]
+                backlog.put_back(stop.passed)
+                stop = Stop(stop.entry)
+            else:
+                self._note_person(stop.entry.event)
+                await self._parts.orders.stop(stop)
             for entry in stop.entries:
                 self._consume(entry)
-            self._note_person(stop.entry.event)
-            await self._parts.orders.stop(stop)
             await self._taken(*stop.entries)
 
     def _consume(self, entry: InboxEntry) -> None:
@@ -325,10 +346,7 @@ class Session:
         return self._around.texts(f"session.{key}", **values)
 
     def _note_person(self, event: InboxEvent) -> None:
-        known = self._journal.state.people.get(event.person_id)
-        if known is None or known.name != event.person_name:
-            since = self._around.clock.now().timestamp()
-            self._journal.note("person", id=event.person_id, name=event.person_name, since=since)
+        self._parts.binding.meet(event)
         for file in event.attachments:
             size = file.get("size_bytes")
             self._journal.note("file", name=file["name"], type=file["media_type"], url=file["url"], size=size)

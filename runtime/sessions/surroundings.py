@@ -16,8 +16,10 @@ from runtime.execution.files import Files
 from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
+from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.places import PlaceStore
 from runtime.sessions.store import SessionStore
 
 Busy = Literal["queue", "steer", "interrupt"]
@@ -39,7 +41,8 @@ class Surroundings:
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
     is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
-    `transcript_chars`. Without an `alarm` sessions that wait for a time stay in memory.
+    `transcript_chars`. Without an `alarm` sessions that wait for a time stay in memory; without `places` meetings are
+    held where their sessions live.
     """
 
     programs: Mapping[str, Program]
@@ -57,6 +60,8 @@ class Surroundings:
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     alarm: Alarm | None = None
     transcript_chars: int = TRANSCRIPT_CHARS
+    places: PlaceStore | None = None
+    meetings: MeetingHabits = field(default_factory=MeetingHabits)
 
     def program(self, name: str) -> Program:
         """The program of that name, the first for "". One that is not served here any more has no agents."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,10 +23,13 @@ from runtime.core.message import Choice, Mark
 from runtime.core.texts import english
 from runtime.sessions.inbox import InboxEvent
 from runtime.storage.memory_counters import MemoryCounters
+from runtime.storage.memory_places import MemoryPlaceStore
+from tests.fakes.bucket_platform import make_capabilities
 from tests.fakes.clock import FakeClock
 from tests.fakes.records import MemoryRecords
 
 NOW = FakeClock().now()
+CAN_OPEN = replace(make_capabilities(), threads=True)
 TEXTS = english()
 
 
@@ -89,6 +93,7 @@ class Door:
         self.marks: list[tuple[str, Mark | None]] = []
         self.chosen = MemoryRecords()
         self.origins = Origins(MemoryRecords(), self.chosen)
+        self.places = MemoryPlaceStore()
         self.bus = Bus(clock)
         known = store or people(clock)
         settings = LimitSettings.model_validate(limits or {})
@@ -105,8 +110,9 @@ class Door:
             limits=self.limits,
             access=AccessCommands(known, TEXTS),
             message_chars=20,
+            places=self.places,
         )
-        adapter = cast("Adapter", type("Named", (), {"name": "test"})())
+        adapter = cast("Adapter", type("Named", (), {"name": "test", "capabilities": CAN_OPEN})())
         self.router = InboundRouter(adapter, access, entrance)
         self.admits = self.router.admits
 

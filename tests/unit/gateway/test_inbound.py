@@ -12,8 +12,10 @@ from gateway.roles import Role
 from gateway.routing import Route, Routes
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull, StorageUnavailable
+from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, Quote
 from runtime.sessions.inbox import FORK, FORK_WANTED
+from runtime.sessions.places import HeldMeeting
 from tests.unit.gateway.arrivals import TEXTS, Door, event, opened, people
 
 pytestmark = pytest.mark.anyio
@@ -353,3 +355,47 @@ async def test_a_program_that_was_chosen_is_chosen_in_what_is_opened_beside() ->
     await door.origins.note(beside, event("").address)
     await door.take(replace(event("hello"), address=beside))
     assert door.kept[-1] == ("message", "hello", "tax")
+
+
+HOME, PLACE = Address("test", "home"), Address("test", "home", "7")
+
+
+async def door_with_a_place() -> Door:
+    """A door where the thread 7 of the conversation was opened for a meeting."""
+    door = Door(await opened("open"))
+    await door.places.put(PLACE, HeldMeeting(HOME, SessionId("s1"), "100"))
+    return door
+
+
+async def test_what_is_done_in_a_place_goes_to_the_session_whose_meeting_it_was_opened_for() -> None:
+    door = await door_with_a_place()
+    done = [event("hello"), event("", command="who", id="e.who"), event("", act="reaction", id="e.reaction")]
+    await door.take(*(replace(one, address=PLACE, private=False) for one in done))
+    assert [(kept.kind, kept.address, kept.place) for kept in door.inbox.events] == [
+        ("message", HOME, PLACE),
+        ("who", HOME, PLACE),
+        ("reaction", HOME, PLACE),
+    ]
+
+
+async def test_in_a_place_nobody_has_to_be_addressed_and_elsewhere_they_have_to() -> None:
+    door = await door_with_a_place()
+    await door.take(
+        replace(event("among us", addressed=False), address=HOME),
+        replace(event("in the meeting", addressed=False), address=PLACE),
+    )
+    assert [kept.text for kept in door.inbox.events] == ["in the meeting"]
+
+
+async def test_what_is_refused_in_a_place_is_answered_there() -> None:
+    door = await door_with_a_place()
+    await door.take(replace(event("x" * 21), address=PLACE))
+    assert [at for at, _ in door.told] == [PLACE.key]
+    assert not door.inbox.events
+
+
+async def test_a_place_that_was_given_back_is_a_conversation_like_any_other() -> None:
+    door = await door_with_a_place()
+    await door.places.release(PLACE, SessionId("s1"))
+    await door.take(replace(event("hello"), address=PLACE))
+    assert [(kept.address, kept.place) for kept in door.inbox.events] == [(PLACE, None)]

@@ -1,0 +1,14 @@
+"""The settings about meetings."""
+
+from __future__ import annotations
+
+from gateway.settings_forms import Section
+from runtime.meetings.showing import Show
+
+
+class MeetingSettings(Section):
+    """`threads`: a meeting with people gets a thread, topic or room of its own where one can be opened. `show` is what
+    people see of the talk of agents among themselves: "all", "summaries" or "none"."""
+
+    threads: bool = True
+    show: Show = "all"

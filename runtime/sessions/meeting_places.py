@@ -1,0 +1,184 @@
+"""The places of one session's meetings: opened for those with people, and told of what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio
+
+from runtime.core.address import Address, address_data
+from runtime.core.errors import AdapterError, InboxFull
+from runtime.execution.speech import Pages
+from runtime.meetings.whereabouts import meeting_held_at
+from runtime.sessions.inbox import FORK_WANTED, SCHEDULE, Inbox, InboxEvent
+from runtime.sessions.places import HeldMeeting, PlaceStore
+from runtime.sessions.store import SessionRecord
+from runtime.sessions.succession import title_of, words_within
+from runtime.sessions.surroundings import Surroundings
+from runtime.tape.journal import Journal
+from runtime.tape.state import MeetingState
+
+OPENED_WITHIN_S = 60.0
+"""How long a meeting waits for its place before it is held where the session lives."""
+
+MAX_MENTIONED = 20
+"""So many people are named where a meeting is opened for whoever is here."""
+
+_OF_THE_SESSION = frozenset({"new", "undo", FORK_WANTED})
+"""Commands that are about the session as a whole, and have to be given where it lives."""
+
+ANSWERED_IN_PLACES = frozenset({"message", "choice", "stop", "start", "status", "who", *_OF_THE_SESSION})
+"""What is answered where no meeting is held any more; a mark or a correction is not."""
+
+
+class MeetingPlaces:
+    """Implements `runtime.meetings.places.Places` for one session.
+
+    A place is known in the store before anything is said in it, and on the tape with what is said there first; what is
+    asked of the platform has a name of its own, so that a crash opens no second one where the platform can tell.
+    """
+
+    def __init__(
+        self, record: SessionRecord, journal: Journal, pages: Pages, around: Surroundings, inbox: Inbox
+    ) -> None:
+        self._record = record
+        self._journal = journal
+        self._pages = pages
+        self._around = around
+        self._inbox = inbox
+        self._going_on: dict[str, Address] = {}
+        self._link: str | None = None
+        self._undone = False
+
+    async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
+        """See `Places`."""
+        store = self._around.places
+        if meeting.place is not None or store is None or not self._around.meetings.threads:
+            return
+        await self._journal.commit()
+        nonce = f"meeting.{self._record.id}.{meeting.id}"
+        place = await self._opened(meeting, nonce)
+        if place is None:
+            return
+        await store.put(place, self._held(meeting))
+        self._link = await self._around.outbox.link(self._record.address)
+        there = await self._around.outbox.link(place)
+        self._journal.note("place", id=meeting.id, place=address_data(place), nonce=nonce)
+        self._going_on[meeting.id] = place
+        self._invite(meeting, people, place, there)
+        await self._journal.commit()
+
+    async def _opened(self, meeting: MeetingState, nonce: str) -> Address | None:
+        title = title_of(meeting.topic) or self._say("meeting_title", id=meeting.id)
+        try:
+            with anyio.fail_after(OPENED_WITHIN_S):
+                return await self._around.outbox.open_thread(self._record.address, title, nonce=nonce)
+        except (AdapterError, TimeoutError) as error:
+            self._around.bus.publish(
+                "meeting.placeless", session_id=self._record.id, meeting_id=meeting.id, error=str(error)
+            )
+            return None
+
+    def _invite(self, meeting: MeetingState, people: Sequence[str], place: Address, there: str | None) -> None:
+        """Say in the place, and where the session lives, who asks whom to come."""
+        said = {
+            "host": self._journal.state.agents[meeting.host].klass,
+            "people": self._mentioned(people),
+            "topic": words_within(meeting.topic),
+        }
+        begins = self._say("meeting_place", **said)
+        if self._link:
+            begins += f" {self._say('meeting_home', link=self._link)}"
+        self._pages.tell(begins, place)
+        opened = self._say("meeting_opened_at", link=there, **said) if there else self._say("meeting_opened", **said)
+        self._pages.tell(opened)
+
+    def _mentioned(self, people: Sequence[str]) -> str:
+        """The people by their names, as mentions; those whom nobody named are whoever took part so far."""
+        known = self._journal.state.people
+        invited = people or [person for person in known if not person.startswith(SCHEDULE)][-MAX_MENTIONED:]
+        return ", ".join(f"@{known[person].name}" for person in invited if person in known)
+
+    def _held(self, meeting: MeetingState) -> HeldMeeting:
+        return HeldMeeting(self._record.address, self._record.id, meeting.id)
+
+    async def restore(self) -> None:
+        """Take up the places of meetings that go on. Called once, after the tapes were read.
+
+        What went on from another session has that one's places from now on.
+        """
+        state, store = self._journal.state, self._around.places
+        held = {m.id: m.place for m in state.meetings.values() if m.place is not None and m.status != "ended"}
+        self._going_on = {} if state.ended else held
+        if store is None or not self._going_on:
+            return
+        self._link = await self._around.outbox.link(self._record.address)
+        for meeting, place in self._going_on.items():
+            if await store.get(place) != self._held(state.meetings[meeting]):
+                await store.put(place, self._held(state.meetings[meeting]))
+
+    def noted(self) -> None:
+        """Hears every fact: that a meeting is over is said where it was held."""
+        if not self._going_on or self._undone:
+            return
+        state = self._journal.state
+        for meeting in [m for m in self._going_on if state.ended or state.meetings[m].status == "ended"]:
+            self._tell("meeting_place_ended", self._going_on.pop(meeting))
+
+    def withdraw(self) -> None:
+        """What is undone now ends no meeting: whoever goes on says what became of each."""
+        self._undone = True
+
+    @property
+    def all(self) -> list[Address]:
+        """The places of all meetings so far."""
+        return [m.place for m in self._journal.state.meetings.values() if m.place is not None]
+
+    def undone(self, places: Sequence[Address]) -> None:
+        """Say in these places that their meetings were undone."""
+        for place in places:
+            self._tell("meeting_place_undone", place)
+
+    async def turned_away(self, event: InboxEvent) -> bool:
+        """Whether what was done in a place is no business of the session; then it was answered there.
+
+        A new session that is asked for where a meeting was held begins there, in a conversation like any other.
+        """
+        if event.place is None:
+            return False
+        goes_on = meeting_held_at(self._journal.state, event.place) is not None and not self._journal.state.ended
+        if goes_on and event.kind not in _OF_THE_SESSION:
+            return False
+        if goes_on:
+            self._tell("meeting_place_only", event.place)
+        elif event.kind == "new" and self._around.places is not None:
+            if not await given_back(event, self._around.places, self._inbox):
+                self._pages.tell(self._around.texts("inbound.full"), event.place)
+        elif event.kind in ANSWERED_IN_PLACES:
+            self._link = self._link or await self._around.outbox.link(self._record.address)
+            self._tell("meeting_place_over", event.place)
+        return True
+
+    def _tell(self, key: str, place: Address) -> None:
+        home = f" {self._say('meeting_home', link=self._link)}" if self._link else ""
+        self._pages.tell(self._say(key) + home, place)
+
+    def _say(self, key: str, **values: object) -> str:
+        return self._around.texts(f"session.{key}", **values)
+
+
+async def given_back(event: InboxEvent, store: PlaceStore, inbox: Inbox) -> bool:
+    """Make a place a conversation like any other, and do there what was done; False when its inbox is full.
+
+    Can be called again for the same event.
+    """
+    place = event.place or event.address
+    held = await store.get(place)
+    if held is not None:
+        await store.release(place, held.session)
+    try:
+        await inbox.add(replace(event, address=place, place=None))
+    except InboxFull:
+        return False
+    return True
