@@ -93,6 +93,10 @@ class Encryption(Sealing):
         covered = any(fnmatchcase(conversation, pattern) for pattern in self._conversations)
         return self if covered else PLAIN
 
+    @property
+    def shared(self) -> Sealing:
+        return self if self._conversations else PLAIN
+
     def seal(self, binding: Binding, text: str) -> str:
         return f"{MARK}{self._first}:{_base64(self._sealed(binding, text.encode()))}"
 

@@ -44,6 +44,11 @@ class Sealing:
         del conversation
         return self
 
+    @property
+    def shared(self) -> Sealing:
+        """How content is written that belongs to no one conversation, such as files."""
+        return self
+
     def seal(self, binding: Binding, text: str) -> str:
         """A text as it is to be written. Equal texts at equal places give equal results."""
         del binding

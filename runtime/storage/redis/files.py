@@ -34,7 +34,7 @@ class RedisFileStore:
 
     async def keep(self, data: bytes, media_type: str, /) -> str:
         check_size(data)
-        sealing = self._connection.sealing
+        sealing = self._connection.sealing.shared
         id_ = file_id(data, media_type)
         for gone in await self._connection.run(_REGISTER, _COUNTS, [id_, len(data), self._bound_bytes]):
             await self.remove(gone)
