@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.sessions.catalog import KnownSession, SessionCatalog, busy_session
+from runtime.sessions.places import PlaceStore
 from runtime.sessions.session_file import files_of
 from runtime.sessions.traces import Traces, Whose
 from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape
@@ -33,10 +34,13 @@ class Erasure:
     StorageUnavailable.
     """
 
-    def __init__(self, catalog: SessionCatalog, tapes: TapeStore, traces: Traces, in_room: InRoom) -> None:
+    def __init__(
+        self, catalog: SessionCatalog, tapes: TapeStore, traces: Traces, places: PlaceStore, in_room: InRoom
+    ) -> None:
         self._catalog = catalog
         self._tapes = tapes
         self._traces = traces
+        self._places = places
         self._in_room = in_room
 
     async def sessions(self, sessions: Iterable[SessionId], *, force: bool = False) -> int:
@@ -121,15 +125,20 @@ class Erasure:
         session, address, parent = known.record.id, known.record.address, known.record.parent
         messages: dict[str, None] = {}
         files: set[str] = set()
+        places: list[Address] = []
         async for fact in self._facts(known):
             if parent is None or fact.seq > parent.seq:
                 messages |= dict.fromkeys(_messages(fact))
             files |= set(files_of([fact]))
-        if self._in_room(address):
-            if successor is not None:
-                kept = {message async for fact in self._facts(successor) for message in _messages(fact)}
-                messages = {message: None for message in messages if message not in kept}
-            await self._traces.messages(address.conversation, list(messages))
+            places += [Address(*fact.data["place"])] if fact.kind == "place" else []
+        rooms = {one.conversation for one in (address, *places) if self._in_room(one)}
+        if rooms and successor is not None:
+            kept = {message async for fact in self._facts(successor) for message in _messages(fact)}
+            messages = {message: None for message in messages if message not in kept}
+        for room in sorted(rooms):
+            await self._traces.messages(room, list(messages))
+        for place in places:
+            await self._places.release(place, session)
         await self._catalog.delete(session, force=force)
         return files
 
@@ -155,6 +164,8 @@ def _refuse_busy(known: Iterable[KnownSession], force: bool) -> None:
 
 
 def _messages(fact: Fact) -> list[str]:
-    """The ids on the platform that a fact tells."""
-    found = [fact.data.get("pid"), *(fact.data.get("parts") or {}).values()]
+    """The ids on the platform that a fact tells. A room that was opened begins with a message of the name by which it
+    was opened."""
+    opened = fact.data.get("nonce") if fact.kind == "place" else None
+    found = [fact.data.get("pid"), opened, *(fact.data.get("parts") or {}).values()]
     return [pid for pid in found if isinstance(pid, str)]

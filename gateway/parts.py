@@ -209,11 +209,13 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     from runtime.storage.redis.catalog import RedisSessionCatalog
     from runtime.storage.redis.dead_letters import RedisDeadLetters
     from runtime.storage.redis.files import RedisFileStore
+    from runtime.storage.redis.places import RedisPlaceStore
     from runtime.storage.redis.session_store import RedisSessionStore
     from runtime.storage.redis.traces import RedisTraces
 
     catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
-    erasure = Erasure(catalog, tapes, RedisTraces(connection), lambda address: address.platform == PLATFORM)
+    traces, places = RedisTraces(connection), RedisPlaceStore(connection)
+    erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
     cold = None if archive is None else catalog
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
     return Keeping(RedisDeadLetters(connection), catalog, tapes, RedisFileStore(connection), erasure, retention)

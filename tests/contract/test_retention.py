@@ -22,6 +22,7 @@ from runtime.storage.archive.sqlite import SqliteArchive, open_sqlite
 from runtime.storage.redis.catalog import RedisSessionCatalog
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.traces import RedisTraces
 from runtime.tape.tape import Branch, Fact, session_tape
@@ -56,7 +57,9 @@ class House:
 
     def retention(self, *, archiving: bool = True, **rules: float) -> Retention:
         all_rules = {"archive_after_days": 0, "delete_after_days": 0, "replaced_days": 0} | rules
-        erasure = Erasure(self.catalog, self.store, RedisTraces(self.connection), lambda _: False)
+        erasure = Erasure(
+            self.catalog, self.store, RedisTraces(self.connection), RedisPlaceStore(self.connection), lambda _: False
+        )
         cold = self.catalog if archiving else None
         return Retention(self.catalog, cold, erasure, RetentionSettings.model_validate(all_rules), self.clock)
 

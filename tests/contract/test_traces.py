@@ -17,6 +17,7 @@ from runtime.core.ids import SessionId
 from runtime.core.message import Quote
 from runtime.core.room import Reaction, RoomChange
 from runtime.sessions.inbox import FORK, MERGED, InboxEvent, shard_of
+from runtime.sessions.places import HeldMeeting
 from runtime.sessions.store import Commit, SessionRecord
 from runtime.sessions.traces import Whose
 from runtime.storage.archive.sqlite import open_sqlite
@@ -28,6 +29,7 @@ from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
@@ -63,7 +65,8 @@ async def begun(connection: RedisConnection, session: str, room: str, *facts: tu
 
 def erasure(connection: RedisConnection) -> Erasure:
     store, catalog = RedisSessionStore(connection), RedisSessionCatalog(connection)
-    return Erasure(catalog, store, RedisTraces(connection), lambda address: address.platform == "web")
+    traces, places = RedisTraces(connection), RedisPlaceStore(connection)
+    return Erasure(catalog, store, traces, places, lambda address: address.platform == "web")
 
 
 async def test_events_that_wait_are_forgotten_and_may_come_again(connection: RedisConnection) -> None:
@@ -177,6 +180,32 @@ async def test_a_deleted_session_takes_its_messages_and_files_but_not_those_of_o
     assert await files.head(alone) is None
     assert await files.head(shared) is not None
     assert not await erasure(connection).sessions([SessionId("s1")])
+
+
+async def test_a_deleted_session_takes_the_places_of_its_meetings_with_what_was_said_there(
+    connection: RedisConnection,
+) -> None:
+    rooms, places = RedisRoomStore(connection), RedisPlaceStore(connection)
+    place, taken = Address("web", "side"), Address("web", "taken")
+    for name in ("meeting.s1.100", "heard", "sent"):
+        await rooms.put("side", post(name))
+    await rooms.put("taken", post("other"))
+    held = HeldMeeting(Address("web", "hall"), SessionId("s1"), "100")
+    await places.put(place, held)
+    await places.put(taken, replace(held, session=SessionId("s2")))
+    await begun(
+        connection,
+        "s1",
+        "hall",
+        ("place", {"id": "100", "place": ["web", "side", None], "nonce": "meeting.s1.100"}),
+        ("place", {"id": "101", "place": ["web", "taken", None], "nonce": "meeting.s1.101"}),
+        ("heard", {"pid": "heard", "private": False}),
+        ("sent", {"pid": "sent"}),
+    )
+    assert await erasure(connection).sessions([SessionId("s1")])
+    assert [room.id for room in await rooms.rooms()] == ["taken"]
+    assert await places.get(place) is None
+    assert await places.get(taken) == replace(held, session=SessionId("s2"))
 
 
 async def forked(
@@ -298,6 +327,6 @@ async def test_a_person_is_forgotten_in_the_archive_as_well(connection: RedisCon
         catalog = RedisSessionCatalog(connection, archive)
         assert all([await catalog.put_away(SessionId(session)) for session in ("s1", "s2")])
         tapes, traces = RedisSessionStore(connection, archive), RedisTraces(connection)
-        await Erasure(catalog, tapes, traces, lambda _: False).person(ADA)
+        await Erasure(catalog, tapes, traces, RedisPlaceStore(connection), lambda _: False).person(ADA)
         assert [session async for session in archive.sessions()] == ["s2"]
         assert await catalog.find(SessionId("s1")) is None
