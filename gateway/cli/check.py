@@ -1,30 +1,76 @@
-"""`parley check`: is everything in place?"""
+"""`parley check`: is everything in place, or are these programs right?"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.terminal import FAILED, ConfigOption, load_settings, plain_errors, say
+from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, plain_errors, say
 from runtime.core.errors import ParleyError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateway.parts import Probe
     from gateway.settings import Settings
+    from runtime.language.diagnostics import Diagnostic
 
 _GOOD, _BAD, _OFF = "✓", "✗", "–"  # noqa: RUF001 - a mark, not a hyphen
 
 
-def check(config: ConfigOption = None) -> None:
+def check(
+    program: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Files of one program: then only that is checked, offline (exit code 2 if it is wrong)."),
+    ] = None,
+    config: ConfigOption = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what is found in PROGRAM as JSON, for editors.")
+    ] = False,
+) -> None:
     """Check settings, model, Valkey, platforms and sandbox; exit code 1 if something is wrong."""
     import anyio
 
+    if program:
+        if not _right(program, as_json=as_json):
+            raise typer.Exit(BAD_INPUT)
+        return
     with plain_errors():
         settings = load_settings(config)
     _show_settings(settings)
     if not anyio.run(_all_good, settings):
         raise typer.Exit(FAILED)
+
+
+def _right(program: Sequence[Path], *, as_json: bool) -> bool:
+    """Whether a program can be used. Says what is wrong with it, and what the rules do not recognise."""
+    found = _diagnostics(program)
+    if as_json:
+        say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))
+    else:
+        for one in found:
+            say(one.render())
+    return all(one.severity != "error" for one in found)
+
+
+def _diagnostics(program: Sequence[Path]) -> Sequence[Diagnostic]:
+    import anyio
+
+    from runtime.language.compiler import compile_program
+    from runtime.language.diagnostics import ProgramRejected
+    from runtime.language.rules import RulesLowerer
+
+    async def compiled() -> Sequence[Diagnostic]:
+        report = (await compile_program(program, lowerer=RulesLowerer())).report
+        return [step.warning for step in report.unclassified]
+
+    try:
+        return anyio.run(compiled)
+    except ProgramRejected as rejected:
+        return rejected.diagnostics
 
 
 def _show_settings(settings: Settings) -> None:

@@ -92,4 +92,4 @@ def _tell(compiler: str, progress: Progress) -> None:
 
 def _list_unclassified(result: CompileResult) -> None:
     for step in result.report.unclassified:
-        note(f"{step.span}: step {step.playbook}:{step.line} is not recognised, it is executed as written: {step.text}")
+        note(step.warning.render())

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.pbasm import signature
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step
+
+_CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+)\b:?\s*")
+_VARIABLE = re.compile(r"\$[A-Za-z_]\w*")
+_CALLED = re.compile(r"\b[A-Za-z_][\w.]*(?=\((?!s\)))")
+_BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
 
 
 def compare(source: ParsedAgent, compiled: Sequence[AgentSpec]) -> list[str]:
@@ -25,6 +31,8 @@ def compare(source: ParsedAgent, compiled: Sequence[AgentSpec]) -> list[str]:
     found_names = [playbook.name for playbook in agent.playbooks if playbook.kind == "llm"]
     differences += [f"the playbook {name} is missing" for name in wanted if name not in found_names]
     differences += [f"there is no playbook {name} in the source" for name in found_names if name not in wanted]
+    if not differences and found_names != list(wanted):
+        differences.append(f"the playbooks must be in the order of the source: {', '.join(wanted)}")
     for playbook in agent.playbooks:
         if playbook.kind == "llm" and playbook.name in wanted:
             differences += _compare_playbook(wanted[playbook.name], playbook)
@@ -42,9 +50,22 @@ def _compare_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[st
     ):
         if before != after:
             differences.append(f"{source.name} has {before} {what} in the source, {after} in the compiled text")
+    for number, (item, trigger) in enumerate(zip(source.triggers, compiled.triggers, strict=False), 1):
+        text = _CODE.sub("", item.text)
+        if _words(text) != _words(trigger.text):
+            differences.append(f"{source.name}: the text of trigger T{number} must be the author's: {text}")
+    for number, (item, note) in enumerate(zip(source.notes, compiled.notes, strict=False), 1):
+        text = _CODE.sub("", item.text)
+        if _words(text) != _words(_CODE.sub("", note)):
+            differences.append(f"{source.name}: the text of note N{number} must be the author's: {text}")
     for item, step in zip(source.steps, compiled.steps, strict=False):
         differences += _compare_step(source.name, item, step)
     return differences
+
+
+def _words(text: str) -> list[str]:
+    """What is compared of the author's own words: not their case, and not the marks between them."""
+    return re.findall(r"[\w$]+", text.lower())
 
 
 def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
@@ -56,7 +77,17 @@ def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
         return [f"{playbook}:{step.line} has {after} instructions, but {least} steps in the source; none may be lost"]
     if after > most * 2 + clauses:
         return [f"{playbook}:{step.line} has {after} instructions for {most} steps of the source; invent none"]
-    return []
+    return _lost_names(playbook, item, step)
+
+
+def _lost_names(playbook: str, item: ListItem, step: Step) -> list[str]:
+    """The variables and the calls that a step of the source has and its compiled form has not."""
+    before, after = ("\n".join(inner.text for inner in whole.walk()) for whole in (item, step))
+    lost = [name for pattern in (_VARIABLE, _CALLED) for name in dict.fromkeys(pattern.findall(before))]
+    kept = {name for pattern in (_VARIABLE, _CALLED) for name in pattern.findall(after)}
+    return [
+        f"{playbook}:{step.line} has lost {name} of the source" for name in lost if name not in kept | _BECOME_CODES
+    ]
 
 
 def _leaves(item: ListItem, *, folded: bool) -> int:

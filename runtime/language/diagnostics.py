@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from runtime.core.errors import ParseError
 
@@ -23,16 +23,20 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that is wrong: what, where, the line itself, and what was expected or what to do."""
+    """One thing that is wrong: what, where, the line itself, and what was expected or what to do.
+
+    A "warning" does not keep the program from being used.
+    """
 
     message: str
     span: Span
     source_line: str = ""
     hint: str = ""
+    severity: Literal["error", "warning"] = "error"
 
     def render(self) -> str:
         """The diagnostic as a compiler prints it: place, message, the line and a caret below the column."""
-        out = [f"{self.span}: error: {self.message}"]
+        out = [f"{self.span}: {self.severity}: {self.message}"]
         if self.source_line:
             number = str(self.span.line)
             out.append(f"  {number} | {self.source_line}")
@@ -42,8 +46,9 @@ class Diagnostic:
         return "\n".join(out)
 
     def as_json(self) -> dict[str, Any]:
-        """The diagnostic for editors."""
-        return asdict(self)
+        """The diagnostic for editors, flat: its fields, and `file`, `line` and `column`."""
+        plain = asdict(self)
+        return {**plain.pop("span"), **plain}
 
 
 class ProgramRejected(ParseError):

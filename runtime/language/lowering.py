@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from runtime.language.diagnostics import Span
+from runtime.language.diagnostics import Diagnostic, Span
 from runtime.language.nodes import ParsedAgent, ParsedProgram
 
 
@@ -17,6 +17,13 @@ class Unclassified:
     line: str
     text: str
     span: Span
+
+    @property
+    def warning(self) -> Diagnostic:
+        """What an author is told of it."""
+        message = f"step {self.playbook}:{self.line} is not recognised, it is executed as written"
+        shown = "- ".rjust(self.span.column - 1) + self.text
+        return Diagnostic(message, self.span, shown, "Reword it, or leave it to the model.", "warning")
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,10 +89,17 @@ def _playbook(parsed: ParsedPlaybook, problems: Problems) -> PlaybookSpec:
     )
 
 
-def _trigger(item: ListItem, number: int, coded: bool, problems: Problems) -> Trigger | None:
+def coded_trigger(item: ListItem) -> Trigger | None:
+    """The trigger of an item that has its number and code; None for one that has not, or of an unknown code."""
     match = _TRIGGER.match(item.text)
-    if match and match[2] in TriggerKind.__members__:
-        return Trigger(match[1], TriggerKind(match[2]), match[3], item.span)
+    known = match is not None and match[2] in TriggerKind.__members__
+    return Trigger(match[1], TriggerKind(match[2]), match[3], item.span) if match and known else None
+
+
+def _trigger(item: ListItem, number: int, coded: bool, problems: Problems) -> Trigger | None:
+    if trigger := coded_trigger(item):
+        return trigger
+    match = _TRIGGER.match(item.text)
     if not coded and not match:
         return Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
     kinds = ", ".join(TriggerKind)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from runtime.language import phrases
 from runtime.language.classifier import Classifier, Instruction, Surroundings
+from runtime.language.first_use import FirstUses, result_type
 from runtime.language.lowering import Lowered, LoweringReport, Unclassified
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
-from runtime.language.pbasm import number_notes, write_agent
+from runtime.language.pbasm import coded_trigger, number_notes, write_agent
+from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, AgentSpec, Op, PlaybookSpec, Step, Trigger
+from runtime.language.step_lines import is_coded, read_steps
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 2
+_VERSION = 3
 
 
 class RulesLowerer:
@@ -26,7 +30,18 @@ class RulesLowerer:
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
         """The PBAsm of `source`, one of the agents of `program`."""
         notes: list[Unclassified] = []
-        playbooks = tuple(_playbook(playbook, source, program, notes) for playbook in source.playbooks)
+        problems = Problems()
+        results = _results(source, program)
+        playbooks = tuple(
+            _playbook(
+                playbook,
+                _StepLowering(playbook, Classifier(_surroundings(playbook, source, program)), notes),
+                results,
+                problems,
+            )
+            for playbook in source.playbooks
+        )
+        problems.stop_if_any()
         spec = AgentSpec(
             source.name, source.kind, source.span, source.description, source.metadata, playbooks, source.fences
         )
@@ -34,10 +49,8 @@ class RulesLowerer:
 
 
 def _playbook(
-    playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedProgram, notes: list[Unclassified]
+    playbook: ParsedPlaybook, lowering: _StepLowering, results: Mapping[str, str], problems: Problems
 ) -> PlaybookSpec:
-    classifier = Classifier(_surroundings(playbook, agent, program))
-    lowering = _StepLowering(playbook, classifier, notes)
     return PlaybookSpec(
         playbook.name,
         playbook.kind,
@@ -46,14 +59,42 @@ def _playbook(
         playbook.returns,
         playbook.description,
         playbook.metadata,
-        tuple(_trigger(item, number) for number, item in enumerate(playbook.triggers, 1)),
-        lowering.lower_all(playbook.steps, ""),
+        _triggers(playbook.triggers),
+        _steps(playbook, lowering, results, problems),
         number_notes(playbook.notes),
     )
 
 
-def _trigger(item: ListItem, number: int) -> Trigger:
-    return Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
+def _steps(
+    playbook: ParsedPlaybook, lowering: _StepLowering, results: Mapping[str, str], problems: Problems
+) -> tuple[Step, ...]:
+    """The steps; those of a playbook that is PBAsm already are read as such."""
+    if playbook.steps and all(is_coded(inner) for item in playbook.steps for inner in item.walk()):
+        return read_steps(playbook.steps, problems)
+    uses = FirstUses(frozenset(param.name for param in playbook.params), results)
+    return tuple(uses.typed(step) for step in lowering.lower_all(playbook.steps, ""))
+
+
+def _results(agent: ParsedAgent, program: ParsedProgram) -> Mapping[str, str]:
+    """The types of what playbooks give, as this agent calls them."""
+    own = {playbook.name: result_type(playbook.returns) for playbook in agent.playbooks}
+    theirs = {
+        f"{other.name}.{playbook.name}": result_type(playbook.returns)
+        for other in program.agents
+        for playbook in other.playbooks
+    }
+    return {**theirs, **own}
+
+
+def _triggers(items: Sequence[ListItem]) -> tuple[Trigger, ...]:
+    """The triggers with their codes; where two have the same they are numbered anew."""
+    triggers = [
+        coded_trigger(item) or Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
+        for number, item in enumerate(items, 1)
+    ]
+    if len({trigger.code for trigger in triggers}) < len(triggers):
+        triggers = [replace(trigger, code=f"T{number}") for number, trigger in enumerate(triggers, 1)]
+    return tuple(triggers)
 
 
 def _surroundings(playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedProgram) -> Surroundings:

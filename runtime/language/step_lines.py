@@ -29,6 +29,12 @@ class _Node:
         return Step(self.line, self.op, self.text, self.item.span, tuple(child.frozen() for child in self.children))
 
 
+def is_coded(item: ListItem) -> bool:
+    """Whether an item of a list is a step of PBAsm, with its number and code."""
+    match = _STEP.match(item.text)
+    return match is not None and match[2] in Op.__members__
+
+
 def read_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ...]:
     """The tree of steps; a bad code, a number twice or without its parent, and a jump to nowhere are noted.
 

@@ -112,7 +112,7 @@ def test_broken_program_as_json_gives_the_place(tmp_path: Path) -> None:
     done = _parley(tmp_path, "compile", "broken.pb", "--json")
     assert done.returncode == 2
     error = json.loads(done.stdout)["errors"][0]
-    assert error["span"]["line"] == 3
+    assert (error["severity"], error["line"], error["column"]) == ("error", 3, 19)
     assert error["message"]
 
 
@@ -176,3 +176,22 @@ def test_check_says_what_is_wrong_line_by_line_and_masks_secrets(tmp_path: Path)
     assert marks["valkey"] == "✗"
     assert marks["telegram"] == "–"  # noqa: RUF001 - the mark of what is not set up
     assert "very-secret" not in done.stdout + done.stderr
+
+
+def test_check_of_a_program_says_what_is_wrong_offline_and_as_json_for_editors(tmp_path: Path) -> None:
+    (tmp_path / "broken.pb").write_text(BROKEN)
+    done = _parley(tmp_path, "check", "broken.pb")
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout.startswith("broken.pb:3:")
+    done = _parley(tmp_path, "check", "broken.pb", "--json")
+    found = json.loads(done.stdout)
+    assert [(one["severity"], one["file"], one["line"]) for one in found] == [("error", "broken.pb", 3)]
+    assert found[0]["source_line"] == "## Main($x: int = )"
+
+
+def test_check_of_a_right_program_warns_of_steps_that_are_not_recognised(tmp_path: Path) -> None:
+    (tmp_path / "right.pb").write_text("# A\n\n## Main\n### Steps\n- Greet the user\n- Frobnicate\n")
+    done = _parley(tmp_path, "check", "right.pb")
+    assert done.returncode == 0
+    assert "right.pb:6:3: warning: step Main:02 is not recognised" in done.stdout
+    assert "6 | - Frobnicate\n    |   ^" in done.stdout

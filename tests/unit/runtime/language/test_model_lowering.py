@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import anyio
 import pytest
 
 from runtime.core.errors import CompileError
@@ -127,6 +128,64 @@ async def test_three_wrong_answers_are_refused_with_the_last_differences() -> No
     assert "scripted could not compile Clerk in 3 attempts" in str(caught.value)
     assert "the playbook Main is missing" in str(caught.value)
     assert len(model.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        (GOOD.replace("When program starts", "At dawn"), "the text of trigger T1 must be the author's"),
+        (GOOD.replace("$item:str", "thing").replace("the price of $item", "it"), ""),
+        (GOOD.replace("- 02:QUE Say(user, Tell the price of $item)\n", ""), "2 top-level steps in the source, 1"),
+        (GOOD + "- 03:YLD for exit\n", "2 top-level steps in the source, 3"),
+        (GOOD.replace("# Clerk", "# Clark"), "expected the one agent Clerk, found Clark"),
+        (GOOD.replace("## Main()", "## Main($x)"), "the signature must be Main(), not Main($x)"),
+        (GOOD + "\n## More()\n", "there is no playbook More in the source"),
+        (GOOD.replace("BGN", "XXX"), "there is no trigger code XXX"),
+    ],
+)
+async def test_what_is_lost_or_invented_is_told_to_the_model(wrong: str, complaint: str) -> None:
+    model = ScriptedModel(wrong, GOOD)
+    assert (await lower(model)).pbasm == (GOOD if complaint else wrong)
+    assert len(model.asked) == (2 if complaint else 1)
+    if complaint:
+        assert complaint in model.asked[1].messages[-1].content
+
+
+async def test_variables_calls_and_notes_of_the_source_may_not_be_lost() -> None:
+    source = "# A\n\n## Main\n### Steps\n- Tell the item(s) of $order by Count($order)\n### Notes\n- Be kind\n"
+    parsed = parse(read_text(source, "a.pb"))
+    good = "# A\n\n## Main()\n### Steps\n- 01:QUE Say(user, {})\n### Notes\n- N1 {}\n"
+    wrong = (
+        good.format("Tell the items of $order", "Be kind"),
+        good.format("Tell Count()", "Be kind"),
+        good.format("Tell the items of $order by Count($order)", "Be unkind"),
+    )
+    for text, complaint in zip(
+        wrong, ("Main:01 has lost Count of", "Main:01 has lost $order of", "note N1"), strict=True
+    ):
+        model = ScriptedModel(text, good.format("Tell Count($order)", "be kind."))
+        await ModelLowerer(model).lower(parsed.agents[0], parsed)
+        assert complaint in model.asked[1].messages[-1].content
+
+
+async def test_agents_are_compiled_at_the_same_time() -> None:
+    class AllAtOnce(ScriptedModel):
+        """Answers when every agent has asked."""
+
+        waiting = 0
+        all_there = anyio.Event()
+
+        @asynccontextmanager
+        async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Completion]:
+            self.waiting += 1
+            if self.waiting == 2:
+                self.all_there.set()
+            await self.all_there.wait()
+            yield Answer(COOK if "\n# Cook" in request.messages[-1].content else GOOD)
+
+    with anyio.fail_after(30):
+        result = await compile_parsed(program(), lowerer=ModelLowerer(AllAtOnce()))
+    assert [agent.name for agent in result.program.agents] == ["Clerk", "Cook"]
 
 
 async def test_endless_answer_is_cut() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,4 +97,4 @@ def test_any_text_has_placeholders_in_order_and_none_twice(text: str) -> None:
     places = [(placeholder.start, placeholder.end) for placeholder in placeholders(text)]
     assert all(text[start] == "{" and text[end - 1] == "}" for start, end in places)
     assert places == sorted(places)
-    assert all(before[1] <= after[0] for before, after in zip(places, places[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in pairwise(places))
