@@ -10,22 +10,28 @@ from anyio.abc import TaskGroup
 from runtime.agents.agent import Agent
 from runtime.agents.hall import MeetingHall
 from runtime.agents.library import Library
+from runtime.agents.remote_agent import RemoteAgent
 from runtime.bus import Bus
+from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
+from runtime.channels.mailbox import Mailboxes, NoMailboxes, Seat
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import HumanParticipant, Participant
 from runtime.channels.registry import Channels
 from runtime.core.clock import Clock
 from runtime.core.errors import ProgramChanged, UnknownTarget
-from runtime.core.ids import ANYONE, AgentId
-from runtime.core.message import HUMAN_CLASS, Message
+from runtime.core.ids import ANYONE, AgentId, MessageId, PersonId
+from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.execution.heard import heard_content
 from runtime.execution.host import Executable, Host
 from runtime.execution.prompt import said_so_far
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Target
+from runtime.language.humans import humans_of
+from runtime.language.participants import participant_of
 from runtime.language.program import AgentKind, AgentSpec, Program, TriggerKind
 from runtime.tape.journal import Journal
+from runtime.tape.state import counts
 
 MAX_PAST_TURNS = 20
 """What an interrupted playbook said in so many turns is known to the one that follows."""
@@ -46,9 +52,14 @@ class Supervisor:
         self._tasks = tasks
         self._clock = clock
         self._bus = bus
-        self._agents: dict[str, Agent] = {}
-        self._channels = Channels(bus)
+        self._agents: dict[str, Agent | RemoteAgent] = {}
+        self.acknowledgements = Acknowledgements(clock)
+        self._channels = Channels(bus, self.acknowledgements)
+        self.mailboxes: Mailboxes = NoMailboxes()
+        """Where those are reached who play agents in other processes."""
+        self.humans = humans_of(program)
         self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
+        self._people: dict[str, HumanParticipant] = {}
         self.hall = MeetingHall(journal, self, pages, self._channels, clock, bus)
         self._library: Library
         self._host: Host
@@ -57,12 +68,13 @@ class Supervisor:
         """Give what is made after the supervisor, before any agent lives."""
         self._library = library
         self._host = host
-        self.hall.equip(library)
         host.on_returned = self._look
 
     def _look(self) -> None:
+        self.hall.settle()
+        wanted = self.hall.wanted()
         for agent in self._agents.values():
-            agent.look()
+            agent.look(wanted=agent.id in wanted)
 
     def restore(self) -> None:
         """Wake the agents that the tape knows and the program still has."""
@@ -97,15 +109,22 @@ class Supervisor:
         busy = any(self._journal.state.roots(agent.id) for agent in agents)
         unread = [message for agent in agents for message in agent.state.queue]
         for agent in agents:
+            self.hall.withdraw(agent.id, "was stopped")
+        for agent in agents:
             await self._stop(agent, drop=[message.id for message in agent.state.queue])
+        self.hall.settle()
         return busy, [message for message in unread if message.from_human]
 
     async def interrupt(self, id_: AgentId) -> None:
         """Stop what one agent does, for a message to handle instead; it keeps what was said and its queue."""
         past = [entry for root in self._journal.state.roots(id_) for entry in said_so_far(root)]
+        self.hall.withdraw(id_, "was interrupted")
         await self._stop(self._agents[id_], past=past[-MAX_PAST_TURNS:])
+        self.hall.settle()
 
-    async def _stop(self, agent: Agent, *, drop: Sequence[str] = (), past: Sequence[Mapping[str, str]] = ()) -> None:
+    async def _stop(
+        self, agent: Agent | RemoteAgent, *, drop: Sequence[str] = (), past: Sequence[Mapping[str, str]] = ()
+    ) -> None:
         roots = self._journal.state.roots(agent.id)
         if not roots and not drop:
             return
@@ -121,17 +140,43 @@ class Supervisor:
         if first is not None:
             more = {"vars": {"startup_message": heard_content(first)}, "answering": first.platform_id}
             more["person"] = first.sender_id
+        spec = self._program.agent(klass)
+        if spec is not None and (played_by := participant_of(spec)) is not None:
+            more["participant"] = played_by
         self._journal.note("agent", id=id_, **{"class": klass}, **more)
         self._wake(id_)
         return id_
 
     def _wake(self, id_: AgentId) -> None:
-        agent = self._agents[id_] = Agent(id_, self._journal, self, self._clock, self._bus, self._tasks)
+        agent: Agent | RemoteAgent
+        if self._journal.state.agents[id_].participant is None:
+            agent = Agent(id_, self._journal, self, self._clock, self._bus, self._tasks)
+        else:
+            seat = Seat(self._journal.session, id_, self._pages.address)
+            agent = RemoteAgent(seat, self._journal, self.mailboxes, self, self._clock, self._bus)
+        self._agents[id_] = agent
         self._tasks.start_soon(agent.live)
 
-    def recipient(self, text: str, quoted: str | None) -> AgentId:
-        """Whom a person's message is for: an agent it names first, the one it quotes (by the platform's id of what it
-        said), the one that waits for people, else the first."""
+    def remote(self, agent: str) -> RemoteAgent | None:
+        """The agent of this id, when it is played in another process."""
+        found = self._agents.get(agent)
+        return found if isinstance(found, RemoteAgent) else None
+
+    async def undelivered(self, message: Message, agent: AgentId, reason: str) -> None:
+        """See `Returns`."""
+        klass = self._journal.state.agents[agent].klass
+        text = f"What you said to {klass} was not delivered: {reason}"
+        sender = self._agents.get(str(message.sender_id))
+        if sender is None:
+            self._pages.tell(text)
+            return
+        notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": message.sender_id}
+        id_ = MessageId(f"{message.id}.undelivered")
+        sender.accept(Message(id_, agent, klass, text, self._clock.now(), **notice))
+
+    def recipient(self, text: str, quoted: str | None, person: str | None = None) -> AgentId:
+        """Whom the message of `person` is for: an agent it names first, the one it quotes (by the platform's id of what
+        it said), the one that waits for people, best for them, else the first."""
         for id_, agent in self._agents.items():
             name = agent.state.klass.lower()
             if text.lower().startswith((f"@{name}", f"{name}:", f"{name},")):
@@ -139,12 +184,19 @@ class Supervisor:
         said = self._journal.state.said.get(quoted or "")
         if said is not None and said.agent in self._agents:
             return AgentId(said.agent)
+        return self._waiting(person) or AgentId(next(iter(self._agents)))
+
+    def _waiting(self, person: str | None) -> AgentId | None:
+        """Who waits for this person: the last who waits for nobody else, else the last who waits for anybody."""
+        state = self._journal.state
+        known = state.people.get(person or "")
         waits = [
-            w for w in self._journal.state.waits.values() if w.source and (w.source.get("human") or "any" in w.source)
+            (("person" in w.source or "declared" in w.source), w.seq, state.frames[w.frame].agent)
+            for w in state.waits.values()
+            if w.source and (w.source.get("human") or "any" in w.source)
+            if person is None or counts(w.source, person, known.declared if known else None)
         ]
-        for wait in sorted(waits, key=lambda w: w.seq, reverse=True):
-            return AgentId(self._journal.state.frames[wait.frame].agent)
-        return AgentId(next(iter(self._agents)))
+        return AgentId(max(waits)[2]) if waits else None
 
     def forget(self, agent: str, message: str) -> None:
         """An agent's message was taken back, on the tape already."""
@@ -165,7 +217,7 @@ class Supervisor:
 
     def classes(self) -> tuple[str, ...]:
         """See `Population`."""
-        return tuple(spec.name for spec in self._program.agents if spec.kind is AgentKind.AI)
+        return tuple(spec.name for spec in self._program.agents if spec.kind in (AgentKind.AI, AgentKind.REMOTE))
 
     def ensure(self, klass: str) -> AgentId:
         """See `Population`."""
@@ -175,6 +227,36 @@ class Supervisor:
         if klass not in self.classes():
             raise UnknownTarget(f"there is no agent class {klass!r}")
         return self._make(klass)
+
+    def attendee(self, name: str, host: str) -> str:
+        """See `Roster`. `user` is who the host has heard last, else whoever is here."""
+        state = self._journal.state
+        if is_human_word(name):
+            return state.agents[host].person or state.person or str(ANYONE)
+        found = parse_agent_id(name)
+        if found is not None and found in state.agents:
+            return found
+        if name in self.classes():
+            return self.ensure(name)
+        people = state.people_named(name)
+        if len(people) == 1:
+            return people[0]
+        declared = next(
+            (h.declared for h in self.humans if name.casefold() in (h.declared.casefold(), h.name.casefold())), None
+        )
+        if declared is not None and not people:
+            return declared
+        known = [*self.classes(), *(f"agent {id_}" for id_ in state.agents), *map(state.called, state.people)]
+        known += [human.declared for human in self.humans]
+        raise UnknownTarget(f"nobody called {name!r} can be invited; known are user, {', '.join(dict.fromkeys(known))}")
+
+    def lives(self, agent: str) -> bool:
+        """See `Roster`."""
+        return agent in self._agents
+
+    def executes(self, agent: str) -> bool:
+        """See `Roster`."""
+        return isinstance(self._agents.get(agent), Agent)
 
     def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
         """See `Callees`."""
@@ -202,16 +284,22 @@ class Supervisor:
         me = self._agents[agent].participant
         if target.meeting is not None:
             return self.hall.channel(str(target.meeting))
-        other: Participant = self.human if target.human else self._agents[str(target.recipient)].participant
-        return self._channels.direct(me, other)
+        return self._channels.direct(me, self.participant(str(target.recipient)))
 
     def queue(self, agent: str) -> MessageQueue:
         """See `Conduits`."""
         return self._agents[agent].queue
 
-    def participant(self, agent: str) -> Participant:
+    def participant(self, who: str) -> Participant:
         """See `Roster`."""
-        return self._agents[agent].participant
+        if who in self._agents:
+            return self._agents[who].participant
+        if who == ANYONE:
+            return self.human
+        known = self._journal.state.people[who]
+        return self._people.setdefault(
+            who, HumanParticipant(PersonId(who), self._pages, klass=known.declared or HUMAN_CLASS)
+        )
 
     # -- what an agent's loop needs
 

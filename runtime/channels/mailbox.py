@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from runtime.core.address import Address
+from runtime.core.errors import MailboxFull
 from runtime.core.ids import AgentId, MessageId, SessionId
 
 START = "0-0"
@@ -99,3 +100,29 @@ class Mailboxes(Protocol):
     async def attend(self, participant: str, connection: str, /) -> Attendance:
         """Read from now on. Whoever did before is replaced, on whatever node."""
         ...
+
+
+class NoMailboxes:
+    """Where nobody can connect: a letter is refused."""
+
+    async def put(self, participant: str, _letter: Letter, /) -> bool:
+        raise MailboxFull(f"Nobody can connect as {participant} here.")
+
+    async def read(
+        self, _participant: str, _after: str, _attendance: Attendance, /, *, wait_s: float, at_most: int
+    ) -> Delivery:
+        del wait_s, at_most
+        return Delivery()
+
+    async def waiting(self, _participant: str, _until: str, /, *, at_most: int) -> Sequence[Mail]:
+        del at_most
+        return ()
+
+    async def take_out(self, _participant: str, _mail: Sequence[Mail], /) -> None:
+        return
+
+    async def seat(self, _participant: str, _seat_id: str, /) -> Seat | None:
+        return None
+
+    async def attend(self, _participant: str, connection: str, /) -> Attendance:
+        return Attendance(connection, START)

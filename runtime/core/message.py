@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from runtime.core.ids import AgentId, MeetingId, MessageId, ParticipantId, StreamId
+from runtime.core.ids import MeetingId, MessageId, ParticipantId, StreamId
 
 HUMAN_CLASS = "Human"
 """The class of every person who is not declared in the program."""
@@ -36,6 +36,8 @@ class MessageType(StrEnum):
     """A person put a mark on what was said; the content is the mark, empty when it was taken away."""
     CHOICE = "choice"
     """A person pressed one of the answers that a question offers; the content is its label."""
+    UNDELIVERED = "undelivered"
+    """What somebody said did not reach whom it was for; the content says why."""
     REMINDER = "reminder"
     """An agent has itself told something at a time."""
 
@@ -77,8 +79,9 @@ class Message:
     """One utterance; immutable. `recipient_id` is None for a broadcast, `created_at` is UTC.
 
     `platform_id` is the platform's id of a person's message, `quote` what it replies to or puts a mark on. `before` is
-    what a changed message said first. `answers` is the page of the question that a choice belongs to. Who sends a
-    message with `ack_required` wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py).
+    what a changed message said first. `target_agent_ids` are those of a meeting, people too, whom it is for in
+    particular. `answers` is the page of the question that a choice belongs to. Who sends a message with `ack_required`
+    wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py).
     """
 
     id: MessageId
@@ -90,7 +93,7 @@ class Message:
     recipient_class: str | None = None
     type: MessageType | str = MessageType.DIRECT
     meeting_id: MeetingId | None = None
-    target_agent_ids: frozenset[AgentId] = frozenset()
+    target_agent_ids: frozenset[ParticipantId] = frozenset()
     stream_id: StreamId | None = None
     attachments: tuple[Attachment, ...] = ()
     ack_required: bool = False

@@ -192,6 +192,12 @@ class Pages:
         self._journal.note("fin", page=str(seq), text=text)
         self.show(self._journal.state.pages[str(seq)])
 
+    def said_by(self, agent: str, to: str, text: str) -> PageState:
+        """The page of what an agent says without a frame of its own: it is played in another process."""
+        seq = self._journal.note("page", f="", agent=agent, to=to, **self._setting(agent, None))
+        self._journal.note("fin", page=str(seq), text=text)
+        return self._journal.state.pages[str(seq)]
+
     def show(self, page: PageState) -> None:
         """Bring a final or closed page to people's eyes, in the background."""
         self._unfinished += 1

@@ -28,6 +28,7 @@ from runtime.sessions.intake import Intake
 from runtime.sessions.meeting_places import MeetingPlaces
 from runtime.sessions.merge import Merge
 from runtime.sessions.orders import Orders
+from runtime.sessions.participants import Participants
 from runtime.sessions.store import SessionRecord
 from runtime.sessions.surroundings import Surroundings
 from runtime.sessions.undo import Undo
@@ -51,6 +52,7 @@ class Assembly:
     forks: Forks
     merge: Merge
     places: MeetingPlaces
+    participants: Participants
 
 
 def assembled(
@@ -59,6 +61,7 @@ def assembled(
     """All parts of a session, before any agent lives."""
     pages = Pages(journal, around.outbox, record.address, tasks, around.bus, around.texts)
     supervisor = Supervisor(program, journal, pages, tasks, around.clock, around.bus)
+    supervisor.mailboxes = around.mailboxes
     builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
     questions = Questions(journal, pages, builtins)
     busy = around.busy.get(record.program, "queue")
@@ -91,11 +94,13 @@ def assembled(
         steers=busy == "steer",
         servers=around.servers,
         transcript_chars=around.transcript_chars,
+        strict=around.strict,
     )
     library = Library(program, machine, supervisor.hall)
     supervisor.equip(library, host)
+    supervisor.hall.equip(library, questions, places)
     agents = {spec.name: spec for spec in program.agents}
-    builtins.on_variable = VariableRules(agents, journal, host, supervisor).updated
+    builtins.on_variable = VariableRules(agents, journal, host, supervisor).update
     continuity = Continuity(program, library, supervisor, journal)
     return Assembly(
         pages,
@@ -111,4 +116,5 @@ def assembled(
         Forks(record, journal, around, inbox),
         Merge(record, journal, around, inbox),
         places,
+        Participants(journal, supervisor, pages, around.clock),
     )

@@ -23,7 +23,7 @@ from runtime.core.errors import (
 from runtime.core.ids import SessionId
 from runtime.sessions.backlog import Backlog
 from runtime.sessions.fork import forked, why_lost
-from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, Inbox, InboxEntry
+from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, PARTICIPANT, Inbox, InboxEntry
 from runtime.sessions.meeting_places import ANSWERED_IN_PLACES, given_back
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.session import Session
@@ -184,7 +184,7 @@ class Conversation:
                 await self._discard(entry, lost)
                 await self._tell(entry, "session.fork_lost")
                 continue
-            if entry.event.kind in (TIMER, MERGED):
+            if entry.event.kind in (TIMER, MERGED, PARTICIPANT):
                 await self._inbox.dismiss(entry, self._lease().token)
                 continue
             await self._discard(entry)

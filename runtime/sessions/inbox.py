@@ -31,6 +31,10 @@ LOCKED = "locked"
 MERGED = "merged"
 """The kind of the event that brings back what came of a fork; `text` is what `runtime.sessions.merge.Result` writes."""
 
+PARTICIPANT = "participant"
+"""The kind of an event by which somebody in another process does something; `text` is what
+`runtime.sessions.participants.Act` writes."""
+
 
 CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which only so many may wait in one conversation. Commands, a stop above all, always may."""

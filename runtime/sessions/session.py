@@ -16,7 +16,7 @@ from runtime.language.versions import listed, outline
 from runtime.sessions.assembly import Assembly, assembled
 from runtime.sessions.backlog import Backlog, Stop
 from runtime.sessions.fork import why_lost
-from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, Inbox, InboxEntry, InboxEvent
+from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, PARTICIPANT, Inbox, InboxEntry, InboxEvent
 from runtime.sessions.intake import message_of
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.rest import Rest
@@ -126,6 +126,7 @@ class Session:
                 tasks.start_soon(self._obey_stops, backlog)
                 if self._broken is None:
                     tasks.start_soon(self._parts.reminders.run)
+                    tasks.start_soon(self._parts.supervisor.hall.run)
                 if first is not None and self._succession is not None:
                     await self._taken(first)
                     first = None
@@ -275,9 +276,12 @@ class Session:
         event, since = entry.event, self._journal.state.seq
         told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
         self._consume(entry)
-        if event.kind in (TIMER, MERGED):  # what is due at a time its frame knows by the tape
+        if event.kind in (TIMER, MERGED, PARTICIPANT):  # what is due at a time its frame knows by the tape
             if event.kind == MERGED:
                 self._parts.pages.tell(self._parts.merge.take(event))
+            elif event.kind == PARTICIPANT and self._broken is None:
+                self._spoken_with = True
+                await self._parts.participants.take(event)
             await self._taken(entry)
             return
         self._spoken_with = True

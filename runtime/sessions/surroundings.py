@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from runtime.bus import Bus
+from runtime.channels.mailbox import Mailboxes, NoMailboxes
 from runtime.channels.outbox import Outbox
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -41,7 +42,7 @@ class Surroundings:
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
     is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
-    `transcript_chars`. Without an `alarm` sessions that wait for a time stay in memory; without `places` meetings are
+    `transcript_chars`; `strict` execution demands the whole contract of its replies. Without an `alarm` sessions that wait for a time stay in memory; without `places` meetings are
     held where their sessions live.
     """
 
@@ -59,7 +60,9 @@ class Surroundings:
     allowance: Allowance = unlimited
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     alarm: Alarm | None = None
+    mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
+    strict: bool = True
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
 

@@ -1,0 +1,138 @@
+"""An agent that is played in another process: what it hears goes there by its mailbox, what it says comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+import anyio
+
+from runtime.bus import Bus
+from runtime.channels.mailbox import Letter, Mailboxes, Seat
+from runtime.channels.message_queue import MessageQueue
+from runtime.channels.participant import AgentParticipant
+from runtime.core.clock import Clock
+from runtime.core.errors import MailboxFull, QueueFull
+from runtime.core.ids import AgentId
+from runtime.core.message import Message, message_to_data
+from runtime.tape.journal import Journal
+from runtime.tape.state import AgentState
+
+SEAT_CAPACITY = 500
+"""Messages that may wait in one session to be fetched; more are refused, none is forgotten."""
+
+
+class Returns(Protocol):
+    """Hears what could not be posted."""
+
+    async def undelivered(self, message: Message, agent: AgentId, reason: str, /) -> None:
+        """Tell whoever sent `message` to `agent` that it was not delivered; it is no longer in the agent's queue."""
+        ...
+
+
+class RemoteAgent:
+    """The side of such an agent that is in its session: its seat.
+
+    What comes is in the agent's queue on the tape first, then in the mailbox of its participant, and leaves the queue
+    when the participant has acknowledged it. A crash in between puts it into the mailbox again, which knows it.
+    """
+
+    def __init__(
+        self, seat: Seat, journal: Journal, mailboxes: Mailboxes, returns: Returns, clock: Clock, bus: Bus
+    ) -> None:
+        self.id = seat.agent
+        self.queue = MessageQueue(1, clock)
+        """Empty: nothing of the agent is executed here."""
+        self._seat = seat
+        self._journal = journal
+        self._mailboxes = mailboxes
+        self._returns = returns
+        self._bus = bus
+        self._came = anyio.Event()
+        self.participant = AgentParticipant(seat.agent, self.state.klass, self.accept)
+
+    @property
+    def state(self) -> AgentState:
+        """What the tape says about this agent."""
+        return self._journal.state.agents[self.id]
+
+    def accept(self, message: Message) -> None:
+        """Take a message; durable with the next commit, on its way after it. Raises QueueFull."""
+        if len(self.state.queue) >= SEAT_CAPACITY:
+            raise QueueFull(
+                f"{SEAT_CAPACITY} messages wait to be fetched by {self.state.participant}, who plays "
+                f"{self.state.klass}; another was not taken"
+            )
+        self._journal.note("in", agent=self.id, message=message_to_data(message))
+        self.look()
+
+    def look(self) -> None:
+        """See whether there is something to post."""
+        self._came.set()
+
+    def forget(self, messages: Collection[str]) -> None:
+        """Take messages out of the queue that the tape no longer has in it: there is no other queue."""
+
+    def interrupt(self) -> None:
+        """What another process does cannot be stopped from here."""
+
+    async def live(self) -> None:
+        """Post what comes, until the program has ended."""
+        while not self._journal.state.ended:
+            waiting = [message for message in self.state.queue if message.id not in self.state.posted]
+            if not waiting:
+                self._came = anyio.Event()
+                await self._came.wait()
+                continue
+            await self._journal.commit()
+            for message in waiting:
+                await self._post(message)
+            await self._journal.commit()
+
+    async def _post(self, message: Message) -> None:
+        if all(message.id != queued.id for queued in self.state.queue):
+            return  # it was taken back, or dropped by a stop
+        about = {"agent_id": self.id, "message_id": message.id}
+        participant = str(self.state.participant)
+        try:
+            await self._mailboxes.put(participant, Letter(self._seat, message.id, self._content(message)))
+        except MailboxFull as error:
+            self._journal.note("dropped", agent=self.id, mids=[message.id])
+            await self._returns.undelivered(message, self.id, str(error))
+            self._publish("participant.refused", **about, participant=participant)
+        else:
+            self._journal.note("posted", agent=self.id, mids=[message.id])
+            self._publish("participant.posted", **about, participant=participant)
+
+    def fetched(self, message_ids: Collection[str]) -> None:
+        """The participant has acknowledged these messages; those that it did before, or that were dropped, are passed
+        over."""
+        mids = [message.id for message in self.state.queue if message.id in message_ids]
+        if mids:
+            self._journal.note("fetched", agent=self.id, mids=mids)
+
+    def _content(self, message: Message) -> Mapping[str, Any]:
+        """A message as the participant reads it; see docs/remote-participants.md."""
+        meeting = self._journal.state.meetings.get(str(message.meeting_id))
+        content: dict[str, Any] = {
+            "id": message.id,
+            "you": {"agent": self.id, "class": self.state.klass},
+            "kind": str(message.type),
+            "from": {
+                "id": message.sender_id,
+                "class": message.sender_class,
+                "name": message.sender_name,
+                "human": message.from_human,
+            },
+            "text": message.content,
+            "at": message.created_at.isoformat(),
+            "meeting": message.meeting_id,
+            "topic": meeting.topic if meeting is not None else None,
+            "to_you": message.recipient_id == self.id or message.addresses(self.id),
+            "acknowledge": message.ack_required,
+            "files": [{"name": file.name, "media_type": file.media_type} for file in message.attachments],
+        }
+        return {name: value for name, value in content.items() if value is not None}
+
+    def _publish(self, name: str, **data: Any) -> None:
+        self._bus.publish(name, session_id=self._journal.session, **data)
