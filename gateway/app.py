@@ -241,6 +241,7 @@ def _surroundings(
         allowance=limits.allowance,
         idle_s=settings.nodes.idle_s,
         transcript_chars=settings.limits.transcript_chars,
+        strict=settings.execution.strict,
         alarm=alarm,
         servers=servers,
         places=RedisPlaceStore(ground.connection),

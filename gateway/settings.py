@@ -91,6 +91,12 @@ class SandboxSettings(Section):
     memory_mib: int = Field(default=64, ge=8)
 
 
+class ExecutionSettings(Section):
+    """How playbooks are executed: `strict` demands the whole contract of the model's replies."""
+
+    strict: bool = True
+
+
 class LogSettings(Section):
     """One line per event; `auto` is for people on a terminal and JSON elsewhere."""
 
@@ -127,6 +133,7 @@ class Settings(BaseSettings):
     remote: RemoteSettings = RemoteSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
+    execution: ExecutionSettings = ExecutionSettings()
     sandbox: SandboxSettings = SandboxSettings()
     logs: LogSettings = LogSettings()
 

@@ -48,8 +48,8 @@ class Builtins:
         self.utterances = Utterances(journal, pages, conduits, population, clock, bus)
         self.ended = anyio.Event()
         """Set when the program has ended."""
-        self.on_variable: Callable[[Frame, Call, str, Any], Awaitable[bool]] | None = None
-        """Asked first when a variable is set; True when it has seen to it."""
+        self.on_variable: Callable[[Frame, Call, str, Any], Awaitable[None]] | None = None
+        """Sets a variable, and notes the result of the call."""
 
     def table(self) -> dict[str, Builtin]:
         """The calls by name."""
@@ -87,9 +87,10 @@ class Builtins:
         """Set a variable of the agent; triggers that it makes true run before the call returns."""
         name, value = call_arguments(call, "name", "value")
         name = str(name).removeprefix("$")
-        if self.on_variable is not None and await self.on_variable(frame, call, name, value):
-            return
-        self._journal.note("res", **site(frame, call), val=value, set={name: value})
+        if self.on_variable is not None:
+            await self.on_variable(frame, call, name, value)
+        else:
+            self._journal.note("res", **site(frame, call), val=value, set={name: value})
 
     async def artifact(self, frame: Frame, call: Call) -> None:
         """Keep a large value under a name."""

@@ -8,8 +8,9 @@ from typing import Any
 from runtime.core.message import Message
 from runtime.execution.heard import heard_line
 from runtime.execution.situation import MAX_VALUE_CHARS, file_line, shown_value, situation
+from runtime.execution.trigger_kinds import judged_by_model, judges
 from runtime.execution.verifier import Rejected
-from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step
+from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step, Trigger, TriggerKind
 from runtime.llm.client import ChatMessage
 from runtime.tape.state import CallRecord, FrameState, SessionState
 
@@ -26,15 +27,12 @@ Answer with one Python block and nothing else:
 # recap: one sentence on where the program is
 # plan: one sentence on what comes next
 await Step("Main:01:QUE")
-# trig? no
 await Say("user", "Hello! What is your name?")
 await Yld("user")
 ```
 
 Rules
 - Before the calls that carry out a step comes `await Step("Playbook:line:CODE")`, exactly as in the program.
-- After a step or an update of a variable, write `# trig? no`, or `# trig? <code>` and then \
-`await Trigger("<code>")` and a call of the playbook that has this trigger.
 - `await Say(target, text)`: target is "user", an agent class, "agent 1001", "meeting" or "meeting 100"; the text is \
 Markdown.
 - `text = await ReadFile("report.csv")` reads a text file that a person sent; `await SendFile("result.csv", content, \
@@ -57,6 +55,13 @@ such as "2026-05-01T09:00:00+02:00"; you need not wait for it.
 - The code runs in a small Python: no classes, no yield, no other files, no network; import only json, re, math, \
 datetime.\
 """
+
+TRIGGER_RULE = """
+- Behind every Step and behind every update of a variable (not of `__`) comes a line `# trig? no`; or, when one of \
+the triggers below holds that is not automatic, `# trig? <code>`, then `await Trigger("<code>")`, then the call of its \
+playbook. It goes on behind that.\
+"""
+"""For agents with triggers that only a model can judge."""
 
 RESUME = """\
 Your reply broke off. These statements of it were executed; they must not run again:
@@ -95,6 +100,7 @@ def program_text(program: Program, agent: AgentSpec) -> str:
             if playbook.public:
                 call = signature(f"{other.name}.{playbook.name}", playbook.params, playbook.returns)
                 lines.append(f"- {call}: {playbook.description or 'no description'}")
+                lines += [f"  {_trigger_line(other, playbook, t)}" for t in playbook.triggers if _starts(t)]
     return "\n".join(line for line in lines if line is not None).strip()
 
 
@@ -104,7 +110,7 @@ def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec) -> list[str]:
         lines.append(playbook.description)
     if playbook.triggers:
         lines.append("### Triggers")
-        lines += [f"- {agent.name}:{playbook.name}:{t.code}:{t.kind} {t.text}" for t in playbook.triggers]
+        lines += [_trigger_line(agent, playbook, trigger) for trigger in playbook.triggers]
     if playbook.steps:
         lines.append("### Steps")
         lines += [line for step in playbook.steps for line in _step_lines(step, 0)]
@@ -112,6 +118,16 @@ def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec) -> list[str]:
         lines.append("### Notes")
         lines += [f"- {note}" for note in playbook.notes]
     return [*lines, ""]
+
+
+def _starts(trigger: Trigger) -> bool:
+    return trigger.kind is not TriggerKind.BGN
+
+
+def _trigger_line(owner: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> str:
+    seen_to = _starts(trigger) and not judged_by_model(owner, trigger)
+    automatic = " (automatic)" if seen_to else ""
+    return f"- {owner.name}:{playbook.name}:{trigger.code}:{trigger.kind} {trigger.text}{automatic}"
 
 
 def _step_lines(step: Step, depth: int) -> list[str]:
@@ -176,9 +192,16 @@ def rejection_data(rejected: Rejected) -> dict[str, Any]:
     }
 
 
+def system_text(program: Program, agent: AgentSpec) -> str:
+    """What stays the same for all that an agent executes: the contract and the program as it sees it."""
+    others = [other for other in program.agents if other.name != agent.name]
+    rules = CONTRACT + (TRIGGER_RULE if judges(agent, others) else "")
+    return f"{rules}\n\nThe program:\n\n{program_text(program, agent)}"
+
+
 def build_prompt(program: Program, agent: AgentSpec, state: SessionState, frame: FrameState) -> tuple[ChatMessage, ...]:
     """The request for the next reply of a frame. What repeats from turn to turn comes first."""
-    messages = [ChatMessage("system", f"{CONTRACT}\n\nThe program:\n\n{program_text(program, agent)}", cacheable=True)]
+    messages = [ChatMessage("system", system_text(program, agent), cacheable=True)]
     for past in frame.transcript:
         messages.append(ChatMessage("user", past["heard"]))
         messages.append(ChatMessage("assistant", past["said"]))

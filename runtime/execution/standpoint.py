@@ -10,7 +10,7 @@ from runtime.execution.contract import sums_up
 from runtime.execution.frame import Frame
 from runtime.execution.machine import Machine
 from runtime.execution.statement import assigned_names, called_names
-from runtime.execution.trigger_kinds import judged_by_model, triggers_of
+from runtime.execution.trigger_kinds import judges, triggers_of
 from runtime.execution.verifier import CallShape, Position, step_line
 from runtime.language.flow import Flow
 from runtime.language.program import AgentSpec, PlaybookSpec
@@ -43,7 +43,7 @@ class Standpoint:
         self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
         others = [other for other in machine.program.agents if other.name != agent.name]
         self._triggers = dict(_trigger_names(agent, others))
-        self._judges = any(judged_by_model(owner, trigger) for owner, _, trigger in triggers_of(agent, others))
+        self._judges = judges(agent, others)
         self._state_params = {param.name for param in playbook.params if param.state}
 
     def look_again(self) -> None:

@@ -100,6 +100,11 @@ def judged_by_model(owner: AgentSpec, trigger: Trigger) -> bool:
     return computed is None and call_trigger(trigger.text, [playbook.name for playbook in owner.playbooks]) is None
 
 
+def judges(agent: AgentSpec, others: Sequence[AgentSpec]) -> bool:
+    """Whether the model that executes this agent has triggers to judge."""
+    return any(judged_by_model(owner, trigger) for owner, _, trigger in triggers_of(agent, others))
+
+
 def triggers_of(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple[AgentSpec, PlaybookSpec, Trigger]]:
     """The triggers that concern an agent: its own, and those of others' public playbooks; not the beginnings."""
     for owner in (agent, *others):

@@ -10,12 +10,12 @@ from runtime.core.errors import PlaybookError
 from runtime.execution.conditions import condition_of
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Callees, Host, site
-from runtime.execution.verifier import fits
+from runtime.execution.value_types import coerced
 from runtime.language.program import AgentSpec, TriggerKind
 from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal
 
-_STATE_NAME = re.compile(r"\$([A-Za-z_]\w*)(?::([a-z]+))?")
+_STATE_NAME = re.compile(r"\$([A-Za-z_]\w*)(?::([a-z]+(?:\[[\w\[\], ]*\])?))?")
 
 
 def declared_types(agent: AgentSpec) -> dict[str, str]:
@@ -56,22 +56,22 @@ class VariableRules:
             for name, spec in agents.items()
         }
 
-    async def updated(self, frame: Frame, call: Call, name: str, value: Any) -> bool:
-        """Set the variable and run what it triggers; False when nothing is triggered and nothing was set."""
-        self._check(frame, name, value)
+    async def update(self, frame: Frame, call: Call, name: str, value: Any) -> None:
+        """Set the variable and run what it triggers. Raises PlaybookError for a value that does not fit its type."""
+        value = self._typed(frame, name, value)
         key = call_key(frame.id, call.pos)
         fired = self._journal.state.fired.get(key)
         if fired is None:
             fired = self._fired(frame, name, value)
             if not fired:
-                return False
+                self._journal.note("res", **site(frame, call), val=value, set={name: value})
+                return
             self._journal.note("set", f=frame.id, pos=call.pos, name=name, val=value, fired=fired)
         for index, playbook in enumerate(fired):
             await self._run(frame, Call(f"{call.pos}:t{index}", playbook))
         failure = self._failure(frame, call, len(fired))
         outcome: dict[str, Any] = {"val": value} if failure is None else {"exc": list(failure)}
         self._journal.note("res", **site(frame, call), **outcome)
-        return True
 
     @staticmethod
     def _failure(frame: Frame, call: Call, fired: int) -> tuple[str, str] | None:
@@ -84,10 +84,12 @@ class VariableRules:
         if executable is not None and call.pos not in frame.state.records:
             await self._host.run_child(frame, call, frame.state.agent, executable, hidden=True)
 
-    def _check(self, frame: Frame, name: str, value: Any) -> None:
-        declared = self._types.get(frame.agent.klass, {}).get(name)
-        if declared is not None and not fits(value, declared):
-            raise PlaybookError(f"${name} is declared {declared}; {value!r} is {type(value).__name__}")
+    def _typed(self, frame: Frame, name: str, value: Any) -> Any:
+        declared = self._types.get(frame.agent.klass, {}).get(name) or ""
+        try:
+            return coerced(value, declared)
+        except ValueError as error:
+            raise PlaybookError(f"${name} {error}") from error
 
     def _fired(self, frame: Frame, name: str, value: Any) -> list[str]:
         before = frame.agent.variables

@@ -6,10 +6,10 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from runtime.core.errors import UnknownTarget
 from runtime.execution.statement import CONTROL, assigned_names, call_name, mutated_names
+from runtime.execution.value_types import coerced
 from runtime.language.flow import Flow
 from runtime.language.program import Param
 from runtime.sandbox.policy import check as check_policy
@@ -228,24 +228,6 @@ def _check_literal(check: Callable[[str], object], text: str, rule: str) -> Reje
     return None
 
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "list": (list,),
-    "dict": (dict,),
-}
-
-
-def fits(value: Any, type_name: str) -> bool:
-    """Whether a variable of this declared type may have the value; unknown types take everything, None always fits."""
-    kinds = _TYPES.get(type_name.partition("[")[0])
-    if kinds is None or value is None:
-        return True
-    return isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds)
-
-
 def _check_type(name: str, value: ast.expr, position: Position) -> Rejected | None:
     declared = position.types.get(name)
     if declared is None:
@@ -254,9 +236,11 @@ def _check_type(name: str, value: ast.expr, position: Position) -> Rejected | No
         literal = ast.literal_eval(value)
     except (ValueError, TypeError):
         return None
-    if fits(literal, declared):
-        return None
-    return Rejected("type", f"${name} is declared {declared}, {literal!r} is {type(literal).__name__}")
+    try:
+        coerced(literal, declared)
+    except ValueError as error:
+        return Rejected("type", f"${name} {error}")
+    return None
 
 
 _FREE = frozenset({"Step", "Var", "Trigger"})

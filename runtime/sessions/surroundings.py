@@ -42,8 +42,8 @@ class Surroundings:
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
     is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
-    `transcript_chars`; `strict` execution demands the whole contract of its replies. Without an `alarm` sessions that wait for a time stay in memory; without `places` meetings are
-    held where their sessions live.
+    `transcript_chars`; `strict` execution demands the whole contract of its replies. Without an `alarm` sessions that
+    wait for a time stay in memory; without `places` meetings are held where their sessions live.
     """
 
     programs: Mapping[str, Program]

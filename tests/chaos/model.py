@@ -30,7 +30,7 @@ _CHUNK_DELAY_S = 0.004
 _BEGIN_ORDERS = (
     'await Step("Main:01:QUE")\n# trig? no',
     f'await Say("user", "{WELCOME}")',
-    'await Step("Main:02:EXE")',
+    'await Step("Main:02:EXE")\n# trig? no',
     'await Var("wants_more", True)\n# trig? no',
     'await Step("Main:03:CND")\n# trig? no',
     'await Step("Main:03.01:QUE")\n# trig? no',

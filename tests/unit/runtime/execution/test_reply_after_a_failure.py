@@ -45,7 +45,7 @@ class Ran:
             check_target=lambda _: None,
             check_source=lambda _: None,
             types={},
-            triggers=frozenset(),
+            triggers={},
         )
 
 

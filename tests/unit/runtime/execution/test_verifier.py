@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.core.errors import UnknownTarget
-from runtime.execution.verifier import CallShape, Position, ends_turn, fits, step_line, verify, verify_say_head
+from runtime.execution.verifier import CallShape, Position, ends_turn, step_line, verify, verify_say_head
 from runtime.language.flow import Flow
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.programs import SPAN, steps
@@ -189,21 +189,3 @@ def test_both_replies_of_the_contract_example_are_legal_statement_by_statement()
             here.step = step_line(source.split("'")[1], here)
     assert here.step == "03"
     assert [ends_turn(source) for source in second] == [False] * 5 + [True]
-
-
-@pytest.mark.parametrize(
-    ("value", "type_name", "expected"),
-    [
-        (1, "int", True),
-        (True, "int", False),
-        (1, "float", True),
-        ("1", "int", False),
-        (None, "int", True),
-        ([1], "list[int]", True),
-        ({}, "list", False),
-        (object(), "Customer", True),
-        (True, "bool", True),
-    ],
-)
-def test_a_value_fits_its_declared_type(value: object, type_name: str, expected: bool) -> None:
-    assert fits(value, type_name) is expected
