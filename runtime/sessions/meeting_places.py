@@ -81,24 +81,27 @@ class MeetingPlaces:
             return None
 
     def _invite(self, meeting: MeetingState, people: Sequence[str], place: Address, there: str | None) -> None:
-        """Say in the place, and where the session lives, who asks whom to come."""
-        said = {
-            "host": self._journal.state.agents[meeting.host].klass,
-            "people": self._mentioned(people),
-            "topic": words_within(meeting.topic),
-        }
+        """Say in the place what it is, and where the session lives who asks whom to come there.
+
+        Those who are asked by name are mentioned when they are; where whoever is here is asked, all are mentioned.
+        """
+        said = {"host": self._journal.state.agents[meeting.host].klass, "topic": words_within(meeting.topic)}
+        known = self._journal.state.people
+        names = [known[who].name for who in people or self._all_people() if who in known]
         begins = self._say("meeting_place", **said)
-        if self._link:
-            begins += f" {self._say('meeting_home', link=self._link)}"
-        self._pages.tell(begins, place)
+        if not people and names:
+            begins = f"{', '.join(f'@{name}' for name in names)} {begins}"
+        self._pages.tell(begins + self._way_home(), place)
+        said["people"] = ", ".join(map(name_within, names)) or self._say("meeting_everybody")
         opened = self._say("meeting_opened_at", link=there, **said) if there else self._say("meeting_opened", **said)
         self._pages.tell(opened)
 
-    def _mentioned(self, people: Sequence[str]) -> str:
-        """The people by their names, as mentions; those whom nobody named are whoever took part so far."""
-        known = self._journal.state.people
-        invited = people or [person for person in known if not person.startswith(SCHEDULE)][-MAX_MENTIONED:]
-        return ", ".join(f"@{known[person].name}" for person in invited if person in known)
+    def _all_people(self) -> list[str]:
+        """Those who took part so far, the latest of them."""
+        return [who for who in self._journal.state.people if not who.startswith(SCHEDULE)][-MAX_MENTIONED:]
+
+    def _way_home(self) -> str:
+        return f" {self._say('meeting_home', link=self._link)}" if self._link else ""
 
     def _held(self, meeting: MeetingState) -> HeldMeeting:
         return HeldMeeting(self._record.address, self._record.id, meeting.id)
@@ -161,8 +164,7 @@ class MeetingPlaces:
         return True
 
     def _tell(self, key: str, place: Address) -> None:
-        home = f" {self._say('meeting_home', link=self._link)}" if self._link else ""
-        self._pages.tell(self._say(key) + home, place)
+        self._pages.tell(self._say(key) + self._way_home(), place)
 
     def _say(self, key: str, **values: object) -> str:
         return self._around.texts(f"session.{key}", **values)
