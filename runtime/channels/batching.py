@@ -56,8 +56,10 @@ class Batcher:
         try:
             if not _may_wait(message) or len(self._waiting) >= self._capacity:
                 self.flush()
-            else:
-                self._wait(ADDRESSED_WAIT_S if self._is_addressed(message) else MEETING_WAIT_S)
+            elif self._is_addressed(message):
+                self._wait(ADDRESSED_WAIT_S)
+            elif self._timer is None:
+                self._wait(MEETING_WAIT_S)
         except BaseException:
             self._waiting.pop()
             raise

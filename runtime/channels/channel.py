@@ -108,7 +108,9 @@ class Channel:
             self.acknowledgements.expect(message.id, [participant.id for participant in hearers])
         for participant in hearers:
             try:
-                await participant.deliver(message)
+                taking = participant.deliver(message)
+                if taking is not None:
+                    await taking
                 delivered += 1
             except Exception as error:  # noqa: BLE001 - one participant must not keep it from the others; told below
                 failures.append(error)

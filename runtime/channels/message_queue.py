@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count, islice, takewhile
 from typing import TypeVar
 
 import anyio
@@ -70,7 +70,7 @@ class _Waiter:
 class MessageQueue:
     """A bounded queue, oldest first, whose readers wait for the messages they choose.
 
-    `put` never waits. Readers are served in the order in which they came, each as soon as it can be; a message goes
+    `put` never waits, and costs the same however much waits. Readers are served in the order in which they came, each as soon as it can be; a message goes
     to one reader. Cancelling a reader loses nothing: what it was about to get goes back to where it was.
     """
 
@@ -81,6 +81,8 @@ class MessageQueue:
         self._messages: OrderedDict[int, Message] = OrderedDict()
         self._by_sender: dict[ParticipantId, OrderedDict[int, Message]] = {}
         self._by_meeting: dict[MeetingId, OrderedDict[int, Message]] = {}
+        self._indexed = -1
+        """The last message that is in both: later ones are put there when somebody asks for one of these."""
         self._waiters: dict[_Waiter, None] = {}
         self._closed = False
         self._put = self._taken = self._refused = 0
@@ -95,9 +97,10 @@ class MessageQueue:
 
     def put(self, message: Message, *, priority: bool = False) -> None:
         """Take a message, with `priority` before all others. Raises QueueFull and QueueClosed; then it is not taken."""
-        self._check_room(1)
+        if self._closed or len(self._messages) >= self._capacity:
+            self._check_room(1)
         self._put += 1
-        if not self._hand_over(message, priority):
+        if not self._waiters or not self._hand_over(message, priority):
             self._insert(message, first=priority)
 
     def put_all(self, messages: Sequence[Message]) -> None:
@@ -170,18 +173,34 @@ class MessageQueue:
 
     def _insert(self, message: Message, *, first: bool = False) -> None:
         number = next(self._numbers)
-        indexes = [self._messages, self._by_sender.setdefault(message.sender_id, OrderedDict())]
+        self._messages[number] = message
+        if first:
+            self._messages.move_to_end(number, last=False)
+            for index in self._indexes(message):
+                index[number] = message
+                index.move_to_end(number, last=False)
+
+    def _indexes(self, message: Message) -> list[OrderedDict[int, Message]]:
+        indexes = [self._by_sender.setdefault(message.sender_id, OrderedDict())]
         if message.meeting_id is not None:
             indexes.append(self._by_meeting.setdefault(message.meeting_id, OrderedDict()))
-        for index in indexes:
-            index[number] = message
-            if first:
-                index.move_to_end(number, last=False)
+        return indexes
+
+    def _index(self) -> None:
+        """Put what came last into the indexes."""
+        last = list(takewhile(lambda number: number > self._indexed, reversed(self._messages)))
+        for number in reversed(last):
+            message = self._messages[number]
+            for index in self._indexes(message):
+                index.setdefault(number, message)
+        self._indexed = max([self._indexed, *last])
 
     def _find(self, match: Match | None, most: int | None) -> list[int]:
         """The numbers of the oldest messages that match."""
         if match is None:
             return list(islice(self._messages, most))
+        if isinstance(match, FromSender | InMeeting):
+            self._index()
         if isinstance(match, FromSender):
             return list(islice(self._by_sender.get(match.sender_id, ()), most))
         if isinstance(match, InMeeting):
@@ -266,7 +285,6 @@ def _new_future() -> asyncio.Future[list[Message] | None]:
 
 
 def _drop(index: dict[_Key, OrderedDict[int, Message]], key: _Key, number: int) -> None:
-    messages = index[key]
-    del messages[number]
-    if not messages:
+    messages = index.get(key)
+    if messages is not None and messages.pop(number, None) is not None and not messages:
         del index[key]

@@ -21,8 +21,9 @@ class Participant(Protocol):
         """The agent's class, or the person's."""
         ...
 
-    async def deliver(self, message: Message, /) -> None:
-        """Take a finished message. Raises when it cannot be taken; then it was not."""
+    def deliver(self, message: Message, /) -> Awaitable[None] | None:
+        """Take a finished message; what is returned is to be awaited. Raises when it cannot be taken; then it was
+        not."""
         ...
 
     def observe(self, start: StreamStart, /) -> StreamObserver | None:
@@ -38,11 +39,9 @@ class AgentParticipant:
         self.klass = klass
         self._accept = accept
 
-    async def deliver(self, message: Message, /) -> None:
+    def deliver(self, message: Message, /) -> Awaitable[None] | None:
         """Hand it to the agent."""
-        accepted = self._accept(message)
-        if accepted is not None:
-            await accepted
+        return self._accept(message)
 
     def observe(self, start: StreamStart, /) -> StreamObserver | None:
         """Agents read finished messages."""
