@@ -175,6 +175,10 @@ class Program:
     pbasm: str
     digest: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    _by_name: Mapping[str, AgentSpec] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {agent.name: agent for agent in reversed(self.agents)})
 
     @property
     def remote_agents(self) -> frozenset[str]:
@@ -191,4 +195,4 @@ class Program:
 
     def agent(self, name: str) -> AgentSpec | None:
         """The agent class of this name."""
-        return next((agent for agent in self.agents if agent.name == name), None)
+        return self._by_name.get(name)
