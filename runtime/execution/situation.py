@@ -52,10 +52,9 @@ def _company(state: SessionState, agent: AgentState) -> Iterator[str]:
 
 
 def _person(state: SessionState, id_: str) -> str:
-    """A person by the name that means only them, with who they are in the program."""
-    person = state.people[id_]
-    name = person.name if state.person_named(person.name) == id_ else f"{person.name} ({id_})"
-    return name if person.declared in (None, person.name) else f"{name} ({person.declared} of the program)"
+    """A person by the name that means only them, and the name they show."""
+    person, called = state.people[id_], state.called(id_)
+    return called if person.declared in (None, person.name) else f"{called} (shown as {person.name})"
 
 
 def _files(state: SessionState) -> Iterator[str]:

@@ -60,8 +60,7 @@ def who(state: SessionState, participant: str) -> str:
     agent = state.agents.get(participant)
     if agent is not None:
         return f"{agent.klass} (agent {agent.id})"
-    person = state.people.get(participant)
-    return f"{person.name if person is not None else participant} (user)"
+    return f"{state.called(participant)} (user)"
 
 
 def _check_size(meeting: MeetingState, name: str, value: Any) -> None:

@@ -173,7 +173,7 @@ class SessionFile:
         if reading.about is None or fact.tape.rpartition("/")[0] != reading.about["id"]:
             raise self._wrong(number, f"the tape {fact.tape} is not one of this session")
         try:
-            apply(reading.state, fact.seq, fact.kind, fact.data)
+            apply(reading.state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
         except (Divergence, LookupError) as error:
             raise self._wrong(number, f"this fact cannot follow the ones before: {error}") from error
         reading.facts.append(fact)

@@ -13,7 +13,7 @@ agent     agent[id, class, participant?] · anew[agent, mids?, set?] · paused[a
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc] · drop[f, pos, …]
           turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
           compact[f, turns, summary] · park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
-statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val]
+statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val] · described[f, text]
 call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] ·
           intent[f, pos, name, dig, key]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
@@ -23,8 +23,8 @@ sign      marking[pid, mark, place?] · marked[pid] ·
           closed[page, agent, text, free, reply, parts, place?] · settled[page]
 page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, part, text] · sent[page, part, pid] ·
           fin[page, text, + res] · close[page, text] · shown[page]
-meeting   meeting[id, topic, host, f, type, at, status, own?] · inviting[id] ·
-          asked[id, who, by, times, due, required] · invite[id, agent, answer, again?] · joined[id, who, named?] ·
+meeting   meeting[id, topic, host, f, type, at, status] · inviting[id, own?] ·
+          asked[id, who, by, times, due, required] · invite[id, who, answer, again?] · joined[id, who, named?] ·
           meeting_active[id] · spoke[id, message] · hears[f, message] · left[id, who] · meeting_end[id, why?] ·
           place[id, place, nonce] · shared[id, name, value, by]
 """
@@ -49,13 +49,17 @@ from runtime.tape.state import AgentState, ReminderState, SessionState
 Data = Mapping[str, Any]
 
 
-def apply(state: SessionState, seq: int, kind: str, data: Data) -> None:
-    """Make fact number `seq` true in `state`. Raises Divergence for a fact that cannot follow."""
+def apply(state: SessionState, seq: int, kind: str, data: Data, at_s: float = 0.0) -> None:
+    """Make fact number `seq` true in `state`, at a time in seconds since the epoch.
+
+    Raises Divergence for a fact that cannot follow.
+    """
     if seq != state.seq + 1:
         raise Divergence(f"fact {seq} ({kind}) follows fact {state.seq}: the tape has a gap")
     rule = _RULES.get(kind)
     if rule is None:
         raise Divergence(f"fact {seq} is of the unknown kind {kind!r}; was it written by a newer version?")
+    state.at_s = at_s
     rule(state, seq, data)
     state.seq = seq
 
@@ -97,7 +101,7 @@ def _ended(state: SessionState, _: int, __: Data) -> None:
 
 def _agent(state: SessionState, _: int, data: Data) -> None:
     agent = state.agents[data["id"]] = AgentState(data["id"], data["class"], dict(data.get("vars") or {}))
-    agent.person, agent.answering = data.get("person"), data.get("answering")
+    agent.person, agent.answering, agent.since = data.get("person"), data.get("answering"), state.at_s
     agent.participant = data.get("participant")
 
 

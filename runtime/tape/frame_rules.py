@@ -78,7 +78,9 @@ def prune(state: SessionState, frame: str) -> None:
     """A frame is no more, nor are those that it called."""
     gone = set(state.below(frame))
     for id_ in gone:
-        meeting = state.meetings.get(state.frames.pop(id_).meeting or "")
+        ended = state.frames.pop(id_)
+        state.agents[ended.agent].since = state.at_s
+        meeting = state.meetings.get(ended.meeting or "")
         if meeting is not None and meeting.frame == id_:
             meeting.shared = {}
     state.waits = {key: wait for key, wait in state.waits.items() if wait.frame not in gone}
@@ -138,6 +140,7 @@ def _start(state: SessionState, _: int, data: Data) -> None:
     )
     agent.at_home = agent.at_home and (up is not None or frame.meeting is None)
     agent.variables.update(data.get("set") or {})
+    frame.since = state.at_s
     frame.base = dict(agent.variables)
     mids = data.get("mids") or []
     frame.inbox = [*(_asides(state, agent.id) if mids else ()), *take_messages(state, agent.id, mids)]
@@ -202,6 +205,7 @@ def _steer(state: SessionState, _: int, data: Data) -> None:
 def _turn(state: SessionState, _: int, data: Data) -> None:
     frame = state.frames[data["f"]]
     frame.turn += 1
+    frame.unwaited = 0 if data.get("waits") is not None else frame.unwaited + 1
     if data.get("said") is not None:
         frame.transcript.append({"heard": data["heard"], "said": data["said"]})
     frame.args = list(data.get("args", frame.args))
@@ -244,7 +248,12 @@ def _rej(state: SessionState, _: int, data: Data) -> None:
 def _end(state: SessionState, _: int, data: Data) -> None:
     frame = state.frames[data["f"]]
     frame.ending = Ending(data["how"], data.get("val"))
-    frame.statements[-1].done = True
+    if frame.statements:
+        frame.statements[-1].done = True
+
+
+def _described(state: SessionState, _: int, data: Data) -> None:
+    state.frames[data["f"]].description = data["text"]
 
 
 def _res(state: SessionState, _: int, data: Data) -> None:
@@ -263,7 +272,7 @@ def _intent(state: SessionState, _: int, data: Data) -> None:
 
 def _wait(state: SessionState, seq: int, data: Data) -> None:
     state.waits[call_key(data["f"], data["pos"])] = WaitState(
-        data["f"], data["pos"], data["name"], data["dig"], data["source"], data["due"], seq
+        data["f"], data["pos"], data["name"], data["dig"], data["source"], data["due"], seq, state.at_s
     )
 
 
@@ -307,6 +316,7 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "failed": _failed,
     "rej": _rej,
     "end": _end,
+    "described": _described,
     "res": _res,
     "set": _set,
     "intent": _intent,

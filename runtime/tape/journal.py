@@ -130,7 +130,7 @@ class Journal:
 
     def restore(self, fact: Fact) -> None:
         """Apply a fact that is on the tape already."""
-        apply(self.state, fact.seq, fact.kind, fact.data)
+        apply(self.state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
         self._committed = fact.seq
 
     def note(self, kind: str, **data: Any) -> int:
@@ -140,8 +140,9 @@ class Journal:
         plain: Mapping[str, Any] = as_data(data)
         seq = self.state.seq + 1
         tape = self._tape(kind, plain)
-        apply(self.state, seq, kind, plain)
-        self._facts.append(Fact(tape, seq, kind, self._clock.now(), plain))
+        now = self._clock.now()
+        apply(self.state, seq, kind, plain, now.timestamp())
+        self._facts.append(Fact(tape, seq, kind, now, plain))
         frame = plain.get("f")
         if frame is not None:
             self._tell(frame)

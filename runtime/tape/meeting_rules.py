@@ -14,17 +14,19 @@ Data = Mapping[str, Any]
 
 
 def _meeting(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
     meeting = MeetingState(data["id"], data["topic"], data["host"], data["f"], joined=[data["host"]])
-    meeting.status = data.get("status", "inviting")
+    meeting.status, meeting.came = data.get("status", "inviting"), {data["host"]: state.at_s}
     meeting.type, meeting.since = data.get("type", data["topic"]), data.get("at", 0.0)
     state.meetings[data["id"]] = meeting
-    frame.meeting = data["id"]
-    frame.kwargs = {name: value for name, value in frame.kwargs.items() if name not in data.get("own", ())}
+    state.frames[data["f"]].meeting = data["id"]
 
 
 def _inviting(state: SessionState, _: int, data: Data) -> None:
-    state.meetings[data["id"]].status = "inviting"
+    meeting = state.meetings[data["id"]]
+    meeting.status = "inviting"
+    frame = state.frames.get(meeting.frame)
+    if frame is not None:  # arguments of the meeting, not of the playbook
+        frame.kwargs = {name: value for name, value in frame.kwargs.items() if name not in data.get("own", ())}
 
 
 def _asked(state: SessionState, _: int, data: Data) -> None:
@@ -36,7 +38,7 @@ def _asked(state: SessionState, _: int, data: Data) -> None:
 
 def _invite(state: SessionState, _: int, data: Data) -> None:
     """An answer; without one, in old tapes, the question."""
-    meeting, who = state.meetings[data["id"]], data["agent"]
+    meeting, who = state.meetings[data["id"]], data.get("who") or data["agent"]
     meeting.invited[who] = data["answer"]
     ask = meeting.asks.setdefault(who, AskState(meeting.host, due=0.0, required=True))
     if data["answer"] and not data.get("again"):
@@ -53,11 +55,13 @@ def _joined(state: SessionState, _: int, data: Data) -> None:
     meeting.invited[data["who"]] = "JOINED"
     if data["who"] not in meeting.joined:
         meeting.joined.append(data["who"])
+        meeting.came[data["who"]] = state.at_s
 
 
 def _left(state: SessionState, _: int, data: Data) -> None:
     meeting = state.meetings[data["id"]]
     meeting.joined = [who for who in meeting.joined if who != data["who"]]
+    meeting.came.pop(data["who"], None)
     meeting.invited[data["who"]] = "LEFT"
 
 

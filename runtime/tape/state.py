@@ -108,6 +108,12 @@ class FrameState:
     meeting: str | None = None
     steered: list[str] = field(default_factory=list)
     """Messages of `inbox` that came while the frame was working."""
+    description: str | None = None
+    """The playbook's description with values in the place of its placeholders, where it has any."""
+    unwaited: int = 0
+    """Turns in a row that waited for nobody."""
+    since: float = 0.0
+    """When it began, in seconds since the epoch."""
 
 
 @dataclass(slots=True)
@@ -142,6 +148,8 @@ class WaitState:
     source: dict[str, Any] | None
     due: float | None
     seq: int
+    since: float = 0.0
+    """When it began, in seconds since the epoch."""
 
 
 @dataclass(slots=True)
@@ -181,6 +189,8 @@ class AgentState:
     """Whether it took a person's message from the session's own conversation after it went into a meeting."""
     past: list[dict[str, str]] = field(default_factory=list)
     """What was said in a playbook that a message interrupted, for the one that handles it."""
+    since: float = 0.0
+    """When it was made, or a playbook on it ended last, in seconds since the epoch."""
     participant: str | None = None
     """The name of who plays it in another process; None for one that is executed here."""
     posted: list[str] = field(default_factory=list)
@@ -317,6 +327,8 @@ class MeetingState:
     held: bool = False
     invited: dict[str, str] = field(default_factory=dict)
     joined: list[str] = field(default_factory=list)
+    came: dict[str, float] = field(default_factory=dict)
+    """When they did, in seconds since the epoch."""
     type: str = ""
     """The host's playbook."""
     since: float = 0.0
@@ -404,6 +416,8 @@ class SessionState:
     """Everything that a session is. `epoch` counts how often it was taken into memory."""
 
     seq: int = 0
+    at_s: float = 0.0
+    """When the last fact became true, in seconds since the epoch."""
     epoch: int = 0
     started: bool = False
     ended: bool = False

@@ -27,7 +27,7 @@ class Facts:
         """A frame, called by the one that its id begins with."""
         caller, _, pos = frame.rpartition(":")
         up = {"frame": caller, "pos": pos, "name": playbook, "digest": ""} if caller else None
-        known = {"args": [], "kwargs": {}, "version": "", "up": up}
+        known: dict[str, Any] = {"args": [], "kwargs": {}, "version": "", "up": up}
         self.note("start", f=frame, agent=agent, pb=playbook, **(known | more))
         if step is not None:
             self.note("res", f=frame, pos="0.0", name="Step", dig="", val=step)
@@ -131,13 +131,13 @@ def test_playbooks_of_other_agents_on_the_stack_are_named_with_their_class() -> 
     assert "Call stack: Ask:01:YLD, Chief.Main:02:QUE" in facts.shown("1000.0:0.1")
 
 
-def test_people_of_one_name_are_told_apart_by_their_ids_and_those_of_the_program_by_their_names_there() -> None:
+def test_people_of_one_name_are_told_apart_by_their_ids_and_those_of_the_program_have_its_names() -> None:
     facts = Facts()
     facts.agents("Hello")
     facts.start("1000.0", "1000", "Main")
     people = {"t:1": PersonState("Ada"), "t:2": PersonState("Ada"), "t:3": PersonState("Bo", declared="Alice")}
     facts.state.people.update(people)
-    assert "People here: Ada (t:1), Ada (t:2), Bo (Alice of the program)" in facts.shown("1000.0")
+    assert "People here: Ada [t:1], Ada [t:2], Alice (shown as Bo)" in facts.shown("1000.0")
 
 
 def test_of_many_agents_and_participants_some_are_named_and_the_others_counted() -> None:

@@ -175,7 +175,7 @@ async def test_nothing_is_lost_or_said_twice_wherever_the_process_dies(
         assert [shown.text for shown in world.chat] == [f"answer {number}" for number in range(8)], f"point {point}"
         state = SessionState()
         for fact in world.facts:
-            apply(state, fact.seq, fact.kind, fact.data)
+            apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
         (frame,) = state.frames.values()
         assert SUMMARY in frame.transcript[0]["heard"]
         assert frame.turn == 8

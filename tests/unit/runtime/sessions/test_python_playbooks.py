@@ -105,7 +105,7 @@ async def Listen(count):
 def _state(talk: Talk) -> SessionState:
     state = SessionState()
     for fact in talk.world.facts:
-        apply(state, fact.seq, fact.kind, fact.data)
+        apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
     return state
 
 

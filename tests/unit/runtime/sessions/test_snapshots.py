@@ -32,7 +32,7 @@ T0 = datetime(2026, 1, 1, tzinfo=UTC)
 def folded(facts: Sequence[Fact], state: SessionState | None = None) -> SessionState:
     state = state or SessionState()
     for fact in facts:
-        apply(state, fact.seq, fact.kind, fact.data)
+        apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
     return state
 
 
