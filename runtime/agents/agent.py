@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import anyio
@@ -30,14 +30,23 @@ MAX_HANDLED_MESSAGES = 100
 
 
 class Reception(Protocol):
-    """What an agent needs that is invited to a meeting."""
+    """What an agent needs that is invited to meetings, or invites to them."""
 
-    def invited(self, agent: str, invitation: Message) -> Executable | None:
-        """The playbook by which the agent takes part in a meeting; None when it does not, and has said why."""
+    async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
+        """The playbook by which an idle agent takes part in a meeting, and its arguments; None when it does not, and
+        has said why where anybody waits for that."""
         ...
 
-    def joined(self, agent: str, meeting: str) -> None:
-        """The agent has begun to execute that playbook."""
+    async def busy(self, agent: str, invitation: Message) -> None:
+        """The agent is invited, and does something else."""
+        ...
+
+    async def idle(self, agent: str) -> None:
+        """The agent does nothing: it is invited again where it is still waited for."""
+        ...
+
+    def answered(self, response: Message) -> None:
+        """An answer to an invitation has come."""
         ...
 
 
@@ -84,7 +93,7 @@ class Agent:
         self._journal = journal
         self._keeper = keeper
         self._bus = bus
-        self.participant = AgentParticipant(id_, self.state.klass, self.accept)
+        self.participant = AgentParticipant(id_, self.state.klass, self._hear)
         self._named = re.compile(rf"\b{re.escape(self.state.klass)}\b", re.IGNORECASE)
         self.queue.put_all(self.state.queue)
 
@@ -92,6 +101,15 @@ class Agent:
     def state(self) -> AgentState:
         """What the tape says about this agent."""
         return self._journal.state.agents[self.id]
+
+    async def _hear(self, message: Message) -> None:
+        """What comes by a channel. Invitations to an agent at work, and answers to its own, are not for its queue."""
+        if message.type == MessageType.MEETING_RESPONSE:
+            self._keeper.hall.answered(message)
+        elif message.type == MessageType.MEETING_INVITATION and self._works():
+            await self._keeper.hall.busy(self.id, message)
+        else:
+            self.accept(message)
 
     def accept(self, message: Message) -> None:
         """Take a message; durable with the next commit, in the queue when it is due. Raises QueueFull."""
@@ -106,17 +124,21 @@ class Agent:
         self._running.cancel()
         self._waiting.cancel()
 
-    def look(self) -> None:
-        """See whether there is something in the queue to handle: a playbook that others called on it has returned."""
-        if len(self.queue) and not self._is_called():
+    def look(self, *, wanted: bool = False) -> None:
+        """See whether there is something to handle, now that a playbook that others called on it has returned: in the
+        queue, or because it is `wanted` in a meeting."""
+        if (wanted or len(self.queue)) and not self._is_called():
             self._waiting.cancel()
 
-    def _is_called(self) -> bool:
-        """Whether a playbook is executed on it that somebody else called: what comes is for that first."""
-        return any(frame.agent == self.id for frame in self._journal.state.frames.values())
+    def _works(self) -> bool:
+        """Whether it has something to do already, or is about to: then it cannot join a meeting."""
+        begins = not self.state.paused and self.state.begun < len(self._keeper.beginning(self.state.klass))
+        return begins or self._is_called()
 
-    def _handles(self, message: Message) -> bool:
-        return message.type == MessageType.MEETING_INVITATION or not self._is_called()
+    def _is_called(self) -> bool:
+        """Whether a playbook is executed on it, which for one that waits somebody else called: what comes is for that
+        first."""
+        return any(frame.agent == self.id for frame in self._journal.state.frames.values())
 
     def forget(self, messages: Collection[str]) -> None:
         """Take messages out of the queue that the tape no longer has in it."""
@@ -136,16 +158,18 @@ class Agent:
         if not self.state.paused and self.state.begun < len(beginning):
             await self._start(beginning[self.state.begun], (), begins=True)
             return
+        if not self._is_called():
+            await self._keeper.hall.idle(self.id)
         came: Sequence[Message] = ()
         with anyio.CancelScope() as self._waiting:
             came = await self._wait()
         messages = self._without_late_choices(as_they_are(came, self.state))
         if not messages:
             return  # they were dropped or taken back while they were handed over
-        if self.state.paused and beginning:
-            self._begin_anew(messages)
-        elif messages[0].type == MessageType.MEETING_INVITATION:
+        if messages[0].type == MessageType.MEETING_INVITATION:
             await self._attend(messages[0])
+        elif self.state.paused and beginning:
+            self._begin_anew(messages)
         else:
             await self._handle(messages)
 
@@ -156,18 +180,17 @@ class Agent:
         return [message for message in messages if message.id not in late]
 
     async def _attend(self, invitation: Message) -> None:
-        executable = self._keeper.hall.invited(self.id, invitation)
-        if executable is None:
+        found = await self._keeper.hall.received(self.id, invitation)
+        if found is None:
             self._journal.note("dropped", agent=self.id, mids=[invitation.id])
             return
-        meeting = str(invitation.meeting_id)
-        frame = self._note_start(executable, (), meeting=meeting, mids=[invitation.id])
-        self._keeper.hall.joined(self.id, meeting)
+        executable, arguments = found
+        frame = self._note_start(executable, (), arguments, meeting=str(invitation.meeting_id), mids=[invitation.id])
         await self._run(frame, executable)
 
     async def _wait(self) -> Sequence[Message]:
         await self._journal.commit()
-        first = await self.queue.get(self._handles)
+        first = await self.queue.get(lambda _message: not self._is_called())
         if first.type == MessageType.MEETING_INVITATION or not len(self.queue):
             return [first]
         rest = await self.queue.get_batch(
@@ -197,8 +220,10 @@ class Agent:
     async def _start(self, executable: Executable, args: tuple[Any, ...], **more: Any) -> None:
         await self._run(self._note_start(executable, args, **more), executable)
 
-    def _note_start(self, executable: Executable, args: tuple[Any, ...], **more: Any) -> str:
-        bound, kwargs, variables = executable.bind(args, {})
+    def _note_start(
+        self, executable: Executable, args: tuple[Any, ...], named: Mapping[str, Any] | None = None, **more: Any
+    ) -> str:
+        bound, kwargs, variables = executable.bind(args, named or {})
         frame = f"{self.id}.{self.state.roots}"
         self._journal.note(
             "start",

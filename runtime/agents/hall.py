@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import anyio
 
 from runtime.agents.library import Library
+from runtime.agents.visitors import Roster, Visitors
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
-from runtime.channels.participant import Participant
 from runtime.channels.registry import Channels
-from runtime.core.clock import Clock
-from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.clock import Clock, until
+from runtime.core.errors import PlaybookError, QueueFull, UnknownTarget
 from runtime.core.ids import AgentId, MeetingId, parse_meeting_id
-from runtime.core.message import Message
+from runtime.core.message import Message, MessageType, message_to_data
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, Executable, site
+from runtime.execution.questions import Questions
 from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.language.program import PlaybookSpec
+from runtime.meetings.invitations import AUTOMATIC, BUSY, JOINED, cannot_handle, fitting, names_of, rejected
+from runtime.meetings.meeting import absence, may_join, meeting_of, missing
 from runtime.meetings.meetings import Meetings
+from runtime.meetings.places import NoPlaces, Places
 from runtime.tape.journal import Journal
 from runtime.tape.state import FrameState, MeetingState
-
-
-class Roster(Protocol):
-    """The agents and people of a session, as those who can be in a meeting."""
-
-    @property
-    def human(self) -> Participant:
-        """Whoever of the people is here."""
-        ...
-
-    def participant(self, agent: str) -> Participant:
-        """The agent of this id, as it hears."""
-        ...
-
-    def ensure(self, klass: str) -> AgentId:
-        """An agent of this class, made if there is none. Raises UnknownTarget."""
-        ...
-
-    def executable(self, agent: str, playbook: str) -> Executable:
-        """The playbook of this name that belongs to the agent. Raises ProgramChanged."""
-        ...
 
 
 class MeetingHall:
@@ -55,114 +40,330 @@ class MeetingHall:
         self._roster = roster
         self._pages = pages
         self._channels = channels
+        self._clock = clock
+        self._bus = bus
         self.meetings = Meetings(journal, self, clock, bus)
+        self.visitors = Visitors(journal, self.meetings, roster, pages)
+        self._places: Places = NoPlaces()
+        self._asked = anyio.Event()
         self._library: Library
 
-    def equip(self, library: Library) -> None:
+    def equip(self, library: Library, questions: Questions, places: Places | None = None) -> None:
         """Give what is made after the hall, before any agent lives."""
         self._library = library
+        self.visitors.equip(questions)
+        self._places = places or NoPlaces()
+
+    # -- for people, and what they order
+
+    async def person_joins(self, meeting: MeetingState, person: str) -> None:
+        """A person comes in; nothing happens when they are in it, or it has ended."""
+        self.visitors.join(meeting, person)
+
+    async def person_leaves(self, meeting: MeetingState, person: str) -> None:
+        """A person leaves, or does not come; nothing happens when they are not in it and were not asked."""
+        self.visitors.leave(meeting, person)
+
+    async def invite(self, meeting: MeetingState, by: str, names: Sequence[str]) -> list[str]:
+        """Have agents and people asked, named as playbooks name them; returns who was asked now, by id.
+
+        `by` is an agent or a person. Who is in it, or is asked already, is not asked again. Raises UnknownTarget.
+        """
+        wanted = [self._roster.attendee(name, meeting.host) for name in names]
+        asked = [who for who in dict.fromkeys(wanted) if may_join(meeting, who) and who not in meeting.pending]
+        for who in asked:
+            self.meetings.ask(meeting, who, by)
+        self.meetings.tell_of_invitations(meeting, by, [self.name(who) for who in asked])
+        await self._send(meeting, asked)
+        return asked
+
+    async def end(self, meeting: MeetingState, by: str) -> None:
+        """End a meeting for all, as `by` wants it, an agent or a person; nothing happens when it has ended."""
+        self.meetings.end(meeting, by=by)
+
+    async def heard(self, meeting: MeetingState, message: Message) -> None:
+        """What a person said where the meeting is held is heard by everybody in it; who was asked comes in by it."""
+        said = self.visitors.said(meeting, message)
+        if said is not None:
+            await self.channel(meeting.id).send(said)
+            self._journal.note("spoke", id=meeting.id, message=message_to_data(said))
 
     # -- channels
 
     def channel(self, meeting: str) -> Channel:
-        """The channel of the meeting of this id."""
-        return self.meeting_channel(self.meetings.get(meeting))
-
-    def meeting_channel(self, meeting: MeetingState) -> Channel:
-        """See `Rooms`."""
-        human = self._roster.human
-        present = [self._roster.participant(who) for who in meeting.joined]
-        channel = self._channels.meeting(MeetingId(meeting.id), [*present, human])
-        for participant in list(channel.participants):
-            if participant is not human and participant.id not in meeting.joined:
+        """The channel of the meeting of this id: in it is who has joined, and where people look on, their display."""
+        known = self.meetings.get(meeting)
+        present = [self._roster.participant(who) for who in known.joined]
+        present += [] if known.people else [self._roster.human]
+        channel = self._channels.meeting(MeetingId(known.id), present)
+        here = {participant.id for participant in present}
+        for participant in channel.participants:
+            if participant.id not in here:
                 channel.remove_participant(participant.id)
-        for participant in present:
-            channel.add_participant(participant)
         return channel
 
-    def direct_channel(self, one: AgentId, other: AgentId) -> Channel:
-        """See `Rooms`."""
+    def _direct(self, one: str, other: str) -> Channel:
         return self._channels.direct(self._roster.participant(one), self._roster.participant(other))
 
-    # -- what an invited agent's loop needs
+    # -- what meetings need: see `Attendance`
 
-    def invited(self, agent: str, invitation: Message) -> Executable | None:
+    def name(self, who: str) -> str:
+        """The class of an agent, the name of a person."""
+        agent = self._journal.state.agents.get(who)
+        return agent.klass if agent is not None else self._journal.state.called(who)
+
+    def hear(self, agent: str, message: Message) -> None:
+        """See `Attendance`. An agent that can take no more does not hear it, which is published."""
+        try:
+            self._roster.remind(AgentId(agent), message)
+        except QueueFull as error:
+            about = {"meeting_id": message.meeting_id, "participant_id": agent, "message_id": message.id}
+            self._bus.publish("message.undelivered", error=str(error), **about)
+
+    def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
+        """See `Attendance`. A model is told with its first turn, code by its first wait."""
+        state = self._journal.state
+        frame = next((f for f in state.roots(agent) if f.meeting == meeting.id), None)
+        specs = {spec.name: spec for spec in self._library.meetings(state.agents[agent].klass)}
+        if frame is not None and frame.playbook in specs and specs[frame.playbook].kind == "llm":
+            self._journal.note("hears", f=frame.id, message=message_to_data(history))
+        else:
+            self.hear(agent, history)
+
+    def announce(self, meeting: MeetingState, text: str) -> None:
+        """See `Attendance`."""
+        self._pages.tell(text, meeting.place)
+
+    def waiting_for(self, meeting: MeetingState) -> list[str]:
+        """See `Attendance`."""
+        state = self._journal.state
+        waits = [wait for wait in state.waits.values() if wait.source and wait.source.get("meeting") == meeting.id]
+        return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))
+
+    # -- invitations
+
+    async def run(self) -> None:
+        """Ask those again who have not answered, when it is time, for ever."""
+        while True:
+            asked = self._asked
+            asks = (ask.due for meeting in self.meetings.going_on() for ask in meeting.asks.values())
+            due_s = min((due for due in asks if due is not None), default=None)
+            if due_s is None:
+                await asked.wait()
+                continue
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_cancel_after, asked, tasks.cancel_scope)
+                await until(self._clock, due_s)
+                tasks.cancel_scope.cancel()
+            for meeting, who in self.meetings.to_ask_again():
+                self.meetings.ask(meeting, who, meeting.asks[who].by)
+                await self._send(meeting, [who])
+            self._journal.hurry()
+
+    async def _send(self, meeting: MeetingState, asked: Sequence[str]) -> None:
+        """Bring invitations that are noted to those who are asked."""
+        before, self._asked = self._asked, anyio.Event()
+        before.set()
+        for who in asked:
+            ask = meeting.asks.get(who)
+            if ask is None:
+                continue
+            if not who.isdecimal():
+                self.visitors.ask(meeting, who)
+            elif self._roster.lives(who):
+                by = ask.by if ask.by.isdecimal() else meeting.host
+                text = f"You are invited to meeting {meeting.id}: {meeting.topic}"
+                kind = MessageType.MEETING_INVITATION
+                await self._direct(by, who).send(self.meetings.message(meeting, text, kind, sender=by, to=who))
+
+    async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
         """See `Reception`."""
         meeting = self.meetings.get(str(invitation.meeting_id))
-        spec = self._library.meeting(self._journal.state.agents[agent].klass)
-        if spec is None or meeting.status == "ended":
-            self.meetings.rejected(meeting, agent, "cannot handle this type of meeting")
+        if agent not in meeting.pending:
             return None
-        if any(param.default is None for param in spec.params):
-            self.meetings.rejected(meeting, agent, f"{spec.name} needs arguments, and an invitation has none")
+        playbooks = self._library.meetings(self._journal.state.agents[agent].klass)
+        spec = fitting(playbooks, meeting.type, meeting.topic)
+        if spec is None:
+            await self._answer(meeting, agent, cannot_handle(playbooks))
             return None
-        return self._roster.executable(agent, spec.name)
+        if any(param.default is None and param.name not in AUTOMATIC for param in spec.params):
+            await self._answer(meeting, agent, rejected(f"{spec.name} needs arguments, and an invitation has none"))
+            return None
+        present = [self.name(who) for who in dict.fromkeys((*meeting.joined, *meeting.invited))]
+        values = {"topic": meeting.topic, "attendees": present}
+        return self._roster.executable(agent, spec.name), {
+            param.name: values[param.name] for param in spec.params if param.name in values
+        }
 
-    def joined(self, agent: str, meeting: str) -> None:
+    async def busy(self, agent: str, invitation: Message) -> None:
         """See `Reception`."""
-        self.meetings.joined(self.meetings.get(meeting), agent)
+        meeting = self.meetings.get(str(invitation.meeting_id))
+        if agent in meeting.pending:
+            await self._answer(meeting, agent, BUSY)
+
+    async def idle(self, agent: str) -> None:
+        """See `Reception`."""
+        for meeting in self.meetings.going_on():
+            if agent in meeting.pending and meeting.invited[agent] == BUSY:
+                self.meetings.ask_idle(meeting, agent)
+                await self._send(meeting, [agent])
+                return
+
+    def wanted(self) -> Collection[str]:
+        """The agents that were busy when they were asked, and are still waited for."""
+        return {who for m in self.meetings.going_on() for who in m.pending if m.invited[who] == BUSY}
+
+    async def _answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
+        by = meeting.asks[agent].by if agent in meeting.asks else meeting.host
+        to = by if by.isdecimal() and self._roster.lives(by) else meeting.host
+        if self._roster.lives(to):
+            kind = MessageType.MEETING_RESPONSE
+            await self._direct(agent, to).send(self.meetings.message(meeting, answer, kind, sender=agent, to=to))
+
+    def answered(self, response: Message) -> None:
+        """See `Reception`."""
+        meeting = self.meetings.get(str(response.meeting_id))
+        self.meetings.answered(meeting, str(response.sender_id), response.content)
 
     # -- meetings as frames
 
-    async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState:
-        """See `Hall`. Raises PlaybookError, as the host's playbook sees it, when required agents do not come."""
+    async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState | str:
+        """See `Hall`. Raises UnknownTarget and PlaybookError for attendees that nobody can be."""
         state = frame.state
-        if state.meeting is not None:
-            current = self.meetings.get(state.meeting)
-            if current.frame != frame.id or current.held:
-                return current
-        required = [self._roster.ensure(klass) for klass in playbook.metadata.get("required_attendees") or ()]
-        optional = [self._roster.ensure(klass) for klass in playbook.metadata.get("optional_attendees") or ()]
-        meeting = self._opened(state, playbook.name)
-        if meeting.status == "inviting":
-            await self._gather(meeting, state.agent, required, optional)
-        if not meeting.held:
-            names = ", ".join(self._journal.state.agents[a].klass for a in required if a not in meeting.joined)
-            raise PlaybookError(f"meeting {meeting.id} did not take place: {names} did not join")
-        return meeting
+        meeting = self._journal.state.meetings.get(state.meeting or "")
+        if meeting is not None and meeting.frame != frame.id:
+            if state.caller is None:
+                return await self._come_in(meeting, state.agent)
+            meeting = None
+        if meeting is None:
+            current = meeting_of(self._journal.state, state.agent)
+            if current is not None:
+                return f"The meeting did not take place: {self.name(state.agent)}: {BUSY} with meeting {current.id}"
+            self._attendees(state, playbook)
+            topic = state.kwargs.get("topic") or playbook.metadata.get("topic") or playbook.name
+            meeting = self.meetings.create(state.agent, frame.id, playbook.name, str(topic))
+        await self._gather(frame, meeting, playbook)
+        return meeting if meeting.held else meeting.why or f"Meeting {meeting.id} did not take place: it was ended"
 
-    async def _gather(
-        self, meeting: MeetingState, host: str, required: Sequence[AgentId], optional: Sequence[AgentId]
-    ) -> None:
+    async def _come_in(self, meeting: MeetingState, agent: str) -> MeetingState | str:
+        """Somebody who was invited executes their playbook: now they are in it, unless it has ended meanwhile."""
+        if agent in meeting.pending:
+            await self._answer(meeting, agent, JOINED)
+            await self._journal.commit()
+        was_in = agent in meeting.joined or meeting.invited.get(agent) not in ("", BUSY)
+        return meeting if was_in else f"Meeting {meeting.id} has ended"
+
+    async def _gather(self, frame: Frame, meeting: MeetingState, playbook: PlaybookSpec) -> None:
         """Invite, and begin the meeting when everybody required is there; else end it."""
-        for agent in (*required, *optional):
-            await self.meetings.invite(meeting, agent)
+        if meeting.status == "created":
+            required, optional = self._attendees(frame.state, playbook)
+            people = [who for who in (*required, *optional) if not who.isdecimal()]
+            if people:
+                await self._places.open(meeting, [who for who in people if who in self._journal.state.people])
+            declared = {param.name for param in playbook.params}
+            own = [name for name in AUTOMATIC if name in frame.state.kwargs and name not in declared]
+            if self.meetings.begin_inviting(meeting, own):
+                asked = [who for who in required if self.meetings.ask(meeting, who, meeting.host, required=True)]
+                asked += [who for who in optional if self.meetings.ask(meeting, who, meeting.host)]
+                await self._send(meeting, asked)
         await self._journal.commit()
-        with self._pages.presence.working(host, self._pages.texts("doing.meeting")):
-            missing = await self.meetings.wait_for(meeting, required)
-        if missing:
-            await self.meetings.end(meeting)
+        with self._pages.presence.waiting(frame.id):
+            while meeting.gathering:
+                frame.expect_change()
+                await frame.change()
+        if meeting.status == "inviting" and missing(meeting):
+            self.meetings.end(meeting, by=meeting.host, why=absence(meeting, self.name))
+        elif meeting.status == "inviting":
+            self.meetings.start(meeting)
+
+    def _attendees(self, state: FrameState, playbook: PlaybookSpec) -> tuple[list[str], list[str]]:
+        """Who has to come, and who may: those whom the call names, else those of the metadata."""
+        optional = names_of(playbook.metadata.get("optional_attendees"))
+        given = names_of(state.kwargs.get("attendees"))
+        if given:
+            required = [name for name in given if name not in optional]
+            optional = [name for name in optional if name in given]
         else:
-            await self.meetings.start(meeting)
+            required = names_of(playbook.metadata.get("required_attendees"))
+        must = self._resolved(required, state.agent)
+        return must, [who for who in self._resolved(optional, state.agent) if who not in must]
 
-    def _opened(self, state: FrameState, topic: str) -> MeetingState:
-        if state.meeting is not None and self.meetings.get(state.meeting).frame == state.id:
-            return self.meetings.get(state.meeting)
-        return self.meetings.open(state.agent, state.id, topic)
+    def _resolved(self, names: Sequence[str], host: str) -> list[str]:
+        found = dict.fromkeys(self._roster.attendee(name, host) for name in names)
+        return [who for who in found if who != host]
 
-    async def depart(self, meeting: MeetingState, agent: str, /) -> None:
-        """See `Hall`. With its host the meeting ends."""
-        await self.meetings.leave(meeting, agent, self._journal.state.agents[agent].klass)
-        if meeting.host == agent or not meeting.joined:
-            await self.meetings.end(meeting)
+    async def depart(self, meeting: MeetingState, frame: Frame, failure: Exception | None = None, /) -> None:
+        """See `Hall`. When its host returns the meeting ends; one who left before has left it to the others."""
+        agent = frame.state.agent
+        why = None if failure is None else f"{self.name(agent)} failed: {failure}"
+        if meeting.frame != frame.id:
+            self.meetings.leave(meeting, agent, why and "it failed")
+        elif agent in meeting.joined:
+            self.meetings.end(meeting, by=agent, why=why)
+
+    def withdraw(self, agent: str, why: str) -> None:
+        """What an agent does is stopped: the meeting it holds ends, and it leaves the one it is in."""
+        meeting = meeting_of(self._journal.state, agent)
+        if meeting is not None and meeting.host == agent:
+            self.meetings.end(meeting, by=agent, why=f"{self.name(agent)} {why}")
+        elif meeting is not None:
+            self.meetings.leave(meeting, agent, why)
+
+    def settle(self) -> None:
+        """Have those leave who execute no playbook of their meeting any more: it was given up, not ended."""
+        there = {(f.agent, f.meeting) for f in self._journal.state.frames.values() if f.meeting is not None}
+        for meeting in self.meetings.going_on():
+            gone = [who for who in meeting.joined if (who, meeting.id) not in there and self._roster.executes(who)]
+            for who in gone:
+                self.withdraw(who, "was stopped")
 
     # -- host calls
 
     def calls(self) -> dict[str, Builtin]:
         """The host calls about meetings, by name."""
-        return {"EndMeeting": self._end_meeting, "LeaveMeeting": self._leave_meeting}
+        return {
+            "InviteToMeeting": self._invite_to_meeting,
+            "EndMeeting": self._end_meeting,
+            "LeaveMeeting": self._leave_meeting,
+        }
+
+    async def _invite_to_meeting(self, frame: Frame, call: Call) -> None:
+        """Ask more to join; gives those who were asked now."""
+        attendees, named = call_arguments(call, "attendees", "meeting", optional=1)
+        if _is_meeting(attendees):
+            attendees, named = named, attendees
+        meeting = self._meeting_of(frame, named)
+        asked = await self.invite(meeting, frame.state.agent, names_of(attendees))
+        self._journal.note("res", **site(frame, call), val=[self.name(who) for who in asked])
 
     async def _end_meeting(self, frame: Frame, call: Call) -> None:
-        await self.meetings.end(self._meeting_of(frame, call))
+        (named,) = call_arguments(call, "meeting", optional=1)
+        self.meetings.end(self._meeting_of(frame, named), by=frame.state.agent)
         self._journal.note("res", **site(frame, call), val=None)
 
     async def _leave_meeting(self, frame: Frame, call: Call) -> None:
-        await self.depart(self._meeting_of(frame, call), frame.state.agent)
+        (named,) = call_arguments(call, "meeting", optional=1)
+        self.meetings.leave(self._meeting_of(frame, named), frame.state.agent)
         self._journal.note("res", **site(frame, call), val=None)
 
-    def _meeting_of(self, frame: Frame, call: Call) -> MeetingState:
-        (named,) = call_arguments(call, "meeting", optional=1)
-        number = frame.state.meeting if named is None else parse_meeting_id(str(named)) or str(named)
-        if number is None or number not in self._journal.state.meetings:
+    def _meeting_of(self, frame: Frame, named: Any) -> MeetingState:
+        """The meeting that a playbook means, which its agent is in, or was in when it ended."""
+        text = "meeting" if named is None else str(named).strip()
+        number = frame.state.meeting if text.lower() == "meeting" else parse_meeting_id(text) or text
+        meeting = self._journal.state.meetings.get(number or "")
+        if meeting is None:
             raise UnknownTarget(f"there is no meeting {named!r}" if named else "this playbook is in no meeting")
-        return self.meetings.get(number)
+        agent = frame.state.agent
+        if meeting.status != "ended" and agent not in meeting.joined:
+            raise PlaybookError(f"{self.name(agent)} (agent {agent}) is not in meeting {meeting.id}")
+        return meeting
+
+
+def _is_meeting(given: Any) -> bool:
+    """Whether an argument names a meeting: `meeting` or `meeting 100`."""
+    return isinstance(given, str) and (given.strip().lower() == "meeting" or parse_meeting_id(given) is not None)
+
+
+async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runtime.execution.frame import Frame
+from runtime.execution.handling import HANDLER
 from runtime.execution.host import Executable
 from runtime.execution.interpreter import Interpreter
 from runtime.execution.machine import Machine
@@ -12,38 +13,31 @@ from runtime.execution.outside import Outside
 from runtime.execution.signatures import SIGNATURES
 from runtime.execution.triggers import declared_types
 from runtime.execution.verifier import CallShape
-from runtime.language.diagnostics import Span
-from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, TriggerKind
+from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.language.versions import version_of
+from runtime.meetings.invitations import AUTOMATIC
 from runtime.playbooks.llm import LLMPlaybook
 from runtime.playbooks.meeting import Hall, MeetingPlaybook
 from runtime.playbooks.python import Module, PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
-
-HANDLER = PlaybookSpec(
-    name="ProcessMessages",
-    kind="llm",
-    span=Span("built-in", 1),
-    params=(Param("messages"),),
-    description=(
-        "Handle the messages. When a trigger of your playbooks fits, say which with Trigger and call its playbook; "
-        "otherwise answer as your description says. Then Return."
-    ),
-    metadata={"hidden": True},
-)
-"""Handles what comes while no playbook of an agent is running."""
 
 
 def call_shapes(program: Program, agent: AgentSpec) -> Mapping[str, CallShape]:
     """Everything that an agent's replies may call."""
     shapes = {name: CallShape(names, least) for name, (least, names) in SIGNATURES.items()}
     for playbook in agent.playbooks:
-        shapes[playbook.name] = CallShape.of(playbook.params)
+        shapes[playbook.name] = _shape(playbook)
     for other in program.agents:
         for playbook in other.playbooks:
             if playbook.public or other.name == agent.name:
-                shapes[f"{other.name}.{playbook.name}"] = CallShape.of(playbook.params)
+                shapes[f"{other.name}.{playbook.name}"] = _shape(playbook)
     return shapes
+
+
+def _shape(playbook: PlaybookSpec) -> CallShape:
+    shape = CallShape.of(playbook.params)
+    own = [name for name in AUTOMATIC if playbook.meeting and name not in shape.names]
+    return CallShape((*shape.names, *own), shape.required)
 
 
 class Library:
@@ -89,10 +83,10 @@ class Library:
         events = [spec for spec in self._triggered(klass, TriggerKind.EVT) if spec.kind == "python"]
         return self._found(klass, events[0].name) if len(events) == 1 else None
 
-    def meeting(self, klass: str) -> PlaybookSpec | None:
-        """The playbook by which an agent class takes part in meetings."""
+    def meetings(self, klass: str) -> list[PlaybookSpec]:
+        """The playbooks by which an agent class takes part in meetings, in order."""
         agent = self._program.agent(klass)
-        return next((spec for spec in agent.playbooks if spec.meeting), None) if agent else None
+        return [spec for spec in agent.playbooks if spec.meeting] if agent else []
 
     def _triggered(self, klass: str, kind: TriggerKind) -> list[PlaybookSpec]:
         agent = self._program.agent(klass)

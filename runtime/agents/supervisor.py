@@ -8,6 +8,7 @@ from typing import Any
 from anyio.abc import TaskGroup
 
 from runtime.agents.agent import Agent
+from runtime.agents.attendees import attendee
 from runtime.agents.hall import MeetingHall
 from runtime.agents.library import Library
 from runtime.agents.remote_agent import RemoteAgent
@@ -74,7 +75,10 @@ class Supervisor:
         self.hall.settle()
         wanted = self.hall.wanted()
         for agent in self._agents.values():
-            agent.look(wanted=agent.id in wanted)
+            if isinstance(agent, RemoteAgent):
+                agent.look()
+            else:
+                agent.look(wanted=agent.id in wanted)
 
     def restore(self) -> None:
         """Wake the agents that the tape knows and the program still has."""
@@ -204,7 +208,7 @@ class Supervisor:
 
     async def hear(self, message: Message, agent: AgentId) -> None:
         """Bring a person's message to an agent, and to the meetings that it takes part in."""
-        await self._agents[agent].participant.deliver(message)
+        self._agents[agent].accept(message)
 
     def remind(self, agent: AgentId, message: Message) -> bool:
         """Tell an agent what it wanted to be told; False when it is not there any more. Raises QueueFull."""
@@ -229,26 +233,8 @@ class Supervisor:
         return self._make(klass)
 
     def attendee(self, name: str, host: str) -> str:
-        """See `Roster`. `user` is who the host has heard last, else whoever is here."""
-        state = self._journal.state
-        if is_human_word(name):
-            return state.agents[host].person or state.person or str(ANYONE)
-        found = parse_agent_id(name)
-        if found is not None and found in state.agents:
-            return found
-        if name in self.classes():
-            return self.ensure(name)
-        people = state.people_named(name)
-        if len(people) == 1:
-            return people[0]
-        declared = next(
-            (h.declared for h in self.humans if name.casefold() in (h.declared.casefold(), h.name.casefold())), None
-        )
-        if declared is not None and not people:
-            return declared
-        known = [*self.classes(), *(f"agent {id_}" for id_ in state.agents), *map(state.called, state.people)]
-        known += [human.declared for human in self.humans]
-        raise UnknownTarget(f"nobody called {name!r} can be invited; known are user, {', '.join(dict.fromkeys(known))}")
+        """See `Roster`."""
+        return attendee(name, host, self._journal.state, self)
 
     def lives(self, agent: str) -> bool:
         """See `Roster`."""

@@ -14,7 +14,7 @@ from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal
-from runtime.tape.state import QuestionState
+from runtime.tape.state import PageState, QuestionState
 
 MAX_OPTIONS = 25
 MAX_OPTION_CHARS = 200
@@ -52,13 +52,17 @@ class Questions:
         person = None if of is None else self._person(str(of))
         await self._builtins.utterances.drop_stream(frame.id, "a question was asked")
         await self._pages.room()
-        page = self._pages.question(frame.id, self._prefix, labels)
-        position = {"f": frame.id, "pos": call.pos}
-        self._journal.note("ask", **position, page=page.id, text=str(text), options=labels, of=person)
-        self._journal.note("fin", page=page.id, text=str(text))
+        page = self.put(frame.id, call.pos, str(text), labels, person)
         source = {"human": True, "ask": page.id, "of": person}
         self._journal.note("wait", **site(frame, call), source=source, due=None)
+
+    def put(self, frame: str, pos: str, text: str, labels: Sequence[str], of: str | None) -> PageState:
+        """Show a question for which a frame has a place; `of` is whose answer counts, by id. Does not wait."""
+        page = self._pages.question(frame, self._prefix, labels)
+        self._journal.note("ask", f=frame, pos=pos, page=page.id, text=text, options=list(labels), of=of)
+        self._journal.note("fin", page=page.id, text=text)
         self._pages.show(page)
+        return page
 
     def ask_again(self) -> None:
         """Show every open question anew: the page that showed it is another session's, and so are its choices."""

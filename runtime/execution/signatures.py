@@ -24,6 +24,7 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Share": (2, ("name", "value", "expected", "meeting")),
     "Shared": (0, ("name", "meeting", "with_version")),
     "EndProgram": (0, ()),
+    "InviteToMeeting": (1, ("attendees", "meeting")),
     "EndMeeting": (0, ("meeting",)),
     "LeaveMeeting": (0, ("meeting",)),
     "Yld": (1, ("source",)),

@@ -1,136 +1,245 @@
-"""Meetings: a channel with a life cycle. Inviting, active, ended; every change is a fact and a notice to all in it."""
+"""Meetings: a channel with a life cycle. Every step of it is facts, and notices to those whom it concerns.
+
+Nothing here waits. What belongs together is noted in one go, so that a commit has all of it or nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
-
-import anyio
+from typing import Protocol
 
 from runtime.bus import Bus
-from runtime.channels.channel import Channel
 from runtime.core.clock import Clock
-from runtime.core.ids import AgentId, MeetingId, new_message_id
-from runtime.core.message import Message, MessageType
+from runtime.core.ids import AgentId, MeetingId, ParticipantId, new_message_id
+from runtime.core.message import Message, MessageType, message_to_data
+from runtime.meetings.invitations import BUSY, JOINED, NO_ANSWER, due_after, is_last
+from runtime.meetings.meeting import is_over, may_become, may_join, solo
 from runtime.tape.journal import Journal
-from runtime.tape.state import MeetingState
+from runtime.tape.state import AskState, MeetingState
 
 FIRST_MEETING = 100
 """Meetings of a session are numbered from here."""
 
-JOIN_TIMEOUT_S = 30.0
-"""How long the host waits for required attendees before it hears who is missing."""
+MAX_HISTORY_CHARS = 20_000
+"""So much of what was said before somebody came is told to them."""
+
+_EXACT_S = 0.001
 
 STARTED = "Meeting started"
 ENDED = "Meeting has ended"
+SOLO = "End this meeting?"
 
 
-class Rooms(Protocol):
-    """The channels of meetings."""
+class Attendance(Protocol):
+    """Those who can take part, as meetings reach them. None of this waits."""
 
-    def meeting_channel(self, meeting: MeetingState) -> Channel:
-        """The channel with everybody who is in the meeting now, people of the conversation included."""
+    def name(self, who: str) -> str:
+        """What an agent or a person is called."""
         ...
 
-    def direct_channel(self, one: AgentId, other: AgentId) -> Channel: ...
+    def hear(self, agent: str, message: Message) -> None:
+        """An agent hears a notice."""
+        ...
+
+    def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
+        """An agent that has just come hears what was said before, ahead of all that is said from now on."""
+        ...
+
+    def announce(self, meeting: MeetingState, text: str) -> None:
+        """The people who are in the meeting hear a notice."""
+        ...
+
+    def waiting_for(self, meeting: MeetingState) -> Sequence[str]:
+        """The agents that wait for the meeting, in it or not."""
+        ...
 
 
 class Meetings:
     """The meetings of one session."""
 
-    def __init__(self, journal: Journal, rooms: Rooms, clock: Clock, bus: Bus) -> None:
+    def __init__(self, journal: Journal, attendance: Attendance, clock: Clock, bus: Bus) -> None:
         self._journal = journal
-        self._rooms = rooms
+        self._attendance = attendance
         self._clock = clock
         self._bus = bus
-        self._answered = anyio.Event()
 
     def get(self, meeting: str) -> MeetingState:
         """The meeting of this id."""
         return self._journal.state.meetings[meeting]
 
-    def open(self, host: str, frame: str, topic: str) -> MeetingState:
-        """Begin a meeting that `host` holds by executing `frame`."""
+    def going_on(self) -> list[MeetingState]:
+        """Those that have not ended."""
+        return [meeting for meeting in self._journal.state.meetings.values() if meeting.status != "ended"]
+
+    # -- its life
+
+    def create(self, host: str, frame: str, type_: str, topic: str) -> MeetingState:
+        """A meeting that `host` holds by executing `frame`, of the playbook `type_`."""
         number = str(FIRST_MEETING + len(self._journal.state.meetings))
-        self._journal.note("meeting", id=number, topic=topic, host=host, f=frame)
-        self._bus.publish("meeting.started", session_id=self._journal.session, meeting_id=number)
+        about = {"id": number, "topic": topic, "host": host, "f": frame, "type": type_}
+        self._journal.note("meeting", **about, at=self._clock.now().timestamp(), status="created")
+        self._publish("meeting.started", number)
         return self.get(number)
 
-    async def invite(self, meeting: MeetingState, agent: AgentId) -> None:
-        """Ask an agent to join; asking twice changes nothing."""
-        if agent in meeting.invited or agent in meeting.joined:
+    def begin_inviting(self, meeting: MeetingState, own: Sequence[str] = ()) -> bool:
+        """Its place is there: people and agents can be asked. `own` are arguments of its frame that are ours alone."""
+        if not may_become(meeting, "inviting"):
+            return False
+        self._journal.note("inviting", id=meeting.id, own=list(own))
+        return True
+
+    def start(self, meeting: MeetingState) -> None:
+        """Everybody who was needed is here; the host is asked to begin."""
+        if not may_become(meeting, "active"):
             return
-        self._journal.note("invite", id=meeting.id, agent=agent, answer="")
-        host = AgentId(meeting.host)
-        text = f"You are invited to meeting {meeting.id}: {meeting.topic}"
-        message = self._message(meeting, host, text, MessageType.MEETING_INVITATION, recipient=agent)
-        await self._rooms.direct_channel(host, agent).send(message)
-
-    async def wait_for(self, meeting: MeetingState, required: Sequence[str]) -> list[str]:
-        """Wait until the required agents have answered, or the time is over; returns those who did not join."""
-        with anyio.move_on_after(JOIN_TIMEOUT_S):
-            while any(not self._has_answered(meeting, agent) for agent in required):
-                self._answered = anyio.Event()
-                await self._answered.wait()
-        return [agent for agent in required if agent not in meeting.joined]
-
-    @staticmethod
-    def _has_answered(meeting: MeetingState, agent: str) -> bool:
-        return agent in meeting.joined or bool(meeting.invited.get(agent))
-
-    async def start(self, meeting: MeetingState) -> None:
-        """Everybody who was needed is here."""
         self._journal.note("meeting_active", id=meeting.id)
-        await self._tell(meeting, STARTED)
+        self._tell(meeting, STARTED, but=(meeting.host,))
+        text = f"Meeting has started. {self._attendance.name(meeting.host)}, please start the meeting."
+        prompt = self.message(meeting, text, MessageType.MEETING_NOTICE)
+        self._journal.note("hears", f=meeting.frame, message=message_to_data(prompt))
 
-    def joined(self, meeting: MeetingState, agent: str) -> None:
-        """`agent` takes part from now on."""
-        self._journal.note("joined", id=meeting.id, who=agent)
-        self._answered.set()
-
-    def rejected(self, meeting: MeetingState, agent: str, reason: str) -> None:
-        """`agent` does not come."""
-        self._journal.note("invite", id=meeting.id, agent=agent, answer=f"REJECTED - {reason}")
-        self._answered.set()
-
-    async def announce(self, meeting: MeetingState, text: str) -> None:
-        """Tell everybody in the meeting, as a notice."""
-        await self._tell(meeting, text)
-
-    async def leave(self, meeting: MeetingState, agent: str, name: str) -> None:
-        """`agent` is gone; the others are told."""
-        if agent not in meeting.joined or meeting.status == "ended":
+    def end(self, meeting: MeetingState, *, by: str | None = None, why: str | None = None) -> None:
+        """All in it are told, but `by` who does it, and so are those who wait for it. `why` is for one that fails."""
+        if not may_become(meeting, "ended"):
             return
-        self._journal.note("left", id=meeting.id, who=agent)
-        await self._tell(meeting, f"{name} has left the meeting")
+        text = f"{ENDED} ({why})" if why else ENDED
+        outside = [agent for agent in self._attendance.waiting_for(meeting) if agent not in meeting.joined]
+        self._tell(meeting, text, but=(by,), also=outside)
+        self._note(meeting, "meeting_end", why=why)
+        self._publish("meeting.ended", meeting.id)
 
-    async def end(self, meeting: MeetingState) -> None:
-        """Nobody is in the meeting any more."""
-        if meeting.status == "ended":
+    # -- coming and going
+
+    def ask(self, meeting: MeetingState, who: str, by: str, *, required: bool = False) -> bool:
+        """Write down that `who` is asked to join, or is asked again; False for one who cannot be."""
+        if not may_join(meeting, who):
+            return False
+        known = meeting.asks.get(who)
+        times = known.times + 1 if known is not None and known.due is not None else 1
+        due = due_after(times, self._clock.now().timestamp())
+        self._ask(meeting, who, AskState(by, times, due, required or bool(known and known.required)))
+        return True
+
+    def ask_idle(self, meeting: MeetingState, who: str) -> None:
+        """Write down that somebody busy is asked at once, because they are idle now; it counts as the same time."""
+        self._ask(meeting, who, meeting.asks[who])
+
+    def _ask(self, meeting: MeetingState, who: str, ask: AskState) -> None:
+        asked = {"by": ask.by, "times": ask.times, "due": ask.due, "required": ask.required}
+        self._journal.note("asked", id=meeting.id, who=who, **asked)
+
+    def tell_of_invitations(self, meeting: MeetingState, by: str, names: Sequence[str]) -> None:
+        """Those in a meeting that goes on hear whom `by` has asked to join it."""
+        if meeting.status == "active":
+            for name in names:
+                self._tell(meeting, f"{self._attendance.name(by)} invited {name}. Waiting…", but=(by,))
+
+    def answered(self, meeting: MeetingState, who: str, answer: str, *, named: str | None = None) -> None:
+        """What somebody answers who was asked; `named` is how they were asked, if not by id."""
+        if answer == JOINED:
+            self.joined(meeting, who, named=named)
             return
-        await self._tell(meeting, ENDED)
-        self._journal.note("meeting_end", id=meeting.id)
-        self._bus.publish("meeting.ended", session_id=self._journal.session, meeting_id=meeting.id)
+        asked_as = named or who
+        ask = meeting.asks.get(asked_as)
+        if ask is None or ask.due is None:
+            return
+        final = answer != BUSY
+        self._note(meeting, "invite", who=asked_as, answer=answer, again=not final)
+        if final:
+            self._tell_absence(meeting, asked_as)
 
-    async def _tell(self, meeting: MeetingState, text: str) -> None:
-        message = self._message(meeting, AgentId(meeting.host), text, MessageType.MEETING_NOTICE)
-        channel = self._rooms.meeting_channel(meeting)
-        for participant in channel.participants:
-            if participant.id != message.sender_id and str(participant.id).isdecimal():
-                await participant.deliver(message)
+    def joined(self, meeting: MeetingState, who: str, *, named: str | None = None) -> None:
+        """`who` takes part from now on; an agent that comes late hears what was said before it."""
+        if not may_join(meeting, who):
+            return
+        if meeting.status == "active":
+            is_agent = f" (agent {who})" if who.isdecimal() else ""
+            self._tell(meeting, f"{self._attendance.name(who)}{is_agent} has joined the meeting")
+        self._note(meeting, "joined", who=who, **({"named": named} if named else {}))
+        if meeting.history and who.isdecimal():
+            history = self.message(meeting, self._history(meeting), MessageType.MEETING_NOTICE)
+            self._attendance.welcome(meeting, who, history)
 
-    def _message(
-        self, meeting: MeetingState, host: AgentId, text: str, kind: MessageType, recipient: AgentId | None = None
+    def leave(self, meeting: MeetingState, who: str, why: str | None = None) -> None:
+        """`who` is gone; the others are told, and the last one is asked whether to go on."""
+        if who not in meeting.joined or meeting.status == "ended":
+            return
+        self._journal.note("left", id=meeting.id, who=who)
+        self._tell(meeting, f"{self._attendance.name(who)} has left the meeting{f' ({why})' if why else ''}")
+        if is_over(meeting):
+            self.end(meeting)
+        else:
+            self._ask_solo(meeting)
+
+    def not_waited_for(self, meeting: MeetingState, who: str) -> None:
+        """They were asked often enough."""
+        answer = meeting.invited.get(who) or NO_ANSWER
+        self._note(meeting, "invite", who=who, answer=answer)
+        self._tell_absence(meeting, who)
+
+    def to_ask_again(self) -> list[tuple[MeetingState, str]]:
+        """Those whose time has come, and who are to be asked again; those that were asked enough are let go."""
+        now_s = self._clock.now().timestamp()
+        due = [
+            (meeting, who)
+            for meeting in self.going_on()
+            for who, ask in meeting.asks.items()
+            if ask.due is not None and ask.due <= now_s + _EXACT_S
+        ]
+        for meeting, who in [(meeting, who) for meeting, who in due if is_last(meeting.asks[who])]:
+            self.not_waited_for(meeting, who)
+        return [(m, who) for m, who in due if who in m.asks and m.asks[who].due is not None and m.status != "ended"]
+
+    # -- messages
+
+    def message(
+        self, meeting: MeetingState, text: str, kind: MessageType, *, sender: str | None = None, to: str | None = None
     ) -> Message:
-        klass = self._journal.state.agents[host].klass
-        extra: dict[str, Any] = {"recipient_id": recipient}
+        """Something that is said about the meeting, by its host unless `sender` says it."""
+        sender_id: ParticipantId = AgentId(sender or meeting.host)
         return Message(
             id=new_message_id(),
-            sender_id=host,
-            sender_class=klass,
+            sender_id=sender_id,
+            sender_class=self._journal.state.agents[sender_id].klass,
             content=text,
             created_at=self._clock.now(),
             type=kind,
             meeting_id=MeetingId(meeting.id),
-            **extra,
+            recipient_id=None if to is None else AgentId(to),
         )
+
+    def _tell(
+        self, meeting: MeetingState, text: str, *, but: Sequence[str | None] = (), also: Sequence[str] = ()
+    ) -> None:
+        message = self.message(meeting, text, MessageType.MEETING_NOTICE)
+        for who in (*meeting.joined, *also):
+            if who.isdecimal() and who not in but:
+                self._attendance.hear(who, message)
+        if meeting.people:
+            self._attendance.announce(meeting, text)
+
+    def _tell_absence(self, meeting: MeetingState, who: str) -> None:
+        if meeting.status == "active":
+            answer = meeting.invited[who]
+            self._tell(meeting, f"{self._attendance.name(who)} does not join the meeting: {answer}")
+            self._ask_solo(meeting)
+
+    def _ask_solo(self, meeting: MeetingState) -> None:
+        alone = solo(meeting)
+        if alone is not None:
+            self._attendance.hear(alone, self.message(meeting, SOLO, MessageType.MEETING_NOTICE))
+
+    @staticmethod
+    def _history(meeting: MeetingState) -> str:
+        lines = [f"{m.sender_name or m.sender_class}: {m.content}" for m in meeting.history]
+        text = "\n".join(lines)
+        cut = len(text) > MAX_HISTORY_CHARS
+        return "What was said before you came:\n" + ("…" + text[-MAX_HISTORY_CHARS:] if cut else text)
+
+    def _note(self, meeting: MeetingState, kind: str, **data: object) -> None:
+        """A fact that the host may be waiting for."""
+        frame = {"f": meeting.frame} if meeting.frame in self._journal.state.frames else {}
+        self._journal.note(kind, id=meeting.id, **frame, **data)
+
+    def _publish(self, name: str, meeting: str) -> None:
+        self._bus.publish(name, session_id=self._journal.session, meeting_id=meeting)

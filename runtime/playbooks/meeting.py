@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from runtime.core.errors import JournalError, PlaybookError, StorageError
 from runtime.execution.frame import Frame
 from runtime.execution.host import Executable
 from runtime.language.program import PlaybookSpec
+from runtime.meetings.invitations import AUTOMATIC
+from runtime.tape.journal import as_data
 from runtime.tape.state import MeetingState
 
 
 class Hall(Protocol):
     """Opens and closes meetings for the frames that execute them."""
 
-    async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState:
-        """Return when the meeting goes on: at once for who was invited, with everybody required for its host."""
+    async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState | str:
+        """Return when the meeting goes on: at once for who was invited, with everybody required for its host.
+
+        A text says why it does not take place.
+        """
         ...
 
-    async def depart(self, meeting: MeetingState, agent: str, /) -> None:
-        """The agent's playbook has returned."""
+    async def depart(self, meeting: MeetingState, frame: Frame, failure: Exception | None = None, /) -> None:
+        """The playbook of a frame has returned, or failed."""
         ...
 
 
@@ -36,8 +42,15 @@ class MeetingPlaybook:
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """See `Executable.bind`."""
-        return self._inner.bind(args, kwargs)
+        """See `Executable.bind`. What every meeting takes is kept beside the playbook's own arguments."""
+        declared = {param.name for param in self.spec.params}
+        own = {name: kwargs[name] for name in AUTOMATIC if name in kwargs and name not in declared}
+        inner = {name: value for name, value in kwargs.items() if name not in own}
+        values, named, variables = self._inner.bind(args, inner)
+        try:
+            return values, named | as_data(own), variables
+        except (TypeError, ValueError) as error:
+            raise PlaybookError(f"topic and attendees of {self.name} are texts and lists of names: {error}") from error
 
     async def adopt(self, frame: Frame, /) -> None:
         """See `Executable.adopt`."""
@@ -46,11 +59,14 @@ class MeetingPlaybook:
     async def run(self, frame: Frame, /) -> Any:
         """See `Executable.run`."""
         meeting = await self._hall.enter(frame, self.spec)
-        agent = frame.state.agent
+        if isinstance(meeting, str):
+            return meeting
         try:
             value = await self._inner.run(frame)
-        except Exception:
-            await self._hall.depart(meeting, agent)
+        except (StorageError, JournalError):
             raise
-        await self._hall.depart(meeting, agent)
+        except Exception as error:
+            await self._hall.depart(meeting, frame, error)
+            raise
+        await self._hall.depart(meeting, frame)
         return value

@@ -108,7 +108,7 @@ def assembled(
         builtins,
         questions,
         intake,
-        Orders(program.name, journal, supervisor, pages, intake, around),
+        Orders(program, journal, supervisor, pages, intake, around),
         Binding(journal, supervisor.humans, around.clock),
         reminders,
         continuity,

@@ -288,7 +288,7 @@ class Session:
         self._note_person(event)
         if told is not None:
             self._parts.pages.tell(told)
-        elif await self._parts.orders.carry_out(entry):
+        elif await self._parts.orders.carry_out(entry, broken=self._broken is not None):
             pass
         elif self._broken is not None:
             self._parts.pages.tell(self._say("trouble", error=self._broken), event.place)

@@ -79,7 +79,7 @@ MET = Case(
             (
                 ("an idea", ('await Var("__", "done")', 'await Return("number 7")')),
                 (
-                    "from the beginning",
+                    "please start the meeting",
                     ('await Say("meeting", "What do you suggest, all of you?")', 'await Yld("meeting")'),
                 ),
                 ("", ('await Yld("meeting")',)),
@@ -105,10 +105,8 @@ UNMET = Case(
             python("Chat", meeting=True, required_attendees=["Friend"]),
             code="""
 async def Main():
-    try:
-        await Talk()
-    except PlaybookError as error:
-        await Say("user", str(error).split(":")[1].strip())
+    missing = await Talk()
+    await Say("user", missing.split(".")[0])
     await Chat()
     await Say("user", "after all")
     await EndProgram()
@@ -119,7 +117,8 @@ async def Talk():
 async def Chat():
     await Say("meeting", "hello, friend")
     for message in await WaitForMessage("meeting"):
-        await Say("user", "heard: " + message["text"])
+        if message["type"] == "meeting_broadcast":
+            await Say("user", "heard: " + message["text"])
     await EndMeeting()
 """,
         ),
@@ -139,7 +138,10 @@ async def Join():
     ),
     ((),),
     ("go",),
-    ("Guest did not join", "hello, friend", "good bye", "heard: good bye", "after all"),
+    (
+        "Meeting 100 did not take place: Guest: REJECTED - cannot handle this type of meeting",
+        *("hello, friend", "good bye", "heard: good bye", "after all"),
+    ),
 )
 
 TIMED = Case(

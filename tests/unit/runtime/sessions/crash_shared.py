@@ -75,7 +75,7 @@ BOARD = Case(
             (
                 ("have moved", ('await Var("__", "played")', 'await Return(shared["board"])')),
                 (
-                    "from the beginning",
+                    "please start the meeting",
                     (
                         'await Share("board", [1, 2, 3])',
                         'await Say("meeting", "It is your move, guest")',

@@ -69,26 +69,31 @@ async def test_a_required_attendee_joins_hears_what_happens_and_the_host_gets_it
     ]
 
 
-async def test_a_guest_that_holds_no_meetings_makes_the_meeting_fail_for_its_host(sandbox: MontySandbox) -> None:
+async def test_who_calls_a_meeting_sees_as_its_value_who_did_not_come_and_why(sandbox: MontySandbox) -> None:
     guest = agent("Guest", python("Sleepy"), code="async def Sleepy():\n    pass\n")
     async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
-        assert await talk.say("go") == ["PlaybookError: meeting 100 did not take place: Guest did not join"]
-    assert "REJECTED - cannot handle this type of meeting" in str(talk.facts("invite"))
+        assert await talk.say("go") == [
+            "we chose Meeting 100 did not take place: Guest: REJECTED - cannot handle this type of meeting. "
+            "Here are the meeting types I can handle: []"
+        ]
 
 
 async def test_a_guest_that_nobody_declared_is_an_error_of_the_host_and_no_meeting_is_left(
     sandbox: MontySandbox,
 ) -> None:
     async with talking(meeting(required_attendees=["Nobody"]), Model(), sandbox) as talk:
-        assert await talk.say("go") == ["UnknownTarget: there is no agent class 'Nobody'"]
+        assert await talk.say("go") == [
+            "UnknownTarget: nobody called 'Nobody' can be invited; known are user, Host, agent 1000, Ada"
+        ]
     assert talk.facts("meeting") == []
 
 
 async def test_a_guest_whose_playbook_needs_arguments_says_so(sandbox: MontySandbox) -> None:
-    guest = agent("Guest", python("Join", "topic", meeting=True), code="async def Join(topic):\n    pass\n")
+    guest = agent("Guest", python("Join", "budget", meeting=True), code="async def Join(budget):\n    pass\n")
     async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
-        assert "did not join" in (await talk.say("go"))[0]
-    assert "Join needs arguments" in str(talk.facts("invite"))
+        assert await talk.say("go") == [
+            "we chose Meeting 100 did not take place: Guest: REJECTED - Join needs arguments, and an invitation has none"
+        ]
 
 
 async def test_stop_ends_a_meeting_for_its_host_and_its_guests(sandbox: MontySandbox) -> None:

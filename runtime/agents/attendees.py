@@ -1,0 +1,34 @@
+"""Whom a playbook means that names somebody for a meeting."""
+
+from __future__ import annotations
+
+from runtime.core.errors import UnknownTarget
+from runtime.core.ids import ANYONE, is_human_word, parse_agent_id
+from runtime.execution.targets import Population
+from runtime.tape.state import SessionState
+
+
+def attendee(name: str, host: str, state: SessionState, population: Population) -> str:
+    """The id of an agent or a person, or what somebody is called in the program who has not taken part yet.
+
+    `user` is who the agent `host` has heard last, else whoever is here. Raises UnknownTarget.
+    """
+    if is_human_word(name):
+        return state.agents[host].person or state.person or str(ANYONE)
+    number = parse_agent_id(name)
+    if number is not None and number in state.agents:
+        return number
+    if name in population.classes():
+        return population.ensure(name)
+    people = state.people_named(name)
+    if len(people) == 1:
+        return people[0]
+    wanted = name.removeprefix("@").casefold()
+    declared = [h.declared for h in population.humans if wanted in (h.declared.casefold(), h.name.casefold())]
+    if declared and not people:
+        return declared[0]
+    if people:
+        raise UnknownTarget(f"several people are called {name!r}: {', '.join(people)}; give one of these ids")
+    known = ["user", *population.classes(), *(f"agent {id_}" for id_ in state.agents), *map(state.called, state.people)]
+    known += [human.declared for human in population.humans]
+    raise UnknownTarget(f"nobody called {name!r} can be invited; known are {', '.join(dict.fromkeys(known))}")

@@ -1,0 +1,83 @@
+"""Who is asked to a meeting, how often, and what they can answer: pure rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from runtime.core.errors import PlaybookError
+from runtime.language.program import PlaybookSpec
+from runtime.tape.state import AskState
+
+AGAIN_AFTER_S = 30.0
+"""How long the first question waits for its answer; each further one waits twice as long as the one before."""
+
+MAX_TIMES = 5
+"""Somebody is asked so often; a quarter of an hour after the first time they are not waited for any more."""
+
+JOINED = "JOINED"
+BUSY = "REJECTED - busy"
+DECLINED = "REJECTED - declined"
+LEFT = "LEFT"
+NO_ANSWER = "did not answer"
+
+AUTOMATIC = ("topic", "attendees")
+"""Parameters that every meeting playbook has."""
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_SAYS_NOTHING = frozenset({"meeting", "a", "an", "the", "to", "in", "when", "invited", "for", "of", "on", "about"})
+
+
+def due_after(times: int, now_s: float) -> float:
+    """When somebody is asked again who was just asked for the `times`-th time."""
+    return now_s + AGAIN_AFTER_S * 2.0 ** (times - 1)
+
+
+def is_last(ask: AskState) -> bool:
+    """Whether they are not asked any more when nothing comes of this time."""
+    return ask.times >= MAX_TIMES
+
+
+def rejected(reason: str) -> str:
+    """The answer of somebody who does not come."""
+    return f"REJECTED - {reason}"
+
+
+def cannot_handle(playbooks: Sequence[PlaybookSpec]) -> str:
+    """The answer of an agent none of whose meetings, which are `playbooks`, fits."""
+    types = ", ".join(playbook.name for playbook in playbooks)
+    return rejected(f"cannot handle this type of meeting. Here are the meeting types I can handle: [{types}]")
+
+
+def fitting(playbooks: Sequence[PlaybookSpec], type_: str, topic: str) -> PlaybookSpec | None:
+    """The playbook by which an agent takes part in a meeting of a type: the host's playbook, and what it is about.
+
+    It is one with a trigger that names the type or the topic, else the one of the same name, else the only one there
+    is; None when none fits.
+    """
+    for wanted in (_words(type_), _words(topic)):
+        named = [playbook for playbook in playbooks if wanted and any(_names(playbook, wanted))]
+        if named:
+            return named[0]
+    same = [playbook for playbook in playbooks if playbook.name.casefold() == type_.casefold()]
+    return next(iter(same or (playbooks if len(playbooks) == 1 else ())), None)
+
+
+def _names(playbook: PlaybookSpec, wanted: frozenset[str]) -> list[bool]:
+    return [wanted <= _words(trigger.text) for trigger in playbook.triggers]
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words of a text or of a name such as `TravelPlanningMeeting` that say something."""
+    return frozenset(word.lower() for word in _WORD.findall(text)) - _SAYS_NOTHING
+
+
+def names_of(given: Any) -> list[str]:
+    """The attendees that a program gives as a list, or as one text with commas. Raises PlaybookError."""
+    if given is None:
+        return []
+    names = given.split(",") if isinstance(given, str) else given
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str | int) for name in names):
+        raise PlaybookError(f'attendees are given as a list such as ["Accountant", "agent 1003"], not as {given!r}')
+    return [name for name in (str(name).strip() for name in names) if name]

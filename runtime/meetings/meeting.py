@@ -1,0 +1,62 @@
+"""What may become of a meeting: pure rules about its state, which they never change.
+
+A meeting is created when its host begins to execute the playbook, is inviting until everybody required is there, is
+active, and has ended. It ends from every state, and never goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from runtime.tape.state import MeetingState, SessionState
+
+Status = Literal["created", "inviting", "active", "ended"]
+
+NEXT: Mapping[Status, frozenset[Status]] = {
+    "created": frozenset({"inviting", "ended"}),
+    "inviting": frozenset({"active", "ended"}),
+    "active": frozenset({"ended"}),
+    "ended": frozenset(),
+}
+"""What follows each state."""
+
+Named = Callable[[str], str]
+"""What an agent or a person is called, by id."""
+
+
+def may_become(meeting: MeetingState, status: Status) -> bool:
+    """Whether `status` may follow."""
+    return status in NEXT[meeting.status]
+
+
+def may_join(meeting: MeetingState, who: str) -> bool:
+    """Whether `who` can come in now."""
+    return meeting.status != "ended" and who not in meeting.joined
+
+
+def missing(meeting: MeetingState) -> list[str]:
+    """Those without whom it does not begin, and who are not there."""
+    return [who for who, ask in meeting.asks.items() if ask.required]
+
+
+def is_over(meeting: MeetingState) -> bool:
+    """Whether nobody is left who could hold it: agents hold meetings, people take part."""
+    return not any(who.isdecimal() for who in meeting.joined)
+
+
+def solo(meeting: MeetingState) -> str | None:
+    """The agent that is alone in a meeting which nobody else is about to join; None when there are others."""
+    alone = meeting.status == "active" and len(meeting.joined) == 1 and not meeting.pending
+    return meeting.joined[0] if alone and meeting.joined[0].isdecimal() else None
+
+
+def meeting_of(state: SessionState, agent: str) -> MeetingState | None:
+    """The meeting that an agent is in; an agent is in one at most."""
+    return next((m for m in state.meetings.values() if m.status != "ended" and agent in m.joined), None)
+
+
+def absence(meeting: MeetingState, named: Named) -> str:
+    """Who is missing and why: what the caller of its playbook gets when a meeting does not take place."""
+    reasons = "; ".join(f"{named(who)}: {meeting.invited.get(who) or 'did not answer'}" for who in missing(meeting))
+    return f"Meeting {meeting.id} did not take place: {reasons}"
