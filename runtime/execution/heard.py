@@ -10,7 +10,8 @@ _QUOTED_CHARS = 300
 
 _OURS = re.compile(
     r"^(?=[^\S\n]*(?:"
-    r"(?:Message from|Reminder that you set|While you were working|You execute|You are invited|Your reply)\b"
+    r"(?:Message from|Notice in meeting|Reminder that you set|While you were working)\b"
+    r"|(?:You execute|You are invited|Your reply)\b"
     r"|(?:Call stack|Arguments|Variables|Locals|Other agents|People here|Files people sent):"
     r"|Meeting \d+ \(|Invited to meeting \d+:|Shared state of meeting \d+:"
     r"|[^\n]{1,80} \((?:user|agent [^)\n]*)\)))",
@@ -41,6 +42,8 @@ def heard_line(message: Message, *, while_working: bool = False) -> str:
     where = f" in meeting {message.meeting_id}" if message.meeting_id else ""
     if message.type == MessageType.REMINDER:
         return f"Reminder that you set: {message.content}"
+    if message.type == MessageType.MEETING_NOTICE:
+        return f"Notice in meeting {message.meeting_id}: {message.content}"
     if message.from_human:
         who = message.sender_name or "user"
         who = who if who == "user" else f"{who} (user)"

@@ -160,11 +160,18 @@ class Host:
                 version=playbook.version,
                 set=variables,
                 up=asdict(CallSite(frame.id, call.pos, call.name, call.digest, hidden)),
-                meeting=frame.state.meeting,
+                meeting=self._meeting_of(frame, agent),
             )
         doing = doing_call(call.name, self._pages.texts)
         with self._pages.presence.working(frame.state.agent, doing):
             await self.run_frame(id_, playbook)
+
+    def _meeting_of(self, caller: Frame, agent: str) -> str | None:
+        """The meeting in which a called playbook runs: its caller's, unless it is another agent's that is not in it."""
+        number = caller.state.meeting
+        meeting = self._journal.state.meetings.get(number or "")
+        outside = meeting is not None and agent != caller.state.agent and agent not in meeting.joined
+        return None if outside else number
 
     async def run_frame(self, id_: str, playbook: Executable) -> BaseException | None:
         """Run a frame to its end and write down what came of it; returns the exception that ended it, if one did."""

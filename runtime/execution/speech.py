@@ -173,9 +173,11 @@ class Pages:
         """The message that is about to be delivered is the final text of `page`."""
         self._messages[message] = page.id
 
-    def observe(self, start: StreamStart) -> StreamObserver:
-        """The observer that shows a stream while it runs."""
-        page_id = self._streams.pop(start.stream_id)
+    def observe(self, start: StreamStart) -> StreamObserver | None:
+        """The observer that shows a stream while it runs; None when it is on show already, for another who is there."""
+        page_id = self._streams.pop(start.stream_id, None)
+        if page_id is None:
+            return None
         page = self._journal.state.pages[page_id]
         return _PageStream(lambda: self._page(page), page_id, self._texts)
 

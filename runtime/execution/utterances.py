@@ -12,7 +12,7 @@ from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
 from runtime.core.clock import Clock
 from runtime.core.ids import AgentId, ParticipantId, StreamId, new_message_id, new_stream_id
-from runtime.core.message import HUMAN_CLASS, Message, MessageType
+from runtime.core.message import HUMAN_CLASS, Message, MessageType, message_to_data
 from runtime.core.stream import StreamStart
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import site
@@ -148,6 +148,8 @@ class Utterances:
                 await live.channel.complete_stream(live.stream, message)
             else:
                 await channel.send(message)
+        if target.meeting is not None:
+            self._journal.note("spoke", id=target.meeting, message=message_to_data(message))
         await self._journal.commit()
         about: dict[str, Any] = {"agent_id": frame.state.agent, "playbook": frame.state.playbook}
         about |= {"message_id": message.id, "chars": len(text)}

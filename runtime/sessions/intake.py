@@ -15,7 +15,7 @@ from runtime.sessions.inbox import SCHEDULE, InboxEvent
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.sessions.surroundings import Busy
 from runtime.tape.journal import Journal
-from runtime.tape.state import QuestionState, SessionState, takes
+from runtime.tape.state import MeetingState, QuestionState, SessionState, takes
 
 _MAX_PRESSES = 200
 """Presses that were answered with words and are remembered, so that pressing on is not."""
@@ -121,11 +121,25 @@ class Intake:
                 self._pages.signs.mark(pid, mark)
 
     async def _message(self, event: InboxEvent) -> None:
+        meeting = self._supervisor.hall.visitors.audience(event.person_id, event.place, event.text)
+        if meeting is not None:
+            await self._in_meeting(event, meeting)
+            return
         quoted = event.quote.message_id if event.quote is not None else None
         agent = self._supervisor.recipient(event.text, quoted, event.person_id)
         self.begun(event, self._since)
         self.heard(event, agent)
         await self._hear(self._message_of(event, agent), agent)
+
+    async def _in_meeting(self, event: InboxEvent, meeting: MeetingState) -> None:
+        """All in the meeting hear it; nobody is interrupted by it."""
+        host, message = AgentId(meeting.host), self._message_of(event, None)
+        self.begun(event, self._since)
+        self.heard(event, host)
+        working = all(self._works(AgentId(who), message) for who in meeting.joined if who.isdecimal())
+        await self._supervisor.hall.heard(meeting, message)
+        if working and event.person_id in meeting.joined:
+            self._acknowledge(message, host)
 
     async def _edit(self, event: InboxEvent) -> None:
         known = self._journal.state.heard.get(event.message_id or "")
@@ -173,6 +187,9 @@ class Intake:
                 self._pages.tell(self._pages.texts("session.question_closed"), event.place)
             return
         question, label = found
+        if self._supervisor.hall.visitors.chosen(question.page, event.person_id, label):
+            self.begun(event, self._since)
+            return
         if question.of not in (None, event.person_id):
             if self._first_press(event):
                 self._refuse(question, event.place)
@@ -182,7 +199,7 @@ class Intake:
         more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
         await self._supervisor.hear(self._message_of(event, agent, **more), agent)
 
-    def _message_of(self, event: InboxEvent, agent: AgentId, **other: Any) -> Message:
+    def _message_of(self, event: InboxEvent, agent: AgentId | None, **other: Any) -> Message:
         return message_of(event, agent, self._journal.state, **other)
 
     def _first_press(self, event: InboxEvent) -> bool:

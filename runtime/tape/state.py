@@ -376,8 +376,10 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     nobody else's words count, and `people` (ids) of a question that several are asked.
     A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
     for the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait
-    but a question.
+    but a question. An invitation is for none: who is at work cannot come.
     """
+    if message.type == MessageType.MEETING_INVITATION:
+        return False
     if message.type == MessageType.REMINDER:
         return "ask" not in source
     if message.type == MessageType.CHOICE:
