@@ -17,6 +17,9 @@ from runtime.execution.verifier import Position, Rejected, calls_in, ends_turn, 
 SUMMARY = "__"
 """The variable that a playbook sums up in what it did."""
 
+EXIT_CONDITIONS = "exit_conditions"
+"""The name under which a playbook without steps writes down when it is done."""
+
 _CHECK = re.compile(r"trig\s*\?\s*:?\s*(.*)", re.IGNORECASE | re.DOTALL)
 _NONE = re.compile(r"(?:no|none|nothing)\b|\Z", re.IGNORECASE)
 
@@ -107,6 +110,8 @@ def _check_ways(tree: ast.AST, position: Position) -> Rejected | None:
             continue
         if position.flow is not None and not any(position.flow.may_end(step) for step in steps):
             return Rejected("order", f"{name} skips steps that follow {position.step}", "", position.legal_steps())
+        if position.reacts and name == "Return" and EXIT_CONDITIONS not in position.names | assigned_names(tree):
+            return Rejected("exit", f'before Return comes `{EXIT_CONDITIONS} = ["…"]`: what the result had to meet')
         if not summed_up and str(text).strip().lower() != "exit":
             return Rejected("summary", f'before {name} comes `await Var("{SUMMARY}", "<what was done>")`')
     return None

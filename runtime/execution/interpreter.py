@@ -7,20 +7,23 @@ from typing import Any
 
 import anyio
 
-from runtime.core.errors import ContextTooLong, LLMError, NoWorker, PlaybookError, VerificationError
+from runtime.core.errors import ContextTooLong, LLMError, NoWorker, VerificationError
 from runtime.core.message import Message, MessageType
 from runtime.execution.compaction import Compaction
 from runtime.execution.doing import doing_step
 from runtime.execution.frame import Frame
 from runtime.execution.machine import Machine
+from runtime.execution.model_calls import ModelCalls
+from runtime.execution.placeholders import Description
 from runtime.execution.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
+from runtime.execution.raw import RawAnswer
 from runtime.execution.reply_run import ReplyRun
 from runtime.execution.standpoint import Standpoint
 from runtime.execution.statement_run import StatementRun
 from runtime.execution.utterances import LiveStream
 from runtime.execution.verifier import CallShape, Position, Rejected
 from runtime.language.program import AgentSpec, PlaybookSpec
-from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest
 from runtime.tape.frame_rules import TURN
 
 MAX_REJECTIONS = 2
@@ -31,6 +34,9 @@ MAX_BREAKS = 2
 
 MAX_TURNS = 200
 """A playbook that takes more turns without waiting for anybody is taken to go in circles."""
+
+MAX_ROUNDS = 50
+"""Likewise for one without steps, whose end depends on the model alone."""
 
 _WAITS_FOR_NOBODY = frozenset({"call"})
 
@@ -54,6 +60,9 @@ class Interpreter:
         self._playbook = playbook
         self._standpoint = Standpoint(machine, frame, agent, playbook, callable_now, state_types)
         self._statements = StatementRun(machine, frame, self._standpoint, self._refused)
+        self._calls = ModelCalls(machine, frame)
+        self._raw = RawAnswer(machine.journal, frame, agent, playbook)
+        self._description = Description(machine, frame, self._standpoint, playbook.description)
         self._compaction = Compaction(machine.journal, machine.llm, machine.transcript_chars)
 
     async def run(self) -> Any:
@@ -96,8 +105,9 @@ class Interpreter:
         waits = None if word in _WAITS_FOR_NOBODY else self._machine.builtins.source(frame, source)
         await self._machine.pages.close_own(frame.id)
         state = frame.state
-        if waits is None and state.turn >= MAX_TURNS:
-            raise VerificationError(f"{self._playbook.name} went on for {MAX_TURNS} turns without waiting for anybody")
+        most = MAX_TURNS if self._playbook.steps else MAX_ROUNDS
+        if waits is None and state.unwaited >= most:
+            raise VerificationError(f"{self._playbook.name} went on for {most} turns without waiting for anybody")
         journal.note(
             "turn",
             f=frame.id,
@@ -109,14 +119,24 @@ class Interpreter:
         if waits is None and (steering := self._steering()):
             journal.note("steer", f=frame.id, mids=[message.id for message in steering])
             self._machine.builtins.forget(self._agent_id, steering)
-        self._publish("turn.completed")
+        self._calls.publish("turn.completed")
 
     async def _turn(self) -> None:
         """Take the turn to its end, or to what has to be waited out until somebody writes."""
         try:
-            await self._work()
+            await self._description.resolve()
+            if self._playbook.mode == "raw":
+                await self._answer()
+            else:
+                await self._work()
         except NoWorker as error:
             await self._park("sandbox.failed", error)
+
+    async def _answer(self) -> None:
+        try:
+            await self._raw.take(self._calls)
+        except LLMError as error:
+            await self._park("llm.failed", error)
 
     async def _work(self) -> None:
         """Run what is left of the turn's statements, then ask the model, until the turn has ended."""
@@ -140,23 +160,12 @@ class Interpreter:
 
     async def _compact(self) -> bool:
         """Shorten what the model is told of earlier turns; False when that cannot be."""
-        person = self._frame.agent.person or self._machine.journal.state.person
-        if await self._machine.may_ask(person) is not None:
+        if not await self._calls.allowed():
             return False
         usage = await self._compaction.shorten(self._frame.state)
         if usage is not None:
-            self._answered(usage, person)
+            self._calls.end(usage)
         return usage is not None
-
-    def _answered(self, usage: Usage, person: str | None) -> None:
-        self._publish(
-            "llm.answered",
-            tokens_in=usage.input_tokens,
-            tokens_out=usage.output_tokens,
-            cost_usd=usage.cost_usd,
-            conversation=self._machine.pages.address.key,
-            participant_id=person,
-        )
 
     def _steering(self) -> list[Message]:
         """What people said to the agent while it worked, when that is for the work to see."""
@@ -182,11 +191,7 @@ class Interpreter:
     async def _ask(self, run: ReplyRun) -> None:
         """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""
         machine, frame = self._machine, self._frame
-        person = frame.agent.person or machine.journal.state.person
-        refused = await machine.may_ask(person)
-        if refused is not None:
-            raise PlaybookError(refused)
-        self._publish("llm.requested", model=machine.llm.model)
+        await self._calls.begin()
         self._standpoint.look_again()
         program = machine.servers.equipped(machine.program)
         request = CompletionRequest(build_prompt(program, self._agent, machine.journal.state, frame.state))
@@ -203,7 +208,7 @@ class Interpreter:
         finally:
             with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
                 await machine.builtins.utterances.drop_stream(frame.id, "the reply broke off")
-        self._answered(usage, person)
+        self._calls.end(usage)
         if run.rejected is not None:
             self._reject(run.rejected)
 
@@ -221,7 +226,7 @@ class Interpreter:
             raise VerificationError(f"the model's reply was refused twice: {rejected.message} (rule: {rejected.rule})")
 
     def _refused(self, rule: str, error: str) -> None:
-        self._publish("step.rejected", rule=rule, error=error)
+        self._calls.publish("step.rejected", rule=rule, error=error)
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
         """Write down a verified statement and run it."""
@@ -237,7 +242,7 @@ class Interpreter:
 
     async def _park(self, event: str, error: LLMError | NoWorker) -> None:
         """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""
-        self._publish(event, error=f"{type(error).__name__}: {error}")
+        self._calls.publish(event, error=f"{type(error).__name__}: {error}")
         await self._machine.builtins.notice(self._frame, self._machine.pages.texts("session.trouble", error=error))
         self._machine.journal.note("park", f=self._frame.id, waits={"human": True})
 
@@ -259,12 +264,3 @@ class Interpreter:
         """Whether people see the beginning of something that is not finished."""
         pages = self._machine.journal.state.pages.values()
         return any(p.frame == self._frame.id and p.status == "open" and p.opened for p in pages)
-
-    def _publish(self, name: str, **data: Any) -> None:
-        self._machine.bus.publish(
-            name,
-            session_id=self._machine.journal.session,
-            agent_id=self._frame.state.agent,
-            playbook=self._playbook.name,
-            **data,
-        )

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from runtime.core.message import Message
+from runtime.execution.handling import HANDLER
 from runtime.execution.heard import heard_line
+from runtime.execution.placeholders import POSITION
 from runtime.execution.situation import MAX_VALUE_CHARS, file_line, shown_value, situation
 from runtime.execution.trigger_kinds import judged_by_model, judges
 from runtime.execution.verifier import Rejected
@@ -56,6 +58,13 @@ such as "2026-05-01T09:00:00+02:00"; you need not wait for it.
 datetime.\
 """
 
+REACT_RULE = """
+- A playbook marked (react) has no steps. Think about its task first (`# think: …`) and write down what its result \
+must meet: `exit_conditions = ["…", "…"]`. Then go on, call by call, with `await Yld("call")` wherever you must see \
+what a call gave, until all conditions hold; then Return. It gives up after some fifty rounds.\
+"""
+"""For agents with playbooks of the mode `react`."""
+
 TRIGGER_RULE = """
 - Behind every Step and behind every update of a variable (not of `__`) comes a line `# trig? no`; or, when one of \
 the triggers below holds that is not automatic, `# trig? <code>`, then `await Trigger("<code>")`, then the call of its \
@@ -104,8 +113,15 @@ def program_text(program: Program, agent: AgentSpec) -> str:
     return "\n".join(line for line in lines if line is not None).strip()
 
 
+def _reacts(playbook: PlaybookSpec) -> bool:
+    return playbook.kind == "llm" and playbook.metadata.get("execution_mode") == "react"
+
+
 def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec) -> list[str]:
-    lines = [f"## {signature(playbook.name, playbook.params, playbook.returns)}"]
+    mark = " (react)" if _reacts(playbook) else ""
+    lines = [f"## {signature(playbook.name, playbook.params, playbook.returns)}{mark}"]
+    if playbook.mode == "raw":
+        return [*lines, "Asks a model one question; call it for its answer.", ""]
     if playbook.description:
         lines.append(playbook.description)
     if playbook.triggers:
@@ -141,6 +157,8 @@ def heard_text(frame: FrameState) -> str:
     lines += [_message_line(message, while_working=message.id in frame.steered) for message in frame.inbox]
     if not lines:
         lines.append("Execute from the beginning." if frame.turn == 0 else "Go on.")
+    if frame.turn == 0 and frame.description is not None:
+        lines.append(f"The description of {frame.playbook} with its values: {frame.description}")
     return "\n".join(lines)
 
 
@@ -195,8 +213,10 @@ def rejection_data(rejected: Rejected) -> dict[str, Any]:
 def system_text(program: Program, agent: AgentSpec) -> str:
     """What stays the same for all that an agent executes: the contract and the program as it sees it."""
     others = [other for other in program.agents if other.name != agent.name]
-    rules = CONTRACT + (TRIGGER_RULE if judges(agent, others) else "")
-    return f"{rules}\n\nThe program:\n\n{program_text(program, agent)}"
+    reacts = any(_reacts(playbook) for playbook in agent.playbooks)
+    rules = CONTRACT + (REACT_RULE if reacts else "") + (TRIGGER_RULE if judges(agent, others) else "")
+    handler = f"{HANDLER.name} is built in. {HANDLER.description}"
+    return f"{rules}\n\nThe program:\n\n{program_text(program, agent)}\n\n{handler}"
 
 
 def build_prompt(program: Program, agent: AgentSpec, state: SessionState, frame: FrameState) -> tuple[ChatMessage, ...]:
@@ -234,7 +254,7 @@ def results_text(frame: FrameState) -> str:
     lines = []
     for pos in frame.order:
         record = frame.records[pos]
-        if record.name in ("Step", "Say", "Var", "Trigger", "Artifact"):
+        if record.name in ("Step", "Say", "Var", "Trigger", "Artifact") or pos.startswith(POSITION):
             continue
         lines.append(f"{record.name} gave {_outcome(record)}")
     return "\n".join(lines)

@@ -104,6 +104,7 @@ class Standpoint:
             read_only=shared,
             strict=self._machine.strict,
             judges=self._judges,
+            reacts=self._playbook.metadata.get("execution_mode") == "react",
             summarised=any(sums_up(statement.source) for statement in frame.state.statements),
         )
         if frame.state.step is not None:

@@ -221,7 +221,7 @@ class SnippetBody:
     """A statement in the sandbox as the body of its frame. `control` is the `Yld` or `Return` that ended it."""
 
     evaluation: Evaluation
-    index: int
+    index: int | str
     control: HostCall | None = None
     _started: bool = False
 

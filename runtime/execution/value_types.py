@@ -39,7 +39,7 @@ def fits(value: Any, type_name: str) -> bool:
         return True
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         return False
-    return name != "list" or not inner or all(fits(one, inner.removesuffix("]")) for one in value)
+    return not (isinstance(value, list) and inner) or all(fits(one, inner.removesuffix("]")) for one in value)
 
 
 def coerced(value: Any, type_name: str) -> Any:

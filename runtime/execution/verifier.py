@@ -70,7 +70,8 @@ class Position:
     others, as `Agent:Playbook:T1` (the agent's own also without it), each with the name by which its playbook is
     called. `unlisted` are remote agents whose tools are not known now: their calls are not checked before they are
     made. For the contract that is demanded when `strict`: `judges` says that some triggers only a model can judge,
-    `summarised` that this turn has set `$__`, `waits` that the step is one that waits and was not waited for.
+    `summarised` that this turn has set `$__`, `waits` that the step is one that waits and was not waited for,
+    `reacts` that the playbook ends when the exit conditions hold that the model writes down.
     """
 
     playbook: str
@@ -92,6 +93,7 @@ class Position:
     judges: bool = False
     summarised: bool = False
     waits: bool = False
+    reacts: bool = False
 
     def legal_steps(self) -> tuple[str, ...]:
         """The steps that may come next, as a reply names them."""

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -146,7 +147,8 @@ def _callers() -> Iterator[FrameType]:
 
 
 class PythonPlaybook:
-    """A function of the author. A coroutine function runs on the loop, a plain one in a thread."""
+    """A function of the author. A coroutine function runs on the loop; a plain one in a thread, which nothing can stop:
+    when its playbook is stopped it goes on to its end, and nobody hears of it."""
 
     def __init__(
         self, spec: PlaybookSpec, function: Callable[..., Any], journal: Journal, host: HostCalls, version: str
@@ -184,7 +186,8 @@ class PythonPlaybook:
         """See `Executable.run`."""
         if not inspect.iscoroutinefunction(self._function):
             state = frame.state
-            return await anyio.to_thread.run_sync(lambda: self._function(*state.args, **state.kwargs))
+            function = partial(self._function, *state.args, **state.kwargs)
+            return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
         if not isinstance(asyncio.get_running_loop(), FrameLoop):
             raise Unjournaled("python playbooks need the event loop runtime.execution.loop.FrameLoop")
         while True:
@@ -234,7 +237,7 @@ class Variables(Mapping[str, Any]):
 def _running() -> PythonBody:
     body = RUNNING.get()
     if not isinstance(body, PythonBody):
-        raise Unjournaled("host calls and variables can be used only inside a running playbook")
+        raise Unjournaled("host calls and variables can be used only inside a running playbook that is `async def`")
     return body
 
 

@@ -1,0 +1,154 @@
+"""Playbooks without steps: one question to a model, or work towards conditions; and values in descriptions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from runtime.core.errors import LLMUnavailable
+from runtime.language.program import Param, PlaybookSpec, Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, Reply, block, talking
+from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python, triggers
+
+pytestmark = pytest.mark.anyio
+
+CODE = """
+async def Fetch(city):
+    await Var("fetched", city)
+    return f"rain in {city}"
+"""
+
+
+def mode(name: str, how: str, description: str = "", **more: Any) -> PlaybookSpec:
+    return PlaybookSpec(name, "llm", SPAN, description=description, metadata={"execution_mode": how}, **more)
+
+
+def calling(*playbooks: PlaybookSpec) -> Program:
+    main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
+    return program(agent("Main", main, python("Fetch", "city"), *playbooks, code=CODE))
+
+
+def going(*lines: str) -> Reply:
+    return block('await Step("Main:01:EXE")', *lines, 'await Yld("user")')
+
+
+JUDGE = mode("Judge", "raw", "Is {claim} true? Yes or no.", params=(Param("claim"),))
+
+
+async def test_the_answer_to_a_raw_question_is_its_value_and_nothing_else_is_told(sandbox: MontySandbox) -> None:
+    model = Model(going('x = await Judge("the sky is blue")', 'await Say("user", f"It says: {x}")'), Reply(" Yes.\n"))
+    async with talking(calling(JUDGE), model, sandbox) as talk:
+        assert await talk.say("hi") == ["It says: Yes."]
+        assert talk.named("llm.answered")
+    system, question = model.asked[1]
+    assert (system.content, question.content) == ("You are Main.", "Is the sky is blue true? Yes or no.")
+
+
+async def test_arguments_that_a_raw_question_does_not_name_follow_it(sandbox: MontySandbox) -> None:
+    sum_up = mode("SumUp", "raw", "Sum this up.", params=(Param("text"),), notes=("N1 In one word.",))
+    model = Model(going('await Say("user", await SumUp("a long text"))'), Reply("short"))
+    async with talking(calling(sum_up), model, sandbox) as talk:
+        assert await talk.say("hi") == ["short"]
+    assert model.told(1) == 'Sum this up.\n\nN1 In one word.\n\ntext: "a long text"'
+
+
+@pytest.mark.parametrize(
+    ("returns", "answer", "shown"),
+    [("int", " 42\n", "43"), ("list", "```json\n[1, 2]\n```", "[1, 2, 1]"), ("int", "about 40", "about 401")],
+)
+async def test_a_raw_answer_is_of_the_declared_type_where_it_says_so(
+    returns: str, answer: str, shown: str, sandbox: MontySandbox
+) -> None:
+    guess = mode("Guess", "raw", "How many?", returns=returns)
+    more = {"43": "x + 1", "[1, 2, 1]": "x + [1]", "about 401": "x + '1'"}[shown]
+    model = Model(going("x = await Guess()", f"y = {more}", 'await Say("user", f"{y}")'), Reply(answer))
+    async with talking(calling(guess), model, sandbox) as talk:
+        assert await talk.say("hi") == [shown]
+
+
+async def test_a_raw_question_is_asked_again_when_the_model_was_away(sandbox: MontySandbox) -> None:
+    model = Model(going('await Say("user", await Judge("it"))'), LLMUnavailable("No model."), Reply("No."))
+    async with talking(calling(JUDGE), model, sandbox) as talk:
+        assert await talk.say("hi") == ["⚠️ No model."]
+        assert await talk.say("and?") == ["No."]
+
+
+async def test_react_returns_only_with_its_exit_conditions_written_down(sandbox: MontySandbox) -> None:
+    research = mode("Research", "react", "Find out about the weather.")
+    end = ('await Var("__", "looked")', "await Return(w)")
+    model = Model(
+        going('await Say("user", await Research())'),
+        block('w = await Fetch("Oslo")', *end),
+        block("# resume: 2", 'exit_conditions = ["it is known"]', end[1]),
+    )
+    async with talking(calling(research), model, sandbox) as talk:
+        assert await talk.say("hi") == ["rain in Oslo"]
+        assert [event.data["rule"] for event in talk.named("step.rejected")] == ["exit"]
+    assert "(react)" in model.asked[0][0].content
+
+
+async def test_react_goes_on_call_by_call_and_sees_what_they_gave(sandbox: MontySandbox) -> None:
+    research = mode("Research", "react", "Find out about the weather.")
+    model = Model(
+        going('await Say("user", await Research())'),
+        block('exit_conditions = ["two cities"]', 'await Fetch("Oslo")', 'await Yld("call")'),
+        block('await Fetch("Rome")', 'await Yld("call")'),
+        block('await Var("__", "looked")', 'await Return("both")'),
+    )
+    async with talking(calling(research), model, sandbox) as talk:
+        assert await talk.say("hi") == ["both"]
+    assert 'Fetch gave "rain in Oslo"' in model.told(2)
+    assert 'exit_conditions = ["two cities"]' in model.told(3)
+
+
+async def test_react_that_comes_to_no_end_fails_for_its_caller(sandbox: MontySandbox) -> None:
+    rounds = [block("x = 1", 'await Yld("call")') for _ in range(51)]
+    model = Model(
+        going("await Research()"), *rounds, block("# resume: 2", 'await Say("user", "no end")', 'await Yld("user")')
+    )
+    async with talking(calling(mode("Research", "react")), model, sandbox) as talk:
+        assert await talk.say("hi") == ["no end"]
+    assert "went on for 50 turns without waiting for anybody" in model.told(52)
+
+
+async def test_values_stand_in_a_description_and_are_found_once(sandbox: MontySandbox) -> None:
+    told = replace(
+        llm("Tell", "01:RET", params=("city",)),
+        description='About {city.upper()}: {{Fetch("Oslo")}}; {$fetched}. As JSON {"a": 1}, {unknown}, {1 / 0}.',
+    )
+    model = Model(
+        going('await Say("user", await Tell("Rome"))'),
+        block('await Step("Tell:01:RET")', 'await Var("__", "told")', 'await Return("told")'),
+    )
+    async with talking(calling(told), model, sandbox) as talk:
+        assert await talk.say("hi") == ["told"]
+    resolved = 'About ROME: rain in Oslo; Oslo. As JSON {"a": 1}, {unknown}, (not known: ZeroDivisionError'
+    assert resolved in model.told(1)
+    assert "{city.upper()}" in model.asked[1][0].content
+
+
+async def test_a_model_hears_how_to_handle_messages_and_does_it_without_compilation(sandbox: MontySandbox) -> None:
+    helper = replace(llm("Help", "01:RET"), triggers=triggers("EVT When the user asks for help"))
+    model = Model(
+        block(
+            "# trig? Main:Help:T1:EVT",
+            'await Trigger("Main:Help:T1:EVT")',
+            "await Help()",
+            'await Var("__", "helped")',
+            "await Return()",
+        ),
+        block(
+            'await Step("Help:01:RET")',
+            "# trig? no",
+            'await Say("user", "Here I am.")',
+            'await Var("__", "said so")',
+            "await Return()",
+        ),
+    )
+    async with talking(program(agent("Main", helper)), model, sandbox) as talk:
+        assert await talk.say("help!") == ["Here I am."]
+        assert [event.data["trigger"] for event in talk.named("trigger.fired")] == ["Main:Help:T1:EVT"]
+    assert "ProcessMessages is built in." in model.asked[0][0].content
