@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from runtime.language.blocks import Block, Fence, Heading, Text
+from runtime.language.blocks import Block, Fence, Text
 from runtime.language.humans import HUMAN_KEYS, check_human
 from runtime.language.listing import is_rule
 from runtime.language.problems import Problems, SourceLine
@@ -44,13 +44,34 @@ PERSON_KEYS = HUMAN_KEYS | {"remote"}
 """What is metadata below a person's heading; `remote` is refused there."""
 
 
-def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Problems) -> tuple[dict[str, Any], str]:
-    """Metadata and description of what stands below a heading.
+@dataclass(frozen=True, slots=True)
+class Preamble:
+    """What stands below a heading: its metadata, what its `description:` says, and the rest, which is prose."""
+
+    metadata: dict[str, Any]
+    described: str
+    prose: tuple[Block, ...]
+
+    @property
+    def description(self) -> str:
+        """All that is said in prose; more than one blank line is one, rules are dropped."""
+        rows: list[str] = []
+        for block in self.prose:
+            if isinstance(block, Fence):
+                closing = block.closing or block.opening
+                rows += [block.opening.text, *(line.text for line in block.lines), closing.text]
+            else:
+                rows.append(block.line.text.rstrip())
+        prose = re.sub(r"\n{3,}", "\n\n", "\n".join(rows)).strip()
+        return "\n".join(part for part in (self.described, prose) if part)
+
+
+def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Problems) -> Preamble:
+    """What stands below a heading.
 
     Metadata is a `metadata:` block of YAML that `---` ends, or `key: value` lines with these keys, anywhere in the
     prose. Keys of the author's own are metadata where a paragraph has nothing but keys and begins what stands below the
-    heading, or has one of these keys. `description: …` is put before the prose. Rules and blank lines around
-    paragraphs are dropped.
+    heading, or has one of these keys.
     """
     reader = _PreambleReader(blocks, keys, problems)
     reader.read()
@@ -60,8 +81,7 @@ def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Probl
     if isinstance(remote := reader.metadata.get("remote"), dict):
         check_remote(remote, reader.rows["remote"], problems)
     described = str(reader.metadata.pop("description", "") or "").strip()
-    prose = re.sub(r"\n{3,}", "\n\n", "\n".join(reader.prose)).strip()
-    return reader.metadata, "\n".join(part for part in (described, prose) if part)
+    return Preamble(reader.metadata, described, tuple(reader.prose))
 
 
 def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problems: Problems) -> None:
@@ -108,22 +128,20 @@ class _PreambleReader:
         self.metadata: dict[str, Any] = {}
         self.lines: dict[str, SourceLine] = {}
         self.rows: dict[str, Sequence[SourceLine]] = {}
-        self.prose: list[str] = []
+        self.prose: list[Block] = []
 
     def read(self) -> None:
         while self._at < len(self._blocks):
             block = self._blocks[self._at]
             self._at += 1
-            if isinstance(block, Fence):
-                closing = block.closing or block.opening
-                self.prose += [block.opening.text, *(line.text for line in block.lines), closing.text]
-            elif isinstance(block, Heading):
+            if isinstance(block, Text):
+                self._read_text(block)
+            else:
                 self._fresh = False
-                self.prose.append(block.line.text.rstrip())
-            elif isinstance(block, Text):
-                self._read_text(block.line)
+                self.prose.append(block)
 
-    def _read_text(self, line: SourceLine) -> None:
+    def _read_text(self, block: Text) -> None:
+        line = block.line
         if not line.text.strip():
             self._own, self._begun = False, False
         elif not self._begun:
@@ -131,7 +149,7 @@ class _PreambleReader:
         if self._read_metadata(line) or is_rule(line.text):
             return
         self._fresh = self._fresh and not line.text.strip()
-        self.prose.append(line.text.rstrip())
+        self.prose.append(block)
 
     def _is_of_keys(self, first: SourceLine) -> bool:
         """Whether this line begins a paragraph in which every line is a key, or belongs to one."""

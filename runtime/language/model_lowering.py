@@ -30,8 +30,8 @@ with its heading exactly as listed under "Signatures", metadata, description, an
 - Triggers: `- T1:BGN text`, numbered from T1 in each playbook. BGN: the program starts. CND: a condition on variables \
 or on the state of things. EVT: something a person or an agent does. The text is the author's.
 - Steps: `- 01:CODE text`. Each top-level step of the author is exactly one top-level line: 01, 02, 03, … Steps nested \
-below it are 02.01, 02.02, …, indented by two blanks for each level. The text keeps every detail the author gave, every \
-$variable and every call.
+below it are 02.01, 02.02, …, indented by two blanks for each level. The text keeps every detail the author gave, \
+every $variable and every call.
 - Notes: `- N1 text`, numbered from N1.
 
 Codes

@@ -81,13 +81,13 @@ class _AgentReader:
                 hint = "Triggers, steps and notes stand below a playbook: ## Name"
                 self._problems.at(block.line, f"### {block.text} before any playbook of this agent", hint=hint)
         keys = PERSON_KEYS if named is not None and named[1] is AgentKind.HUMAN else AGENT_KEYS
-        metadata, description = read_preamble(before, keys, self._problems)
+        preamble = read_preamble(before, keys, self._problems)
         playbooks = [*self._functions, *filter(None, (self._playbook(section) for section in sections))]
         self._refuse_duplicates(playbooks)
         if named is None:
             return None
         name, kind = named
-        kind = self._remote_kind(kind, metadata, playbooks)
+        kind = self._remote_kind(kind, preamble.metadata, playbooks)
         line = self._heading.line
         return ParsedAgent(
             name,
@@ -95,8 +95,8 @@ class _AgentReader:
             line.span(self._heading.column),
             self._text,
             is_compiled(line.file),
-            description,
-            metadata,
+            preamble.description,
+            preamble.metadata,
             tuple(playbooks),
             tuple(self._fences),
         )
@@ -192,9 +192,16 @@ class _AgentReader:
                 self._problems.at(part.line, f"### {part.text} is given twice", hint="Put both lists into one.")
             else:
                 lists[kind] = self._list(kind, blocks)
-        if "steps" not in lists and _is_bare_list(before):
-            lists["steps"], before = read_list(before, "step", self._problems), []
-        metadata, description = read_preamble(before, PLAYBOOK_KEYS, self._problems)
+        preamble = read_preamble(before, PLAYBOOK_KEYS, self._problems)
+        metadata, description = preamble.metadata, preamble.description
+        if "steps" not in lists and metadata.get("execution_mode", "playbook") == "playbook":
+            if _is_bare_list(preamble.prose):
+                lists["steps"], description = read_list(preamble.prose, "step", self._problems), preamble.described
+            elif "execution_mode" in metadata:
+                hint = "Put them below ### Steps, or choose react or raw."
+                self._problems.at(
+                    heading.line, "`execution_mode: playbook` needs steps", column=heading.column, hint=hint
+                )
         if signature is None:
             return None
         if signature.public:
@@ -222,7 +229,7 @@ class _AgentReader:
             return _SECTIONS[near[0]]
         return _SECTIONS.get(text)
 
-    def _list(self, kind: str, blocks: list[Block]) -> tuple[ListItem, ...]:
+    def _list(self, kind: str, blocks: Sequence[Block]) -> tuple[ListItem, ...]:
         items = read_list(blocks, _ITEM_OF[kind], self._problems)
         if kind == "steps":
             return items
@@ -258,6 +265,6 @@ def _agent_texts(source: Source, sections: list[Section]) -> list[str]:
 def _is_bare_list(blocks: Sequence[Block]) -> bool:
     """Whether there is a list and nothing else: then people mean steps."""
     texts = [block.line.text for block in blocks if isinstance(block, Text) and block.line.text.strip()]
-    if not texts or any(isinstance(block, Fence) for block in blocks):
+    if not texts or not all(isinstance(block, Text) for block in blocks):
         return False
     return is_item(texts[0]) and all(is_item(text) or text[0] in " \t" for text in texts)

@@ -193,7 +193,8 @@ def _is_prose(text: str, keys: frozenset[str]) -> bool:
     blocks = scan([SourceLine(row, "", number) for number, row in enumerate(text.split("\n"), 1)], problems)
     if any(isinstance(block, Heading) or (isinstance(block, Fence) and is_code(block)) for block in blocks):
         return False
-    return read_preamble(blocks, keys, problems) == ({}, text) and not problems
+    preamble = read_preamble(blocks, keys, problems)
+    return not preamble.metadata and preamble.description == text and not preamble.described and not problems
 
 
 class _Dumper(yaml.SafeDumper):

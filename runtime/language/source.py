@@ -16,7 +16,7 @@ from runtime.language.yaml_text import load_mapping
 MAX_FILE_BYTES = 1 << 20
 MAX_TOTAL_BYTES = 8 << 20
 MAX_IMPORT_DEPTH = 10
-_IMPORT = re.compile(r"^(\s*)!import\s+(.+?)(?:\s+#.*)?\s*$")
+_IMPORT = re.compile(r"^(\s*)!import(?:\s+(?!#)(.+?))?(?:\s+#.*)?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ class _Reader:
                 yield from self._import(line, match, chain)
 
     def _import(self, line: SourceLine, match: re.Match[str], chain: tuple[Path, ...]) -> Iterable[SourceLine]:
-        indent, name = match[1], match[2].strip("\"'")
-        column = match.start(2) + 1
+        indent, name = match[1], (match[2] or "").strip("\"'")
+        column = (match.start(2) if match[2] else match.end(1)) + 1
         path = self._find(line, name, column, chain)
         if path is None:
             return
@@ -155,7 +155,9 @@ class _Reader:
 
     def _find(self, line: SourceLine, name: str, column: int, chain: tuple[Path, ...]) -> Path | None:
         problem = ""
-        if re.match(r"https?:", name):
+        if not name:
+            problem = "this imports no file"
+        elif re.match(r"https?:", name):
             problem = "a program is imported from files only, not from the network"
         elif len(chain) > MAX_IMPORT_DEPTH:
             problem = f"imports go deeper than {MAX_IMPORT_DEPTH} files"

@@ -3,72 +3,132 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from runtime.execution.loop import FrameLoop
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
+from runtime.language.nodes import ParsedProgram
 from runtime.language.parser import parse
 from runtime.language.pbasm import HEADER, read, write
+from runtime.language.program import Op
 from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_text
+from runtime.language.source import read_paths, read_text
+from runtime.sandbox.monty import MontySandbox, SandboxLimits
+from tests.fakes.talk import Model, Reply, talking
+from tests.language.case import Case, flows, read_cases, tree
 
 pytestmark = pytest.mark.anyio
 
-CASES = Path(__file__).parent / "cases"
-_BLOCK = re.compile(r"^~~~~(\S+)\n(.*?)\n~~~~$", re.DOTALL | re.MULTILINE)
+CASES = read_cases()
+PERSON = "Ada: "
 
 
-@dataclass(frozen=True)
-class Case:
-    """A title, the program, and the blocks that follow it by their names."""
-
-    title: str
-    file: str
-    program: str
-    expected: dict[str, str]
+@pytest.fixture(scope="module")
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Python playbooks need the loop that knows when they are quiet."""
+    return "asyncio", {"loop_factory": FrameLoop}
 
 
-def cases() -> list[Case]:
-    found = []
-    for path in sorted(CASES.glob("*.md")):
-        for part in re.split(r"\n(?=## [^\n]+\n\n~~~~)", path.read_text(encoding="utf-8"))[1:]:
-            blocks = _BLOCK.findall(part)
-            kind, program = blocks[0]
-            file = {"pb": "program.pb", "pbasm-source": "program.pbasm"}[kind]
-            title = f"{path.stem}: {part.splitlines()[0][3:]}"
-            found.append(Case(title, file, program.strip("\n") + "\n", dict(blocks[1:])))
-    return found
+@pytest.fixture(scope="module")
+async def sandbox(anyio_backend: object) -> AsyncIterator[MontySandbox]:
+    """Real workers, the same for all cases."""
+    async with MontySandbox(limits=SandboxLimits(feed_s=1.0)) as made:
+        yield made
 
 
-async def compiled(case: Case) -> CompileResult:
-    return await compile_parsed(parse(read_text(case.program, case.file)), lowerer=RulesLowerer())
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a case with several files is, and the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-@pytest.mark.parametrize("case", [c for c in cases() if "pbasm" in c.expected], ids=lambda c: c.title)
-async def test_program_becomes_this_pbasm(case: Case) -> None:
-    result = await compiled(case)
+def having(*blocks: str) -> pytest.MarkDecorator:
+    """The cases that expect this."""
+    chosen = [case for case in CASES if any(block in case.expected for block in blocks)]
+    return pytest.mark.parametrize("case", chosen, ids=lambda case: case.title)
+
+
+def parsed(case: Case, folder: Path) -> ParsedProgram:
+    if not case.files:
+        return parse(read_text(case.program, case.file))
+    for name, text in {case.file: case.program, **case.files}.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return parse(read_paths([case.file]))
+
+
+async def compiled(case: Case, folder: Path) -> CompileResult:
+    return await compile_parsed(parsed(case, folder), lowerer=RulesLowerer())
+
+
+@having("ast")
+def test_program_is_read_as_this_tree(case: Case, folder: Path) -> None:
+    assert tree(parsed(case, folder)) == case.expected["ast"]
+
+
+@having("pbasm")
+async def test_program_becomes_this_pbasm(case: Case, folder: Path) -> None:
+    result = await compiled(case, folder)
     assert result.program.pbasm.replace(f"{HEADER}\n\n", "", 1).strip() == case.expected["pbasm"]
     unclassified = "\n".join(f"{note.span.line}: {note.text}" for note in result.report.unclassified)
     assert unclassified == case.expected.get("unclassified", "")
 
 
-@pytest.mark.parametrize("case", [c for c in cases() if "pbasm" in c.expected], ids=lambda c: c.title)
-async def test_pbasm_read_and_written_again_is_the_same(case: Case) -> None:
-    text = (await compiled(case)).program.pbasm
+@having("pbasm")
+async def test_pbasm_read_and_written_again_is_the_same(case: Case, folder: Path) -> None:
+    text = (await compiled(case, folder)).program.pbasm
     assert write(read(text, "again.pbasm")) == text
 
 
-@pytest.mark.parametrize("case", [c for c in cases() if "errors" in c.expected], ids=lambda c: c.title)
-async def test_program_is_refused_with_these_errors(case: Case) -> None:
+@having("flow")
+async def test_steps_may_follow_each_other_in_this_order(case: Case, folder: Path) -> None:
+    assert flows((await compiled(case, folder)).program) == case.expected["flow"]
+
+
+@having("errors")
+async def test_program_is_refused_with_these_errors(case: Case, folder: Path) -> None:
     with pytest.raises(ProgramRejected) as caught:
-        await compiled(case)
+        await compiled(case, folder)
     rows = [row.rstrip() for row in str(caught.value).splitlines()]
     assert rows == [row.rstrip() for row in case.expected["errors"].splitlines()]
 
 
-def test_every_case_expects_something() -> None:
-    assert len(cases()) >= 40
-    assert [case.title for case in cases() if not ({"pbasm", "errors"} & case.expected.keys())] == []
+@having("talk")
+async def test_program_talks_like_this(case: Case, folder: Path, sandbox: MontySandbox) -> None:
+    program = (await compiled(case, folder)).program
+    replies = [Reply(f"```python\n{text.strip()}\n```") for text in _replies(case.expected.get("model", ""))]
+    model, wanted, rows = Model(*replies), case.expected["talk"].splitlines(), []
+    async with talking(program, model, sandbox) as talk:
+        for said in (row.removeprefix(PERSON) for row in wanted if row.startswith(PERSON)):
+            seen = len(talk.chat)
+            await talk.say(said)
+            rows.append(PERSON + said)
+            pairs = zip(talk.speakers[seen:], talk.chat[seen:], strict=True)
+            rows += [f"{speaker}: {text}" for speaker, text in pairs]
+        rows += ["(ended)"] * bool(talk.facts("ended"))
+    assert rows == wanted
+    assert model.left == 0
+
+
+def _replies(text: str) -> list[str]:
+    return [reply for reply in re.split(r"^---$", text, flags=re.MULTILINE) if reply.strip()]
+
+
+def test_there_are_cases_of_everything_and_each_expects_something() -> None:
+    kinds = ("ast", "pbasm", "errors", "flow", "talk")
+    counts = {kind: sum(kind in case.expected for case in CASES) for kind in kinds}
+    assert len(CASES) >= 150
+    assert all(counts[kind] >= 15 for kind in kinds), counts
+    assert [case.title for case in CASES if not (set(kinds) & case.expected.keys())] == []
+    assert len({case.title for case in CASES}) == len(CASES)
+
+
+def test_every_operation_is_shown() -> None:
+    shown = "\n".join(case.expected.get("pbasm", "") for case in CASES)
+    assert [op for op in Op if not re.search(rf":{op}\b", shown)] == []

@@ -112,7 +112,7 @@ def test_broken_program_as_json_gives_the_place(tmp_path: Path) -> None:
     done = _parley(tmp_path, "compile", "broken.pb", "--json")
     assert done.returncode == 2
     error = json.loads(done.stdout)["errors"][0]
-    assert (error["severity"], error["line"], error["column"]) == ("error", 3, 19)
+    assert (error["severity"], error["line"], error["column"]) == ("error", 3, 17)
     assert error["message"]
 
 
