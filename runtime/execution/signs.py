@@ -53,7 +53,8 @@ class Signs:
         """
         if not self._put(message, mark, place):
             return False
-        self._journal.note("marking", pid=message, mark=mark, place=place and address_data(place))
+        at = {} if place is None else {"place": address_data(place)}
+        self._journal.note("marking", pid=message, mark=mark, **at)
         return True
 
     def forget(self, message: str) -> None:

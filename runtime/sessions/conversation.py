@@ -24,7 +24,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.backlog import Backlog
 from runtime.sessions.fork import forked, why_lost
 from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, PARTICIPANT, Inbox, InboxEntry
-from runtime.sessions.meeting_places import ANSWERED_IN_PLACES, given_back
+from runtime.sessions.meeting_places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.session import Session
 from runtime.sessions.store import Lease, SessionRecord
@@ -43,8 +43,7 @@ _BEGINNING = frozenset({"message", "start", "new"})
 """The kinds of events with which a session begins that goes on from none."""
 
 _UNANSWERED: Mapping[str, str] = {
-    "status": "session.nothing_runs",
-    "who": "session.nothing_runs",
+    **dict.fromkeys(("status", "who", "iam", "agents", "meeting", "invite", "leave"), "session.nothing_runs"),
     "undo": "session.nothing_to_undo",
     FORK_WANTED: "session.nothing_to_fork",
 }
@@ -213,7 +212,7 @@ class Conversation:
             await self._inbox.dismiss(entry, self._lease().token)
             return
         await self._discard(entry)
-        if entry.event.kind in ANSWERED_IN_PLACES:
+        if entry.event.kind not in UNANSWERED_IN_PLACES:
             await self._tell(entry, "session.meeting_place_over")
 
     async def _discard(self, entry: InboxEntry, reason: str = "there is no session to apply it to") -> None:

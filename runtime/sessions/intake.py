@@ -86,7 +86,7 @@ class Intake:
             name=event.person_name,
             private=event.private,
             text=event.text,
-            place=event.place and address_data(event.place),
+            **({} if event.place is None else {"place": address_data(event.place)}),
         )
 
     def noted(self, kind: str, data: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from runtime.meetings.whereabouts import meeting_held_at
 from runtime.sessions.inbox import FORK_WANTED, SCHEDULE, Inbox, InboxEvent
 from runtime.sessions.places import HeldMeeting, PlaceStore
 from runtime.sessions.store import SessionRecord
-from runtime.sessions.succession import title_of, words_within
+from runtime.sessions.succession import name_within, title_of, words_within
 from runtime.sessions.surroundings import Surroundings
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
@@ -28,8 +28,8 @@ MAX_MENTIONED = 20
 _OF_THE_SESSION = frozenset({"new", "undo", FORK_WANTED})
 """Commands that are about the session as a whole, and have to be given where it lives."""
 
-ANSWERED_IN_PLACES = frozenset({"message", "choice", "stop", "start", "status", "who", *_OF_THE_SESSION})
-"""What is answered where no meeting is held any more; a mark or a correction is not."""
+UNANSWERED_IN_PLACES = frozenset({"edit", "deletion", "reaction"})
+"""What is passed over where no meeting is held any more; all else is answered."""
 
 
 class MeetingPlaces:
@@ -158,7 +158,7 @@ class MeetingPlaces:
         elif event.kind == "new" and self._around.places is not None:
             if not await given_back(event, self._around.places, self._inbox):
                 self._pages.tell(self._around.texts("inbound.full"), event.place)
-        elif event.kind in ANSWERED_IN_PLACES:
+        elif event.kind not in UNANSWERED_IN_PLACES:
             self._link = self._link or await self._around.outbox.link(self._record.address)
             self._tell("meeting_place_over", event.place)
         return True
