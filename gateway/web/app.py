@@ -21,8 +21,9 @@ from adapters.adapter import AnswersHttp
 from adapters.capabilities import Budget
 from adapters.web.adapter import WebAdapter
 from adapters.web.allowance import Allowance
+from gateway.participants.desk import Desk
 from gateway.web.files import FileRoutes
-from gateway.web.guard import Guard, allowed_hosts
+from gateway.web.guard import PARTICIPANTS, Guard, allowed_hosts
 from gateway.web.hooks import METHODS, Hooks
 from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, clean_name
 from runtime.core.clock import Clock
@@ -51,6 +52,8 @@ class WebOptions:
     password: str | None = None
     bind_host: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()
+    participants: Desk | None = None
+    """Without it nobody connects from another process."""
 
 
 class _Assets(StaticFiles):
@@ -193,9 +196,12 @@ def build_web(
     door = _Door(adapter, not_ready, options, clock)
     hooks = Hooks(receivers or {})
     kept = [] if files is None else _file_routes(FileRoutes(door.identities, files, clock))
+    desk = options.participants
+    seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
     return Starlette(
         routes=[
             *kept,
+            *seats,
             Route("/", door.page),
             Route("/healthz", door.healthz),
             Route("/readyz", door.readyz),

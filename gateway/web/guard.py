@@ -21,6 +21,9 @@ PROBES = frozenset({"/healthz", "/readyz"})
 HOOKS = "/hooks/"
 """Requests below it come from a platform's server and prove by their signature who sends them, not by their origin."""
 
+PARTICIPANTS = "/participants/"
+"""Connections below it come from programs, which prove by their token who they are; a browser cannot send one."""
+
 _CONTENT_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -91,7 +94,7 @@ class Guard:
         if self._hosts is not None and _hostname(f"//{host}") not in self._hosts:
             text = f"This chat does not answer to the name {host!r}. Add it to web.public_hosts in parley.toml.\n"
             return PlainTextResponse(text, status_code=421)
-        if scope["path"].startswith(HOOKS):
+        if scope["path"].startswith((HOOKS, PARTICIPANTS)):
             return None
         if not self._from_here(scope, headers, host):
             text = (

@@ -12,7 +12,7 @@ from runtime.channels.mailbox import Letter, Mailboxes, Seat
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import Clock
-from runtime.core.errors import MailboxFull, QueueFull
+from runtime.core.errors import MailboxFull, QueueFull, RoutingError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, message_to_data
 from runtime.tape.journal import Journal
@@ -20,6 +20,9 @@ from runtime.tape.state import AgentState
 
 SEAT_CAPACITY = 500
 """Messages that may wait in one session to be fetched; more are refused, none is forgotten."""
+
+MAX_TEXT_CHARS = 200_000
+"""A longer text is refused."""
 
 
 class Returns(Protocol):
@@ -57,7 +60,13 @@ class RemoteAgent:
         return self._journal.state.agents[self.id]
 
     def accept(self, message: Message) -> None:
-        """Take a message; durable with the next commit, on its way after it. Raises QueueFull."""
+        """Take a message; durable with the next commit, on its way after it. Raises QueueFull, and RoutingError for one
+        that is too long."""
+        if len(message.content) > MAX_TEXT_CHARS:
+            raise RoutingError(
+                f"{self.state.klass} is played in another process, which takes at most {MAX_TEXT_CHARS} characters at "
+                f"once; these are {len(message.content)}"
+            )
         if len(self.state.queue) >= SEAT_CAPACITY:
             raise QueueFull(
                 f"{SEAT_CAPACITY} messages wait to be fetched by {self.state.participant}, who plays "

@@ -1,0 +1,1 @@
+"""Participants in other processes: their WebSocket, and the library by which they connect."""

@@ -1,0 +1,76 @@
+"""Where participants in other processes connect: `/participants/<name>`, with their token."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+
+from starlette.responses import PlainTextResponse
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from adapters.capabilities import Budget
+from adapters.web.allowance import Allowance
+from gateway.participants.visit import Office, Visit
+
+ATTEMPTS = Budget(rate_per_s=0.2, burst=20)
+"""Refused connections of one address; then none of it is looked at for a while."""
+
+_NOBODY = "nobody"
+
+
+class Desk:
+    """Admits those whose names and tokens the settings have."""
+
+    def __init__(self, tokens: Mapping[str, str], office: Office) -> None:
+        self._digests = {name: _digest(token) for name, token in tokens.items()}
+        self._office = office
+        self._attempts = Allowance(ATTEMPTS, office.clock)
+
+    async def answer(self, socket: WebSocket) -> None:
+        """Take a participant in; 401 for a name or a token that is not known, 429 for too many of them."""
+        name = str(socket.path_params["name"])
+        address = socket.client.host if socket.client else ""
+        if not self._admits(name, socket.headers.get("authorization", "")):
+            tried = self._attempts.take(address)
+            text = "This name or token is not known.\n" if tried else "Too many attempts. Wait a minute.\n"
+            await socket.send_denial_response(PlainTextResponse(text, status_code=401 if tried else 429))
+            return
+        await socket.accept()
+        await Visit(name, _SocketLink(socket), self._office).run()
+
+    def _admits(self, name: str, authorization: str) -> bool:
+        """Takes as long for an unknown name as for a wrong token."""
+        scheme, _, token = authorization.partition(" ")
+        known = self._digests.get(name, _digest(_NOBODY))
+        right = hmac.compare_digest(known, _digest(token.strip()))
+        return right and name in self._digests and scheme.lower() == "bearer"
+
+
+class _SocketLink:
+    """A WebSocket of Starlette's as a visit's Link."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+
+    async def receive(self) -> str | None:
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return None
+        return message.get("text") or ""
+
+    async def send(self, frame: str, /) -> None:
+        try:
+            await self._socket.send_text(frame)
+        except WebSocketDisconnect:
+            return
+
+    async def close(self, code: int, reason: str, /) -> None:
+        try:
+            await self._socket.close(code, reason)
+        except (WebSocketDisconnect, RuntimeError):  # it is closed already
+            return
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

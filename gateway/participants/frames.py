@@ -1,0 +1,142 @@
+"""What is said over a participant's WebSocket: JSON objects, each with its `type`. See docs/remote-participants.md."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.channels.mailbox import Mail
+from runtime.sessions.participants import Act
+
+VERSION = 1
+"""Of the protocol."""
+
+CLOSE_PROTOCOL = 4400
+"""The WebSocket's close code for who says what cannot be understood."""
+
+CLOSE_REPLACED = 4409
+"""For who is replaced by a newer connection of the same name."""
+
+CLOSE_LATER = 1013
+"""What was said cannot be taken now: connect again after a pause (RFC 6455's registry, "Try Again Later")."""
+
+MAX_FRAME_BYTES = 256 * 1024
+"""A longer frame ends the connection."""
+
+MAX_ID_CHARS = 100
+
+_ENTRY = re.compile(r"\d{1,20}-\d{1,20}")
+
+
+class BadFrame(Exception):
+    """A frame cannot be understood; the text says why, for who sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first frame. `after` is the last entry that the participant has acknowledged, as far as it knows."""
+
+    version: int
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """The participant has everything up to this entry."""
+
+    entry: str
+
+
+Frame = Hello | Acknowledged | Act
+
+
+def read_frame(text: str) -> Frame:
+    """What a participant says. Raises BadFrame."""
+    if len(text.encode()) > MAX_FRAME_BYTES:
+        raise BadFrame(f"a frame has at most {MAX_FRAME_BYTES} bytes")
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadFrame("a frame is a JSON object") from error
+    if not isinstance(data, dict):
+        raise BadFrame("a frame is a JSON object")
+    match data.get("type"):
+        case "hello":
+            return _hello(data)
+        case "ack":
+            return Acknowledged(_entry(data, "entry"))
+        case "say":
+            return Act(
+                _text(data, "seat"), "say", _id(data), to=_text(data, "to"), text=_text(data, "text", whole=True)
+            )
+        case "answer":
+            return Act(_text(data, "seat"), "answer", _id(data), meeting=_text(data, "meeting"), text=_answer(data))
+        case "leave":
+            return Act(_text(data, "seat"), "leave", _id(data), meeting=_text(data, "meeting"))
+    raise BadFrame(f"there is no type {data.get('type')!r}; there are hello, ack, say, answer and leave")
+
+
+def _hello(data: Mapping[str, Any]) -> Hello:
+    if data.get("version") != VERSION:
+        raise BadFrame(f"version {data.get('version')!r} is not spoken here; {VERSION} is")
+    return Hello(VERSION, _entry(data, "after") if data.get("after") is not None else None)
+
+
+def _text(data: Mapping[str, Any], key: str, *, whole: bool = False) -> str:
+    value = data.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise BadFrame(f"{data['type']} needs {key}, a text")
+    return value if whole else value.strip()[:MAX_FRAME_BYTES]
+
+
+def _id(data: Mapping[str, Any]) -> str:
+    value = _text(data, "id")
+    if len(value) > MAX_ID_CHARS:
+        raise BadFrame(f"an id has at most {MAX_ID_CHARS} characters")
+    return value
+
+
+def _entry(data: Mapping[str, Any], key: str) -> str:
+    value = _text(data, key)
+    if not _ENTRY.fullmatch(value):
+        raise BadFrame(f"{value[:50]!r} is not the entry of a message")
+    return value
+
+
+def _answer(data: Mapping[str, Any]) -> str:
+    value = _text(data, "answer")
+    if value != "JOINED" and not value.startswith("REJECTED"):
+        raise BadFrame("an answer is JOINED, or REJECTED with a reason")
+    return value
+
+
+def welcome(participant: str, window: int) -> str:
+    """The connection stands; at most `window` messages come before the first of them is acknowledged."""
+    return _frame("welcome", version=VERSION, participant=participant, window=window)
+
+
+def message(mail: Mail) -> str:
+    """A message for the participant."""
+    return _frame("message", **{**mail.letter.content, "entry": mail.entry_id, "seat": mail.letter.seat.id})
+
+
+def taken(number: str) -> str:
+    """What the participant did is kept, and will be done."""
+    return _frame("taken", id=number)
+
+
+def refused(number: str, reason: str) -> str:
+    """It is not, and will not be however often it is said."""
+    return _frame("refused", id=number, reason=reason)
+
+
+def bye(reason: str) -> str:
+    """The last frame before the connection is closed from here."""
+    return _frame("bye", reason=reason)
+
+
+def _frame(type_: str, /, **data: Any) -> str:
+    return json.dumps({"type": type_, **data}, ensure_ascii=False)

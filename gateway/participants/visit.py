@@ -1,0 +1,220 @@
+"""One connection of a participant: its mail goes out in order, its acknowledgements and acts come in."""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from gateway.participants import frames
+from gateway.participants.frames import Acknowledged, BadFrame, Hello
+from runtime.bus import Bus
+from runtime.channels.mailbox import START, Attendance, Mail, Mailboxes, Seat
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageError
+from runtime.sessions.inbox import PARTICIPANT, Inbox, InboxEvent
+from runtime.sessions.participants import Act
+
+WINDOW = 32
+"""So many messages are sent before the first of them is acknowledged."""
+
+HELLO_S = 10.0
+"""Who connects says hello within so long."""
+
+FRAMES_PER_S = 50.0
+"""Who says more is read no faster."""
+
+FRAMES_AT_ONCE = 200.0
+
+_READ_S = 30.0
+_ACKNOWLEDGED_AT_ONCE = 100
+_NOWHERE = "18446744073709551615-0"
+"""Behind everything in a mailbox."""
+
+
+class Link(Protocol):
+    """A WebSocket."""
+
+    async def receive(self) -> str | None:
+        """The next frame; None when the other side is gone."""
+        ...
+
+    async def send(self, frame: str, /) -> None: ...
+
+    async def close(self, code: int, reason: str, /) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """What all visits share: where mail is, where acts go, and how long a text may be."""
+
+    mailboxes: Mailboxes
+    inbox: Inbox
+    clock: Clock
+    bus: Bus
+    message_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a visit is over; `code` is the WebSocket's."""
+
+    code: int
+    reason: str
+
+
+_GONE = Ending(1000, "it went")
+_REPLACED = Ending(frames.CLOSE_REPLACED, "replaced by a newer connection of this name")
+
+
+class Visit:
+    """A participant is connected, until one of the two goes or a newer connection of the same name comes."""
+
+    def __init__(self, participant: str, link: Link, office: Office) -> None:
+        self._participant = participant
+        self._link = link
+        self._office = office
+        self._connection = uuid.uuid4().hex
+        self._sent: deque[str] = deque()
+        self._room = anyio.Event()
+        self._pace = _Pace(office.clock)
+        self._ending = _GONE
+
+    async def run(self) -> None:
+        """Serve it to its end."""
+        async with anyio.create_task_group() as tasks:
+            await self._until_it_ends(tasks, self._serve)
+        self._publish("participant.left", reason=self._ending.reason)
+        if self._ending is not _GONE:
+            await self._link.send(frames.bye(self._ending.reason))
+        await self._link.close(self._ending.code, self._ending.reason[:100])
+
+    async def _until_it_ends(self, tasks: TaskGroup, work: Callable[[], Awaitable[Ending]]) -> None:
+        """Do some work of the visit; when it ends, so does the visit."""
+        try:
+            self._ending = await work()
+        except BadFrame as error:
+            self._ending = Ending(frames.CLOSE_PROTOCOL, str(error))
+        except StorageError as error:
+            self._ending = Ending(frames.CLOSE_LATER, f"this cannot be taken now: {error}")
+        tasks.cancel_scope.cancel()
+
+    async def _serve(self) -> Ending:
+        said: str | None = None
+        with anyio.move_on_after(HELLO_S) as limit:
+            said = await self._link.receive()
+        if limit.cancelled_caught:
+            return Ending(frames.CLOSE_PROTOCOL, f"hello has to be said within {HELLO_S:g} s")
+        if said is None:
+            return _GONE
+        hello = frames.read_frame(said)
+        if not isinstance(hello, Hello):
+            raise BadFrame("hello has to be said first")
+        attendance = await self._office.mailboxes.attend(self._participant, self._connection)
+        if hello.after is not None:
+            await self._acknowledge(hello.after)
+        await self._link.send(frames.welcome(self._participant, WINDOW))
+        self._publish("participant.connected")
+        async with anyio.create_task_group() as tasks:
+            for work in (self._listen, lambda: self._deliver(attendance), lambda: self._watch(attendance)):
+                tasks.start_soon(self._until_it_ends, tasks, work)
+        return self._ending
+
+    async def _listen(self) -> Ending:
+        while (said := await self._link.receive()) is not None:
+            await self._pace.turn()
+            frame = frames.read_frame(said)
+            if isinstance(frame, Act):
+                await self._do(frame)
+            elif isinstance(frame, Acknowledged):
+                await self._acknowledge(frame.entry)
+            else:
+                raise BadFrame("hello is said once")
+        return _GONE
+
+    async def _deliver(self, attendance: Attendance) -> Ending:
+        after = START
+        while True:
+            while len(self._sent) >= WINDOW:
+                self._room = anyio.Event()
+                await self._room.wait()
+            room = WINDOW - len(self._sent)
+            found = await self._read(after, attendance, room)
+            if found.replaced:
+                return _REPLACED
+            for mail in found.mail:
+                self._sent.append(mail.entry_id)
+                await self._link.send(frames.message(mail))
+                after = mail.entry_id
+
+    async def _watch(self, attendance: Attendance) -> Ending:
+        """See whether a newer connection has come, also while the participant takes nothing."""
+        while not (await self._read(_NOWHERE, attendance, 1)).replaced:
+            pass
+        return _REPLACED
+
+    async def _read(self, after: str, attendance: Attendance, at_most: int) -> Any:
+        mailboxes = self._office.mailboxes
+        return await mailboxes.read(self._participant, after, attendance, wait_s=_READ_S, at_most=at_most)
+
+    async def _acknowledge(self, until: str) -> None:
+        """It has everything up to an entry: first its sessions know that, then the mail is taken out."""
+        mailboxes = self._office.mailboxes
+        while mail := await mailboxes.waiting(self._participant, until, at_most=_ACKNOWLEDGED_AT_ONCE):
+            for seat in dict.fromkeys(one.letter.seat for one in mail):
+                await self._tell_fetched(seat, [one for one in mail if one.letter.seat == seat])
+            await mailboxes.take_out(self._participant, mail)
+        while self._sent and _place(self._sent[0]) <= _place(until):
+            self._sent.popleft()
+        self._room.set()
+
+    async def _tell_fetched(self, seat: Seat, mail: Sequence[Mail]) -> None:
+        act = Act(seat.id, "fetched", messages=tuple(str(one.letter.message) for one in mail))
+        await self._add(seat, act, f"fetched.{mail[-1].entry_id}")
+
+    async def _do(self, act: Act) -> None:
+        if len(act.text) > self._office.message_chars:
+            await self._link.send(
+                frames.refused(act.number, f"a text has at most {self._office.message_chars} characters")
+            )
+            return
+        seat = await self._office.mailboxes.seat(self._participant, act.seat)
+        if seat is None:
+            await self._link.send(frames.refused(act.number, f"{self._participant} has no seat {act.seat}"))
+            return
+        await self._add(seat, act, f"act.{act.number}")
+        await self._link.send(frames.taken(act.number))
+
+    async def _add(self, seat: Seat, act: Act, name: str) -> None:
+        """Bring an act to its session. The inbox knows a repetition by its name."""
+        event_id = f"{PARTICIPANT}.{self._participant}.{name}"
+        now = self._office.clock.now()
+        await self._office.inbox.add(InboxEvent(event_id, seat.address, "", "", str(act), now, kind=PARTICIPANT))
+
+    def _publish(self, name: str, **data: Any) -> None:
+        self._office.bus.publish(name, participant=self._participant, **data)
+
+
+class _Pace:
+    """Lets through so many in a second, and some at once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._next_s = clock.monotonic()
+
+    async def turn(self) -> None:
+        """Return when the next may come."""
+        now_s = self._clock.monotonic()
+        self._next_s = max(self._next_s, now_s - FRAMES_AT_ONCE / FRAMES_PER_S) + 1 / FRAMES_PER_S
+        if self._next_s > now_s:
+            await self._clock.sleep_until(self._next_s)
+
+
+def _place(entry_id: str) -> tuple[int, int]:
+    first, _, second = entry_id.partition("-")
+    return int(first), int(second)

@@ -1,0 +1,1 @@
+"""Participants in other processes."""
