@@ -80,14 +80,14 @@ class Classifier:
             head = bare[: otherwise.end()].rstrip(" ,:")
             return Instruction(Op.CND, head, bare[otherwise.end() :])
         head, body = self._split_clause(text)
-        return Instruction(Op.CND, head, body, loop)
+        return Instruction(Op.CND, head.rstrip(" :"), body, loop)
 
     def _split_clause(self, text: str) -> tuple[str, str | None]:
         """The condition and what is to be done, where the rest after a comma, colon or "then" is an instruction."""
         for match in phrases.CLAUSE_START.finditer(text):
             rest = text[match.end() :]
             if rest and not phrases.BRANCH.match(rest) and self.classify(rest).known:
-                return text[: match.start()], rest
+                return (text, None) if phrases.ELSE_INSIDE.search(rest) else (text[: match.start()], rest)
         return text, None
 
     def _ending(self, text: str, bare: str) -> Instruction | None:
@@ -95,8 +95,10 @@ class Classifier:
             return Instruction(Op.YLD, "for exit")
         if phrases.GO_TO.match(bare):
             return None
+        if phrases.LEAVE_LOOP.match(bare):
+            return Instruction(Op.EXE, text)
         match = phrases.RETURN.match(bare)
-        return Instruction(Op.RET, match[1].strip()) if match else None
+        return Instruction(Op.RET, phrases.TO_CALLER.sub("", match[1].strip())) if match else None
 
     def _meeting(self, text: str, bare: str) -> Instruction | None:
         if phrases.END_MEETING.match(bare):
@@ -132,6 +134,8 @@ class Classifier:
         return None
 
     def _call(self, text: str, bare: str) -> Instruction | None:
+        if (given := phrases.SET_TO.match(bare)) and phrases.whole_call(given[2]):
+            text = bare = f"{given[1]} = {given[2]}"
         assigned = phrases.ASSIGN.match(text)
         expression = text[assigned.end() :] if assigned else text
         name = phrases.whole_call(expression.rstrip("."))
@@ -143,11 +147,22 @@ class Classifier:
             return Instruction(Op.QUE, f"{known}(); YLD for call")
         if self._begins_with_call(bare) or self._contains_call(text):
             return Instruction(Op.QUE, f"{text}; YLD for call")
-        return Instruction(Op.EXE, text) if assigned else None
+        return self._assigned(text, expression) if assigned else None
+
+    def _assigned(self, text: str, expression: str) -> Instruction:
+        """A variable that gets something else than a call's result: what a person answers, or what is computed."""
+        bare = phrases.PREFIX.sub("", expression).rstrip(". ;")
+        if not phrases.ASK_ALWAYS.match(bare) or self._target(self._addressee(bare), bare) != "user":
+            return Instruction(Op.EXE, text)
+        names = " and ".join(re.findall(r"\$\w+(?::\w+)?", text[: len(text) - len(expression)]))
+        said = f"{expression.rstrip('. ;')}, for {names}"
+        return Instruction(Op.QUE, f"Say(user, {said}){self._wait_for('user', names)}")
 
     def _begins_with_call(self, bare: str) -> bool:
-        """Whether a sentence begins with the name of a playbook in words: "Get order status and tell the user"."""
+        """Whether a sentence begins with the name of a playbook: "GetOrderStatus and …", "Get order status and …"."""
         words = bare.split()
+        if words and words[0] in self._around.playbooks and re.search(r".[A-Z_]", words[0]):
+            return True
         return any(
             _simple(" ".join(words[:count])) in self._calls for count in range(2, min(len(words), 6) + 1) if words
         )
@@ -174,6 +189,14 @@ class Classifier:
         return Instruction(Op.QUE, f"{result}{match[1]}({arguments}); YLD for call")
 
     def _waiting(self, text: str, bare: str) -> Instruction | None:
+        if time := phrases.FOR_A_TIME.match(bare):
+            count = "1" if time[1].isalpha() else time[1]
+            scale = phrases.SECONDS[time[2].lower()]
+            if count.startswith("$"):
+                seconds = count if scale == 1 else f"{count} * {scale}"
+            else:
+                seconds = f"{float(count) * scale:g}"
+            return Instruction(Op.QUE, f"Sleep({seconds}); YLD for call")
         match = phrases.WAIT.match(bare)
         if match is None:
             return None
@@ -190,6 +213,8 @@ class Classifier:
     def _talking(self, text: str, bare: str) -> Instruction | None:
         if re.search(rf"{_LEAD}(?:{self._any_remote})\b", bare, re.IGNORECASE):
             return Instruction(Op.EXE, text)
+        if phrases.TO_ITSELF.match(bare):
+            return None
         target = self._addressee(bare)
         asks = self._asks(text, bare, target)
         tells = self._tells(bare, target)
@@ -215,7 +240,10 @@ class Classifier:
         if phrases.ASK_ALWAYS.match(bare) or (text.rstrip().endswith("?") and not phrases.THINK.match(bare)):
             return True
         if target and phrases.ASK.match(bare):
-            if phrases.ASK_IF_OBJECT.match(bare) and not self._spoken_to(bare):
+            from_agent = target != "user" and re.search(
+                rf"\bfrom\s+(?:the\s+)?(?:{self._any_agent})\b", bare, re.IGNORECASE
+            )
+            if phrases.ASK_IF_OBJECT.match(bare) and not (from_agent or self._spoken_to(bare)):
                 return False
             return not re.match(r"(?:let|have)\s+\S+(?:\s+\S+)?\s+know\b", bare, re.IGNORECASE)
         return bool(phrases.TELL.match(bare) and phrases.ASKS_INSIDE.search(bare))
@@ -249,7 +277,8 @@ class Classifier:
         if target != "user":
             return f"; YLD for agent {target}"
         until = phrases.UNTIL.search(said)
-        wanted = list(dict.fromkeys(phrases.VARIABLE.findall(said)))
+        asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
+        wanted = list(dict.fromkeys(phrases.VARIABLE.findall(said[asked.start() :] if asked else said)))
         if until:
             done = until[1]
         elif wanted:

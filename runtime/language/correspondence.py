@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.pbasm import signature
+from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step
+from runtime.language.step_lines import given_steps
 
 _CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+)\b:?\s*")
 _VARIABLE = re.compile(r"\$[A-Za-z_]\w*")
@@ -46,7 +48,6 @@ def _compare_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[st
     for what, before, after in (
         ("triggers", len(source.triggers), len(compiled.triggers)),
         ("notes", len(source.notes), len(compiled.notes)),
-        ("top-level steps", len(source.steps), len(compiled.steps)),
     ):
         if before != after:
             differences.append(f"{source.name} has {before} {what} in the source, {after} in the compiled text")
@@ -58,9 +59,25 @@ def _compare_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[st
         text = _CODE.sub("", item.text)
         if _words(text) != _words(_CODE.sub("", note)):
             differences.append(f"{source.name}: the text of note N{number} must be the author's: {text}")
+    return differences + _compare_steps(source, compiled)
+
+
+def _compare_steps(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[str]:
+    given = given_steps(source.steps, Problems())
+    if given is not None:
+        same = _lines(given) == _lines(compiled.steps)
+        return [] if same else [f"the steps of {source.name} are PBAsm already: copy them"]
+    differences = []
+    before, after = len(source.steps), len(compiled.steps)
+    if before != after:
+        differences.append(f"{source.name} has {before} top-level steps in the source, {after} in the compiled text")
     for item, step in zip(source.steps, compiled.steps, strict=False):
         differences += _compare_step(source.name, item, step)
     return differences
+
+
+def _lines(steps: Sequence[Step]) -> list[tuple[str, str, str]]:
+    return [(inner.line, inner.op, inner.text) for step in steps for inner in step.walk()]
 
 
 def _words(text: str) -> list[str]:
@@ -120,7 +137,7 @@ def _relocate_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> Playbo
         description=source.description,
         metadata=dict(source.metadata),
         triggers=triggers,
-        steps=_relocate_steps(source.steps, compiled.steps, None),
+        steps=given_steps(source.steps, Problems()) or _relocate_steps(source.steps, compiled.steps, None),
     )
 
 

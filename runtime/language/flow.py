@@ -17,7 +17,10 @@ _TARGET = re.compile(r"\s*(?:to\s+)?(?:step\s+)?(\d+(?:\.\d+)*)\s*(.*)", re.IGNO
 _EXIT = re.compile(r"\bYLD\s+(?:for\s+)?(?:exit|return)\b")
 _EXIT_TEXT = re.compile(r"\s*(?:for\s+)?(?:exit|return)\b", re.IGNORECASE)
 _AGAIN = re.compile(r"\bYLD\s+(?!(?:for\s+)?(?:call|exit|return)\b)|\bdone when\b")
-_BREAK = re.compile(r"\b(?:break|(?:exit|leave|stop|end) the loop)\b", re.IGNORECASE)
+_BREAK = re.compile(r"\b(?:break|(?:exit|leave|stop|end|quit) (?:the|this) loop)\b", re.IGNORECASE)
+_ONLY_BREAK = re.compile(r"\s*(?:break|(?:exit|leave|stop|end|quit) (?:the|this) loop)\s*\.?\s*\Z", re.IGNORECASE)
+_ONLY_CONTINUE = re.compile(r"\s*continue(?: with the next(?: one)?)?\s*\.?\s*\Z", re.IGNORECASE)
+_RETURNS = re.compile(r"\b(?:return|end (?:the )?program)\b", re.IGNORECASE)
 _CONTINUE = re.compile(r"\bcontinue with the next\b|^\s*continue\b", re.IGNORECASE)
 
 _YIELD = re.compile(r"\bYLD\s+(?!(?:for\s+)?(?:call|exit|return)\b)")
@@ -124,6 +127,10 @@ class Flow:
     def _successors(self, step: Step, beyond: _Ends, otherwise: _Ends, loop: tuple[str, _Ends] | None) -> _Ends:
         if step.op is Op.RET or _ends_program(step):
             return frozenset({END})
+        if loop is not None and not step.children and _ONLY_BREAK.match(step.text):
+            return loop[1]
+        if loop is not None and not step.children and _ONLY_CONTINUE.match(step.text):
+            return frozenset({loop[0]})
         found: set[str] = set()
         if step.op is Op.JMP and (target := self._jump(step)):
             found |= target | (beyond if _is_conditional(step) else frozenset())
@@ -141,8 +148,9 @@ class Flow:
 
     def _after_condition(self, step: Step, beyond: _Ends, otherwise: _Ends) -> _Ends:
         if not step.children:
-            again = frozenset({step.line}) if is_loop(step) else frozenset()
-            return beyond | otherwise | again
+            again = {step.line} if is_loop(step) else set()
+            ends = {END} if _RETURNS.search(step.text) else set()
+            return beyond | otherwise | again | ends
         body = self._arrive(step.children[0].line)
         if is_else(step) and _is_unconditional(step):
             return body

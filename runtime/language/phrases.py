@@ -10,16 +10,23 @@ PREFIX = re.compile(
     re.IGNORECASE,
 )
 PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
-LOOP = re.compile(r"^(?:while|for\s+each|for\s+every|for\s+all|until|repeat|loop|as long as)\b", re.IGNORECASE)
+LOOP = re.compile(
+    r"^(?:(?:while|for\s+each|for\s+every|for\s+all|until|repeat|loop|as long as)\b|for\s+\$)", re.IGNORECASE
+)
 BRANCH = re.compile(r"^(?:if|when|whenever|once|unless|in case|depending on)\b", re.IGNORECASE)
 ELSE = re.compile(r"^(?:else|otherwise|elif)\b[,:]?\s*", re.IGNORECASE)
+ELSE_INSIDE = re.compile(r"(?:\belse|\botherwise)\b", re.IGNORECASE)
+LEAVE_LOOP = re.compile(r"^(?:break|(?:exit|leave|stop|end|quit)\s+(?:the|this)\s+loop)\b", re.IGNORECASE)
 CLAUSE_START = re.compile(r",\s*(?:then\s+)?|\s+then\s+|:\s+", re.IGNORECASE)
 
 END_PROGRAM = re.compile(
-    r"^(?:(?:end|exit|quit|terminate|stop|finish)(?:\s+(?:the\s+)?program)?|shut\s?down)$", re.IGNORECASE
+    r"^(?:(?:end|exit|quit|terminate|stop|finish)(?:\s+(?:the\s+)?program)?|shut\s?down"
+    r"|end\s+(?:the|this)\s+(?:conversation|chat|session))$",
+    re.IGNORECASE,
 )
 AND_END = re.compile(r"\b(?:and|then)\s+(?:end|exit|quit|terminate)\s+(?:the\s+)?program\.?$", re.IGNORECASE)
 RETURN = re.compile(r"^return\b\s*(.*)$", re.IGNORECASE | re.DOTALL)
+TO_CALLER = re.compile(r"^(?:back\s+)?to\s+(?:the\s+)?(?:caller|calling playbook)$", re.IGNORECASE)
 GO_TO = re.compile(
     r"^(?:go|jump|return|goto|continue|proceed)\s+(?:back\s+)?(?:to|with)\s+step\s+(\d+)$", re.IGNORECASE
 )
@@ -38,22 +45,28 @@ TAKE_PART = re.compile(
 )
 
 WAIT = re.compile(r"^(?:wait|hold on|pause)\b(?:\s+(?:for|until)\s+(.*))?", re.IGNORECASE)
+FOR_A_TIME = re.compile(
+    r"^(?:wait|sleep|pause)\s+(?:for\s+)?(\d+(?:\.\d+)?|a|an|one|\$\w+)\s+(second|minute|hour|day)s?$", re.IGNORECASE
+)
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 THINK = re.compile(
     r"^(?:think|consider|decide|plan|reflect|reason|ponder|determine|figure out|evaluate|analy[sz]e|assess|weigh"
     r"|brainstorm|understand|review|note|observe|reconsider|re-?evaluate)\b",
     re.IGNORECASE,
 )
+TO_ITSELF = re.compile(r"^(?:remind|tell|ask)\s+(?:yourself|itself|me)\b", re.IGNORECASE)
 ASK = re.compile(
     r"^(?:ask|prompt|request|query|inquire|enquire|confirm|clarify|verify|check|interview|consult|have|get|collect"
-    r"|gather|obtain|find out|learn|chat|converse|talk|engage|discuss|negotiate|let|invite|encourage|offer|keep"
-    r"|help|remind and ask|elicit|quiz)\b",
+    r"|gather|obtain|find out|learn|chat|converse|talk"
+    r"|(?:enter|begin|start|hold|carry on) an? (?:conversation|chat|dialog)|engage|discuss"
+    r"|negotiate|let|invite|encourage|offer|keep|help|remind and ask|elicit|quiz)\b",
     re.IGNORECASE,
 )
 ASK_ALWAYS = re.compile(r"^(?:ask|prompt|inquire|enquire|interview|quiz|clarify)\b", re.IGNORECASE)
 ASK_IF_OBJECT = re.compile(
     r"^(?:get|have|check|keep|help|offer|verify|collect|obtain|gather|let|review|request|query)\b", re.IGNORECASE
 )
-ASKS_INSIDE = re.compile(r"(?:\band|,)\s+ask\b|\band\s+(?:wait|get|collect|request)\b", re.IGNORECASE)
+ASKS_INSIDE = re.compile(r"(?:\band|\bthen|,)\s+ask\b|\b(?:and|then)\s+(?:wait|get|collect|request)\b", re.IGNORECASE)
 TELL = re.compile(
     r"^(?:tell|greet|say|explain|inform|thank|thanks|present|show|welcome|introduce|apologi[sz]e|congratulate|respond"
     r"|reply|answer|remind|warn|notify|wish|mention|display|print|output|announce|acknowledge|reassure|advise|share"
@@ -71,7 +84,8 @@ TELL_A_MEETING = re.compile(
     re.IGNORECASE,
 )
 WORK = re.compile(
-    r"^(?:set|initiali[sz]e|increment|decrement|increase|decrease|compute|calculate|recalculate|store|remember|assign"
+    r"^(?:remind (?:yourself|itself|me)|sleep|hand over)\b"
+    r"|^(?:set|initiali[sz]e|increment|decrement|increase|decrease|compute|calculate|recalculate|store|remember|assign"
     r"|append|add|remove|update|create|generate|format|extract|convert|parse|choose|select|pick|sort|filter|count|sum"
     r"|write|draft|compose|build|make|prepare|combine|merge|split|clear|reset|save|record|load|find|search|fetch"
     r"|look up|retrieve|translate|classify|validate|round|multiply|divide|subtract|estimate|rank|compare|process"
@@ -81,6 +95,9 @@ WORK = re.compile(
     re.IGNORECASE,
 )
 ASSIGN = re.compile(r"^\$\w+(?::[\w\[\], |]+?)?(?:\s*,\s*\$\w+(?::[\w\[\], |]+?)?)*\s*=(?!=)\s*", re.DOTALL)
+SET_TO = re.compile(
+    r"^(?:set|let|store|assign)\s+(\$\w+(?::[\w\[\], |]+?)?)\s+(?:to|be|as|=)\s+(.+)$", re.IGNORECASE | re.DOTALL
+)
 CALL = re.compile(r"^([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\s*\(")
 CALLED = re.compile(r"\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\(")
 CALL_VERB = re.compile(

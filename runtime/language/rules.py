@@ -13,7 +13,7 @@ from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, Parsed
 from runtime.language.pbasm import coded_trigger, number_notes, write_agent
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, AgentSpec, Op, PlaybookSpec, Step, Trigger
-from runtime.language.step_lines import is_coded, read_steps
+from runtime.language.step_lines import given_steps
 from runtime.language.trigger_words import trigger_kind
 
 _VERSION = 3
@@ -69,8 +69,9 @@ def _steps(
     playbook: ParsedPlaybook, lowering: _StepLowering, results: Mapping[str, str], problems: Problems
 ) -> tuple[Step, ...]:
     """The steps; those of a playbook that is PBAsm already are read as such."""
-    if playbook.steps and all(is_coded(inner) for item in playbook.steps for inner in item.walk()):
-        return read_steps(playbook.steps, problems)
+    given = given_steps(playbook.steps, problems)
+    if given is not None:
+        return given
     uses = FirstUses(frozenset(param.name for param in playbook.params), results)
     return tuple(uses.typed(step) for step in lowering.lower_all(playbook.steps, ""))
 

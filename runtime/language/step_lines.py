@@ -35,6 +35,13 @@ def is_coded(item: ListItem) -> bool:
     return match is not None and match[2] in Op.__members__
 
 
+def given_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ...] | None:
+    """The steps of a list that is PBAsm already, each item of it; None for one in prose."""
+    if not items or not all(is_coded(inner) for item in items for inner in item.walk()):
+        return None
+    return read_steps(items, problems)
+
+
 def read_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ...]:
     """The tree of steps; a bad code, a number twice or without its parent, and a jump to nowhere are noted.
 

@@ -128,9 +128,24 @@ def test_step_that_waits_for_somebody_may_be_repeated() -> None:
 
 
 def test_break_leaves_the_loop_and_continue_begins_it_again() -> None:
-    graph = flow("01:CND While x", "01.01:EXE break the loop", "01.02:EXE continue", "01.03:EXE a", "02:EXE b")
+    graph = flow(
+        "01:CND While x", "01.01:EXE break the loop if y", "01.02:EXE continue unless z", "01.03:EXE a", "02:EXE b"
+    )
     assert after(graph, "01.01") == "01.02 02"
     assert after(graph, "01.02") == "01 01.03"
+
+
+def test_a_step_that_only_breaks_or_continues_goes_nowhere_else() -> None:
+    graph = flow(
+        "01:CND While x",
+        "01.01:CND If y",
+        "01.01.01:EXE Break",
+        "01.02:EXE a",
+        "01.03:CND If z",
+        "01.03.01:EXE Continue",
+        "02:EXE b",
+    )
+    assert (after(graph, "01.01.01"), after(graph, "01.03.01")) == ("02", "01")
 
 
 def test_steps_below_a_plain_step_are_all_done() -> None:
