@@ -25,7 +25,8 @@ from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC, BUSY, JOINED, cannot_handle, fitting, names_of, rejected
 from runtime.meetings.meeting import absence, may_join, meeting_of, missing
 from runtime.meetings.meetings import Meetings
-from runtime.meetings.places import NoPlaces, Places
+from runtime.meetings.places import Places
+from runtime.meetings.showing import OpenToPeople
 from runtime.tape.journal import Journal
 from runtime.tape.state import FrameState, MeetingState
 
@@ -44,15 +45,17 @@ class MeetingHall:
         self._bus = bus
         self.meetings = Meetings(journal, self, clock, bus)
         self.visitors = Visitors(journal, self.meetings, roster, pages)
-        self._places: Places = NoPlaces()
+        self._places: Places
+        self._open_to_people: OpenToPeople
         self._asked = anyio.Event()
         self._library: Library
 
-    def equip(self, library: Library, questions: Questions, places: Places | None = None) -> None:
+    def equip(self, library: Library, questions: Questions, places: Places, open_to_people: OpenToPeople) -> None:
         """Give what is made after the hall, before any agent lives."""
         self._library = library
         self.visitors.equip(questions)
-        self._places = places or NoPlaces()
+        self._places = places
+        self._open_to_people = open_to_people
 
     # -- for people, and what they order
 
@@ -94,7 +97,7 @@ class MeetingHall:
         """The channel of the meeting of this id: in it is who has joined, and where people look on, their display."""
         known = self.meetings.get(meeting)
         present = [self._roster.participant(who) for who in known.joined]
-        present += [] if known.people else [self._roster.human]
+        present += [self._roster.human] if not known.people and self._open_to_people(known) else []
         channel = self._channels.meeting(MeetingId(known.id), present)
         here = {participant.id for participant in present}
         for participant in channel.participants:

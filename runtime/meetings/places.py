@@ -18,10 +18,3 @@ class Places(Protocol):
         and what it is about. Called again for the same meeting it changes nothing.
         """
         ...
-
-
-class NoPlaces:
-    """Every meeting is held in the session's own conversation."""
-
-    async def open(self, _meeting: MeetingState, _people: Sequence[str], /) -> None:
-        """Nothing is opened."""

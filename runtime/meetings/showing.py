@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
 
+from runtime.tape.state import MeetingState
+
 Show = Literal["all", "summaries", "none"]
 """Each utterance; that a meeting begins and what came of it; nothing."""
+
+OpenToPeople = Callable[[MeetingState], bool]
+"""Whether people who are not in a meeting see what is said there."""
 
 _SHOWS = ("all", "summaries", "none")
 

@@ -11,10 +11,13 @@ from anyio.abc import TaskGroup
 from runtime.agents.continuity import Continuity
 from runtime.agents.library import Library
 from runtime.agents.supervisor import Supervisor
+from runtime.execution.artifact_calls import ArtifactCalls
 from runtime.execution.builtins import Builtins
+from runtime.execution.company import Company
 from runtime.execution.files import FileCalls
 from runtime.execution.host import Host
 from runtime.execution.machine import Machine
+from runtime.execution.program_files import ProgramFiles
 from runtime.execution.questions import Questions
 from runtime.execution.reminders import Reminders
 from runtime.execution.shared import SharedCalls
@@ -27,6 +30,7 @@ from runtime.sessions.inbox import Inbox
 from runtime.sessions.intake import Intake
 from runtime.sessions.meeting_places import MeetingPlaces
 from runtime.sessions.merge import Merge
+from runtime.sessions.minutes import Minutes
 from runtime.sessions.orders import Orders
 from runtime.sessions.participants import Participants
 from runtime.sessions.store import SessionRecord
@@ -52,6 +56,7 @@ class Assembly:
     forks: Forks
     merge: Merge
     places: MeetingPlaces
+    minutes: Minutes
     participants: Participants
 
 
@@ -67,18 +72,23 @@ def assembled(
     busy = around.busy.get(record.program, "queue")
     intake = Intake(journal, supervisor, pages, questions, busy)
     places = MeetingPlaces(record, journal, pages, around, inbox)
+    minutes = Minutes(program, journal, pages, around.texts, around.meetings)
 
     def watch(kind: str, data: Mapping[str, Any]) -> None:
         intake.noted(kind, data)
         places.noted()
+        minutes.noted(kind, data)
 
     journal.watch = watch
     reminders = Reminders(journal, supervisor.remind, around.clock)
     calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls()}
-    calls |= SharedCalls(journal).table()
+    company = Company(journal, supervisor)
+    calls |= SharedCalls(journal).table() | company.table()
+    calls |= ArtifactCalls(journal).table() | ProgramFiles(program, journal).table()
     if around.files is not None:
         calls |= FileCalls(journal, pages, record.address, around.files).table()
     host = Host(journal, pages, supervisor, tasks, calls)
+    company.equip(host)
     journal.busy = host.busy
     machine = Machine(
         program,
@@ -98,7 +108,7 @@ def assembled(
     )
     library = Library(program, machine, supervisor.hall)
     supervisor.equip(library, host)
-    supervisor.hall.equip(library, questions, places)
+    supervisor.hall.equip(library, questions, places, minutes.open_to_people)
     agents = {spec.name: spec for spec in program.agents}
     builtins.on_variable = VariableRules(agents, journal, host, supervisor).update
     continuity = Continuity(program, library, supervisor, journal)
@@ -116,5 +126,6 @@ def assembled(
         Forks(record, journal, around, inbox),
         Merge(record, journal, around, inbox),
         places,
+        minutes,
         Participants(journal, supervisor, pages, around.clock),
     )

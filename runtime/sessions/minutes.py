@@ -43,7 +43,7 @@ class Minutes:
 
     def open_to_people(self, meeting: MeetingState) -> bool:
         """Whether people who are not in the meeting see what is said there. What was begun is said to its end."""
-        if self._shown(meeting) == "all" or has_people(meeting):
+        if self._shown(meeting) == "all" or meeting.people or meeting.place is not None:
             return True
         to = f"meeting {meeting.id}"
         return any(page.to == to and page.status == "open" for page in self._journal.state.pages.values())
@@ -59,13 +59,13 @@ class Minutes:
     def _begun(self, meeting: MeetingState) -> None:
         shown = self._shown(meeting)
         self._held[meeting.frame] = (meeting.id, shown)
-        if shown == "summaries" and not has_people(meeting):
+        if shown == "summaries" and not meeting.people and meeting.place is None:
             said = {"topic": words_within(meeting.topic), "people": ", ".join(map(self._name, meeting.joined))}
             self._tell("meeting_begun", self._around(meeting), **said)
 
     def _ended(self, meeting: MeetingState, shown: Show, data: Mapping[str, Any]) -> None:
         """A meeting that people of this conversation did not follow: they were not in it, or it had a place."""
-        if shown == "none" or (meeting.place is None and (shown == "all" or has_people(meeting))):
+        if shown == "none" or (meeting.place is None and (shown == "all" or meeting.people)):
             return
         outcome = self._outcome(meeting, data)
         key = "meeting_failed" if data.get("exc") else "meeting_came_to" if outcome else "meeting_over"
@@ -98,8 +98,3 @@ class Minutes:
 
     def _tell(self, key: str, place: Address | None, **values: object) -> None:
         self._pages.tell(self._texts(f"session.{key}", **values), place)
-
-
-def has_people(meeting: MeetingState) -> bool:
-    """Whether somebody is in it who is no agent."""
-    return any(not who.isdecimal() for who in meeting.joined)

@@ -166,6 +166,7 @@ class Session:
             self._journal.note("branch", **self._succession.fact)
         self._journal.note("wake")
         await self._parts.places.restore()
+        self._parts.minutes.restore()
         self._parts.pages.repair()
         if self._succession is not None and first is not None:
             self._go_on(self._succession, first)
