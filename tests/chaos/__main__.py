@@ -11,7 +11,7 @@ from time import monotonic
 
 import anyio
 
-from tests.chaos.plan import KINDS, SHAPES, make_plan
+from tests.chaos.plan import KILLS, KINDS, SHAPES, make_plan
 from tests.chaos.report import table
 from tests.chaos.run import Outcome, run
 
@@ -24,7 +24,12 @@ def main() -> None:
     seed = arguments.seed
     while True:
         plan = make_plan(
-            seed, rounds=arguments.rounds, shape=arguments.shape, without=KINDS if arguments.calm else arguments.without
+            seed,
+            rounds=arguments.rounds,
+            shape=arguments.shape,
+            without=KINDS if arguments.calm else arguments.without,
+            only=KILLS if arguments.kills else (),
+            in_haste=arguments.kills,
         )
         if arguments.plan:
             _say("\n".join(plan.lines()))
@@ -58,6 +63,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--without", action="append", default=[], choices=KINDS, help="leave out a kind of fault; the rest stays"
     )
+    parser.add_argument("--kills", action="store_true", help="nothing but kill -9, twice a round")
     parser.add_argument("--calm", action="store_true", help="no faults at all")
     parser.add_argument("--logs", type=Path, default=None, help="a file for what the gateways of the last run logged")
     parser.add_argument("--verbose", action="store_true", help="tell every round")
@@ -68,6 +74,7 @@ def _arguments() -> argparse.Namespace:
 def _command(arguments: argparse.Namespace, seed: int) -> str:
     options = [f"--shape {arguments.shape}"] if arguments.shape else []
     options += ["--calm"] if arguments.calm else [f"--without '{kind}'" for kind in arguments.without]
+    options += ["--kills"] if arguments.kills else []
     more = f' CHAOS="{" ".join(options)}"' if options else ""
     return f"make chaos SEED={seed} ROUNDS={arguments.rounds} MINUTES=0{more}"
 

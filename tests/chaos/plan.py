@@ -35,6 +35,7 @@ EVERYWHERE = (
 WITH_OWN_SERVER = ("kill gateway and server",)
 WITH_WIRE = ("cut server wire", "hang server wire", "slow server wire", "lose server answers")
 WITH_TWO = ("freeze gateway",)
+KILLS = ("kill gateway", "kill workers", "kill server", "kill server in rewrite")
 KINDS = (*EVERYWHERE, *WITH_OWN_SERVER, *WITH_WIRE, *WITH_TWO)
 
 _LASTS_S = {
