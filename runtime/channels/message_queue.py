@@ -70,8 +70,9 @@ class _Waiter:
 class MessageQueue:
     """A bounded queue, oldest first, whose readers wait for the messages they choose.
 
-    `put` never waits, and costs the same however much waits. Readers are served in the order in which they came, each as soon as it can be; a message goes
-    to one reader. Cancelling a reader loses nothing: what it was about to get goes back to where it was.
+    `put` never waits, and costs the same however much waits. Readers are served in the order in which they came, each as
+    soon as it can be; a message goes to one reader. Cancelling a reader loses nothing: what it was about to get goes
+    back to where it was.
     """
 
     def __init__(self, capacity: int, clock: Clock) -> None:

@@ -12,19 +12,22 @@ import anyio
 from runtime.bus import Bus
 from runtime.core.clock import LOOK_S, Clock, until
 from runtime.core.errors import QueueTimeout
-from runtime.core.message import Message, message_to_data
+from runtime.core.message import Message, MessageType, message_to_data
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
 from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Population, wait_source
 from runtime.execution.utterances import Conduits, Utterances
-from runtime.tape.frame_rules import call_key
+from runtime.tape.frame_rules import TURN, call_key
 from runtime.tape.journal import Journal
 from runtime.tape.state import AgentState, takes
 
 MAX_WAITED_MESSAGES = 100
 """At most this many messages are taken by one wait."""
+
+_FOR_THEMSELVES = frozenset({MessageType.MEETING_INVITATION, MessageType.CHOICE})
+"""What is not said with other things: it is for who is asked alone."""
 
 
 class Builtins:
@@ -58,7 +61,7 @@ class Builtins:
             "Trigger": self.trigger,
             "Say": self.utterances.say,
             "Var": self.var,
-            "Artifact": self.artifact,
+            "SendMessage": self.utterances.say,
             "WaitForMessage": self.wait_for_message,
             "Sleep": self.sleep,
             "Now": self.now,
@@ -91,11 +94,6 @@ class Builtins:
             await self.on_variable(frame, call, name, value)
         else:
             self._journal.note("res", **site(frame, call), val=value, set={name: value})
-
-    async def artifact(self, frame: Frame, call: Call) -> None:
-        """Keep a large value under a name."""
-        name, _, value = call_arguments(call, "name", "summary", "value")
-        self._journal.note("res", **site(frame, call), val=None, set={str(name).removeprefix("$"): value})
 
     async def now(self, frame: Frame, call: Call) -> None:
         """The present time, ISO 8601 in UTC."""
@@ -164,7 +162,8 @@ class Builtins:
     ) -> list[Message] | None:
         """Wait as the tape says at `pos`, going idle first; None when the time is over.
 
-        That is by the calendar, or `within_s` from now if the calendar is set back.
+        That is by the calendar, or `within_s` from now if the calendar is set back. A turn that waits for an agent is
+        given with its answer, in order, what others said meanwhile, which woke nobody.
         """
         with self._pages.presence.waiting(frame.id):
             return await self._receive(frame, pos, at_most, within_s)
@@ -190,8 +189,21 @@ class Builtins:
                 return None
             if not frame.alive:
                 await anyio.sleep_forever()  # stopped while it was handed over: whoever did that cancels us
+            if pos == TURN and "agents" in source:
+                came = await self._with_others(frame, came, at_most)
             taken = as_they_are(came, frame.agent)
         return taken
+
+    async def _with_others(self, frame: Frame, came: Sequence[Message], at_most: int) -> list[Message]:
+        """What came, and what others said before it, in the order in which the agent has it."""
+        others = await self._conduits.queue(frame.state.agent).get_batch(
+            lambda message: message.type not in _FOR_THEMSELVES and message.meeting_id in (None, frame.state.meeting),
+            min_messages=0,
+            max_messages=at_most - len(came),
+            timeout_s=0.0,
+        )
+        places = {message.id: place for place, message in enumerate(frame.agent.queue)}
+        return sorted([*came, *others], key=lambda message: places.get(message.id, -1))
 
     def _left_s(self, due: float, last_s: float) -> float:
         return max(0.0, min(due - self._clock.now().timestamp(), last_s - self._clock.monotonic()))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.crash_case import Case
+from tests.unit.runtime.sessions.crash_collecting import COLLECTED
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
 MAIN = python("Main", trigger="BGN When program starts")
@@ -305,6 +306,7 @@ REFUSED = Case(
 
 COMPANY = {
     "called": CALLED,
+    "collected": COLLECTED,
     "met": MET,
     "unmet": UNMET,
     "timed": TIMED,

@@ -1,0 +1,81 @@
+"""The key of a session is missing: its people are told, nothing is lost or overwritten, and others go on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from runtime.core.ids import SessionId
+from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.store import Commit
+from runtime.tape.snapshot import Snapshot
+from runtime.tape.tape import UNREADABLE, Fact
+from tests.fakes.crash_world import World
+from tests.fakes.talk import Model, talking
+from tests.unit.runtime.sessions.test_undo import counter
+
+pytestmark = pytest.mark.anyio
+
+LOCKED = (
+    "What is stored here is encrypted with a key that is missing now, so we cannot go on. Your message is kept for its "
+    "owner to replay; /new begins another conversation."
+)
+
+
+class Locked(World):
+    """Some sessions cannot be opened."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+        self.locked: frozenset[SessionId] = frozenset()
+        self.written_while_locked: list[Commit] = []
+
+    def lock_all(self) -> None:
+        self.locked = frozenset(self._records)
+
+    async def commit(self, commit: Commit, /) -> None:
+        if commit.session in self.locked:
+            self.written_while_locked.append(commit)
+        await super().commit(commit)
+
+    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
+        return None if session in self.locked else await super().snapshot(session, version)
+
+    async def read_session(
+        self, session: SessionId, *, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[Fact]:
+        async for fact in super().read_session(session, after=after, until=until):
+            why = {"fields": {}, "locked": "The key 00000000 is missing."}
+            yield Fact(fact.tape, fact.seq, UNREADABLE, fact.at, why) if session in self.locked else fact
+
+
+async def test_who_writes_is_told_and_heard_when_the_key_is_back(sandbox: MontySandbox) -> None:
+    world = Locked()
+    async with talking(counter(), Model(), sandbox, world=world) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+    world.lock_all()
+    async with talking(counter(), Model(), sandbox, world=world) as talk:
+        assert await talk.say("two") == [LOCKED]
+        await talk.rested()
+        assert await talk.say("three") == [LOCKED]
+        await talk.rested()
+    assert world.written_while_locked == []
+    assert [entry.event.text for entry in world.discarded] == ["two", "three"]
+    world.locked = frozenset()
+    async with talking(counter(), Model(), sandbox, world=world) as talk:
+        assert await talk.say("four") == ["2: four"]
+
+
+async def test_who_begins_anew_needs_no_key(sandbox: MontySandbox) -> None:
+    world = Locked()
+    async with talking(counter(), Model(), sandbox, world=world) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+    world.lock_all()
+    async with talking(counter(), Model(), sandbox, world=world) as talk:
+        assert await talk.say("two") == [LOCKED]
+        await talk.say("", kind="new")
+        assert await talk.say("three") == ["1: three"]
+    assert world.written_while_locked == []
