@@ -10,7 +10,7 @@ from runtime.execution.host import Executable
 from runtime.execution.interpreter import Interpreter
 from runtime.execution.machine import Machine
 from runtime.execution.outside import Outside
-from runtime.execution.signatures import SIGNATURES
+from runtime.execution.signatures import SIGNATURES, TAKE_VARIABLES
 from runtime.execution.triggers import declared_types
 from runtime.execution.verifier import CallShape
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, TriggerKind
@@ -24,7 +24,7 @@ from runtime.playbooks.remote import RemotePlaybook
 
 def call_shapes(program: Program, agent: AgentSpec) -> Mapping[str, CallShape]:
     """Everything that an agent's replies may call."""
-    shapes = {name: CallShape(names, least) for name, (least, names) in SIGNATURES.items()}
+    shapes = {name: CallShape(names, least, name in TAKE_VARIABLES) for name, (least, names) in SIGNATURES.items()}
     for playbook in agent.playbooks:
         shapes[playbook.name] = _shape(playbook)
     for other in program.agents:

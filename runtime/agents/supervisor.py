@@ -138,9 +138,9 @@ class Supervisor:
         agent.forget(drop)
         agent.interrupt()
 
-    def _make(self, klass: str, first: Message | None = None) -> AgentId:
+    def _make(self, klass: str, first: Message | None = None, *, variables: Mapping[str, Any] | None = None) -> AgentId:
         id_ = AgentId(str(FIRST_AGENT + len(self._journal.state.agents)))
-        more: dict[str, Any] = {"vars": {}}
+        more: dict[str, Any] = {"vars": dict(variables or {})}
         if first is not None:
             more = {"vars": {"startup_message": heard_content(first)}, "answering": first.platform_id}
             more["person"] = first.sender_id
@@ -231,6 +231,12 @@ class Supervisor:
         if klass not in self.classes():
             raise UnknownTarget(f"there is no agent class {klass!r}")
         return self._make(klass)
+
+    def create(self, klass: str, variables: Mapping[str, Any], /) -> AgentId:
+        """See `Makers`."""
+        if klass not in self.classes():
+            raise UnknownTarget(f"there is no agent class {klass!r}")
+        return self._make(klass, variables=variables)
 
     def attendee(self, name: str, host: str) -> str:
         """See `Roster`."""

@@ -20,7 +20,8 @@ MAX_SHOWN_CHARS = 80
 class Call:
     """A host call of a frame. `pos` finds its result in the journal; `digest` tells whether it is the same call.
 
-    `place` is the call's file and line, None where it is not known.
+    `place` is the call's file and line, None where it is not known. `answers` is the call as the code made it, where
+    this one says what is meant by it.
     """
 
     pos: str
@@ -28,10 +29,13 @@ class Call:
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     place: str | None = None
+    answers: Call | None = None
 
     @property
     def digest(self) -> str:
         """Of name and arguments."""
+        if self.answers is not None:
+            return self.answers.digest
         return digest_of(self.name, self.args, self.kwargs)
 
 

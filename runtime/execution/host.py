@@ -10,6 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, StorageError, UnknownTarget
+from runtime.execution.artifacts import kept_result
 from runtime.execution.doing import doing_call
 from runtime.execution.frame import Call, Frame
 from runtime.execution.speech import Pages
@@ -190,9 +191,16 @@ class Host:
             del self._frames[id_]
         await self.reap(id_)
         if id_ in self._journal.state.frames:
-            self._journal.note("ret", f=id_, **outcome)
+            self._journal.note("ret", f=id_, **outcome, **self._kept(id_, outcome))
         self.on_returned()
         return failure
+
+    def _kept(self, id_: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
+        state = self._journal.state
+        up = state.frames[id_].caller
+        if "val" not in outcome or up is None or up.hidden:
+            return {}
+        return kept_result(state.frames.get(up.frame), outcome["val"])
 
 
 def site(frame: Frame, call: Call) -> dict[str, Any]:

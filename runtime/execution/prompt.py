@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from runtime.core.message import Message
+from runtime.execution.artifacts import artifact_name, is_large, shown_artifact
 from runtime.execution.handling import HANDLER
 from runtime.execution.heard import heard_line
 from runtime.execution.placeholders import POSITION
+from runtime.execution.signatures import SIGNATURES
 from runtime.execution.situation import MAX_VALUE_CHARS, file_line, shown_value, situation
 from runtime.execution.trigger_kinds import judged_by_model, judges
 from runtime.execution.verifier import Rejected
@@ -47,6 +49,8 @@ call it `self.current_meeting.shared_state`.
 - `await Remind(600, "ask how it went")` has you told that text as a message after so many seconds, or at a time \
 such as "2026-05-01T09:00:00+02:00"; you need not wait for it.
 - `await Var("name", value)` sets the program's `$name`; it is read by its plain name. Other assignments make locals.
+- A long value is shown as an artifact: code has it whole by its name, and `await LoadArtifact("name")`, then \
+`await Yld("call")`, shows it to you. `await SaveArtifact("name", "one-line summary", value)` keeps one.
 - Playbooks are called as `result = await Playbook(args)`; other agents' public ones as `await Agent.Playbook(args)`.
 - End with exactly one of `await Yld("user")`, `await Yld("agent 1001")`, `await Yld("meeting")` (wait for a message), \
 `await Yld("call")` (go on with what the calls gave), `await Yld("exit")` (the program ends) or `await Return(value)` \
@@ -171,7 +175,14 @@ def _outcome(record: CallRecord) -> str:
     """What a call gave, as the model sees it."""
     if record.error:
         return f"raised {record.error[0]}: {record.error[1]}"
-    return shown_value(record.value, MAX_FILE_CHARS if record.name == "ReadFile" else MAX_VALUE_CHARS)
+    if record.name in _SHOWN_WHOLE:
+        return shown_value(record.value, MAX_FILE_CHARS)
+    if is_large(record.value) and record.name not in SIGNATURES:
+        return shown_artifact(artifact_name(record.value), record.value)
+    return shown_value(record.value, MAX_VALUE_CHARS)
+
+
+_SHOWN_WHOLE = frozenset({"ReadFile", "LoadFile", "Loadfile", "LoadArtifact"})
 
 
 def executed_text(frame: FrameState) -> str:
@@ -181,7 +192,7 @@ def executed_text(frame: FrameState) -> str:
         lines.append(f"{index + 1}. {statement.source}")
         for pos in frame.order:
             record = frame.records[pos]
-            if not pos.startswith(f"{index}.") or record.name in ("Step", "Say", "Var", "Trigger"):
+            if not pos.startswith(f"{index}.") or record.name in ("Step", "Say", "Var", "Trigger", "SaveArtifact"):
                 continue
             lines.append(f"   {record.name} -> {_outcome(record)}")
         if statement.error:
@@ -254,7 +265,7 @@ def results_text(frame: FrameState) -> str:
     lines = []
     for pos in frame.order:
         record = frame.records[pos]
-        if record.name in ("Step", "Say", "Var", "Trigger", "Artifact") or pos.startswith(POSITION):
+        if record.name in ("Step", "Say", "Var", "Trigger", "SaveArtifact") or pos.startswith(POSITION):
             continue
         lines.append(f"{record.name} gave {_outcome(record)}")
     return "\n".join(lines)

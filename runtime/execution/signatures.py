@@ -14,6 +14,14 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Ask": (1, ("question", "options", "of")),
     "Var": (2, ("name", "value")),
     "Artifact": (3, ("name", "summary", "value")),
+    "SaveArtifact": (3, ("name", "summary", "value")),
+    "LoadArtifact": (1, ("name",)),
+    "LoadFile": (1, ("path", "inline", "silent")),
+    "Loadfile": (1, ("path", "inline", "silent")),
+    "SendMessage": (2, ("target", "message")),
+    "CreateAgent": (1, ("klass",)),
+    "IdleAgent": (1, ("klass",)),
+    "CallAgent": (2, ("agent", "playbook", "arguments")),
     "WaitForMessage": (1, ("source", "timeout_s")),
     "Sleep": (1, ("seconds",)),
     "Remind": (2, ("when", "text")),
@@ -31,6 +39,9 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Return": (0, ("value",)),
 }
 """How many arguments each call needs, and the names of all it takes, in order."""
+
+TAKE_VARIABLES = frozenset({"CreateAgent", "IdleAgent"})
+"""Calls that take any further names: variables of an agent that is made."""
 
 
 def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:

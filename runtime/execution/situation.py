@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from runtime.core.message import Attachment
+from runtime.execution.artifacts import is_large, shown_artifact
 from runtime.meetings.shared_state import who
 from runtime.tape.state import AgentState, FrameState, MeetingState, SessionState
 
@@ -36,11 +37,19 @@ def situation(state: SessionState, frame: FrameState) -> str:
     ]
     if frame.kwargs or frame.args:
         lines.append(f"Arguments: {shown_value(frame.kwargs or frame.args)}")
-    shown = {name: value for name, value in agent.variables.items() if name != "_"}
-    lines.append("Variables: " + ("; ".join(f"${n} = {shown_value(v)}" for n, v in shown.items()) or "none"))
+    shown = {name: value for name, value in agent.variables.items() if name == "__" or not name.startswith("_")}
+    values = (f"${name} = {_named_value(agent, name, value)}" for name, value in shown.items())
+    lines.append("Variables: " + ("; ".join(values) or "none"))
     if frame.locals:
-        lines.append("Locals: " + "; ".join(f"{n} = {shown_value(v)}" for n, v in frame.locals.items()))
+        lines.append("Locals: " + "; ".join(f"{n} = {_named_value(agent, n, v)}" for n, v in frame.locals.items()))
     return "\n".join(lines)
+
+
+def _named_value(agent: AgentState, name: str, value: Any) -> str:
+    summary = agent.artifacts.get(name)
+    if summary is not None or is_large(value):
+        return shown_artifact(name, value, summary)
+    return shown_value(value)
 
 
 def _company(state: SessionState, agent: AgentState) -> Iterator[str]:

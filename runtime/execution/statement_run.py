@@ -16,6 +16,9 @@ from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 MAX_FAILURES = 3
 """A turn's code may fail at most this often before its playbook does."""
 
+_IMPORTED = ("import asyncio",)
+"""What code may use without saying so."""
+
 Refused = Callable[[str, str], None]
 """Told of a statement that failed: the rule, and how."""
 
@@ -47,7 +50,7 @@ class StatementRun:
             source=lowered.source,
             names=self._standpoint.used(statement.variables, [lowered.source, *state.prelude]),
             functions=functions,
-            prelude=tuple(state.prelude),
+            prelude=(*_IMPORTED, *state.prelude) if "asyncio" in lowered.source else tuple(state.prelude),
             keep=lowered.keep,
         )
         async with self._machine.sandbox.evaluate(snippet) as evaluation:

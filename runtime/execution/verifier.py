@@ -31,6 +31,8 @@ class CallShape:
 
     names: tuple[str, ...]
     required: int
+    more: bool = False
+    """Whether further names may be given."""
 
     @classmethod
     def of(cls, params: Sequence[Param]) -> CallShape:
@@ -53,7 +55,7 @@ class CallShape:
             return f"takes {len(self.names)} arguments ({', '.join(self.names)}), not {len(node.args)}"
         given = [*self.names[: len(node.args)], *(k.arg for k in node.keywords if k.arg)]
         for name in given:
-            if name not in self.names:
+            if name not in self.names and not self.more:
                 return f"has no parameter {name!r}; it takes {', '.join(self.names) or 'nothing'}"
             if given.count(name) > 1:
                 return f"is given {name!r} twice"

@@ -10,11 +10,12 @@ lineage   branch[session, seq, why, home?] · returned · exchange[seq, person, 
 agent     agent[id, class, participant?] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] ·
           dropped[agent, mids] · changed[agent, message, text, pid] · recalled[agent, message, pid] ·
           aside[agent, message] · posted[agent, mids] · fetched[agent, mids]
-frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc] · drop[f, pos, …]
-          turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
+frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc, keep?, art?] ·
+          drop[f, pos, …] · turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
           compact[f, turns, summary] · park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
-statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val] · described[f, text]
-call      res[f, pos, name, dig, val|exc, set?, to?] · set[f, pos, name, val, fired] ·
+statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val] ·
+          described[f, text]
+call      res[f, pos, name, dig, val|exc, set?, art?, to?] · set[f, pos, name, val, fired] ·
           intent[f, pos, name, dig, key]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
           ask[f, pos, page, options, of?] · reask[f, pos, page] · remind[agent, due, text] · unremind[id] ·

@@ -9,6 +9,7 @@ from runtime.core.errors import Divergence
 from runtime.core.message import Message
 from runtime.tape.acks import settle_message
 from runtime.tape.state import (
+    MAX_ARTIFACTS,
     SHARED,
     AgentState,
     CallRecord,
@@ -23,6 +24,9 @@ from runtime.tape.state import (
 )
 
 Data = Mapping[str, Any]
+
+UNNAMED = "a_"
+"""The names of artifacts that nobody named begin so."""
 
 TURN = "turn"
 """The position of the wait between two turns of a frame."""
@@ -52,6 +56,7 @@ def _record(state: SessionState, data: Data) -> None:
     agent = state.agents[frame.agent]
     variables = agent.variables
     variables.update(data.get("set") or {})
+    _keep_artifacts(agent, data.get("art") or {})
     _note_addressed(agent, data.get("to"))
     value, error = _outcome(data)
     hidden = bool(data.get("hidden"))
@@ -72,6 +77,14 @@ def _note_addressed(agent: AgentState, to: str | None) -> None:
         agent.last_person = who
     elif to == "human":
         agent.last_person = None
+
+
+def _keep_artifacts(agent: AgentState, named: Mapping[str, str]) -> None:
+    agent.artifacts.update(named)
+    unnamed = [name for name in agent.artifacts if name.startswith(UNNAMED)]
+    for name in unnamed[: max(0, len(unnamed) - MAX_ARTIFACTS)]:
+        del agent.artifacts[name]
+        agent.variables.pop(name, None)
 
 
 def prune(state: SessionState, frame: str) -> None:
@@ -164,6 +177,8 @@ def _ret(state: SessionState, _: int, data: Data) -> None:
                 "val": value,
                 "exc": error,
                 "hidden": caller.hidden,
+                "set": dict.fromkeys(data.get("keep") or (), value),
+                "art": data.get("art"),
             },
         )
 

@@ -19,6 +19,9 @@ MAX_HISTORY = 100
 MAX_EXCHANGES = 100
 """Exchanges of one conversation that can be undone, the latest ones."""
 
+MAX_ARTIFACTS = 50
+"""Artifacts of one agent that nobody named; the oldest are forgotten."""
+
 MAX_FILES = 50
 """Files of one conversation that its agents can read."""
 
@@ -187,6 +190,8 @@ class AgentState:
     """The platform's id of that message, until something was said after it."""
     at_home: bool = False
     """Whether it took a person's message from the session's own conversation after it went into a meeting."""
+    artifacts: dict[str, str] = field(default_factory=dict)
+    """Variables that the model is shown by what stands here, a summary."""
     past: list[dict[str, str]] = field(default_factory=list)
     """What was said in a playbook that a message interrupted, for the one that handles it."""
     since: float = 0.0

@@ -1,0 +1,52 @@
+"""Artifacts: large values under names, of which the model is shown a summary and loads what it needs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from runtime.tape.frame_rules import UNNAMED
+from runtime.tape.state import FrameState
+
+ARTIFACT_CHARS = 500
+"""What a playbook returns to the model becomes an artifact when it is longer, as JSON."""
+
+_SUMMARY_CHARS = 120
+
+
+def is_large(value: Any) -> bool:
+    """Whether the model is shown a value only as an artifact."""
+    return len(_text(value)) > ARTIFACT_CHARS
+
+
+def artifact_name(value: Any) -> str:
+    """The name of an artifact that nobody gave one: it follows from the value."""
+    return UNNAMED + hashlib.sha256(_text(value).encode()).hexdigest()[:8]
+
+
+def artifact_summary(value: Any) -> str:
+    """The beginning of the value, for one that nobody summed up."""
+    text = value if isinstance(value, str) else _text(value)
+    words = " ".join(text[: 2 * _SUMMARY_CHARS].split())
+    return words if len(words) <= _SUMMARY_CHARS else words[:_SUMMARY_CHARS] + "…"
+
+
+def shown_artifact(name: str, value: Any, summary: str | None = None) -> str:
+    """An artifact as the model sees it."""
+    about = artifact_summary(value) if summary is None else summary
+    return f'artifact of {len(_text(value)):,} characters: {about} [LoadArtifact("{name}") shows it]'
+
+
+def kept_result(caller: FrameState | None, value: Any) -> dict[str, Any]:
+    """What the fact of a playbook's return adds where the caller is executed by a model: `$_`, and an artifact."""
+    if caller is None or not caller.version.startswith("llm"):
+        return {}
+    if not is_large(value):
+        return {"keep": ["_"]}
+    name = artifact_name(value)
+    return {"keep": ["_", name], "art": {name: artifact_summary(value)}}
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,185 @@
+"""Large values that the model sees by name, files that a program names, and agents that are made while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runtime.language.diagnostics import Span
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, Reply, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+LONG = "All about Oslo. " + "It rains. " * 100
+
+CODE = f"""
+async def Fetch():
+    return {LONG!r}
+
+async def Short():
+    return "sun"
+"""
+
+
+def made(code: str = CODE) -> Program:
+    main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
+    return program(agent("Main", main, python("Fetch"), python("Short"), code=code))
+
+
+def going(*lines: str, end: str = 'await Yld("user")') -> Reply:
+    return block('await Step("Main:01:EXE")', *lines, end)
+
+
+async def test_a_long_result_is_shown_by_name_and_loaded_on_demand(sandbox: MontySandbox) -> None:
+    model = Model(
+        going("await Fetch()", end='await Yld("call")'),
+        going('await Say("user", f"{len(_)} {_[:9]}")', end='await Yld("user")'),
+        going('await LoadArtifact("report")', end='await Yld("call")'),
+        going('await Say("user", "read")'),
+    )
+    async with talking(made(), model, sandbox) as talk:
+        await talk.say("hi")
+        name = model.told(1).partition('LoadArtifact("')[2].partition('"')[0]
+        assert name.startswith("a_")
+        assert "Fetch gave artifact of 1,018 characters: All about Oslo. It rains." in model.told(1)
+        assert LONG not in model.told(1)
+        assert f"${name} = artifact of" in model.told(1)
+        assert talk.chat == ["1016 All about"]
+
+
+async def test_code_has_an_artifact_whole_under_its_name_and_the_model_sees_its_summary(sandbox: MontySandbox) -> None:
+    model = Model(
+        going("text = await Fetch()", 'await SaveArtifact("$report", "what is known of Oslo", text)'),
+        going('await LoadArtifact("report")', end='await Yld("call")'),
+        going('await Say("user", f"{len(report)} {report == text}")'),
+    )
+    async with talking(made(), model, sandbox) as talk:
+        await talk.say("hi")
+        assert await talk.say("and?") == ["1016 True"]
+    assert "$report = artifact of 1,018 characters: what is known of Oslo" in model.told(1)
+    assert "text = artifact of 1,018 characters: All about Oslo." in model.told(1)
+    assert f'LoadArtifact gave "{LONG}"' in model.told(2)
+
+
+async def test_an_artifact_that_is_not_there_is_an_error_that_names_those_that_are(sandbox: MontySandbox) -> None:
+    model = Model(
+        going('await SaveArtifact("report", "long", "x" * 600)', 'await LoadArtifact("nothing")'),
+        block("# resume: 3", 'await Yld("user")'),
+    )
+    async with talking(made(), model, sandbox) as talk:
+        await talk.say("hi")
+    assert "there is no artifact 'nothing'; there are report" in model.told(1)
+
+
+async def test_the_last_result_is_a_variable_and_private_ones_are_not_shown(sandbox: MontySandbox) -> None:
+    model = Model(going("await Short()", 'await Var("_secret", 7)', 'await Say("user", f"{_} {_secret}")'), going())
+    async with talking(made(), model, sandbox) as talk:
+        assert await talk.say("hi") == ["sun 7"]
+        await talk.say("on")
+    assert "Variables: $startup_message" in model.told(1)
+    assert "secret" not in model.told(1).partition("You execute")[2]
+
+
+def beside(folder: Path, code: str, says: str) -> Program:
+    (folder / "notes.txt").write_text("Remember the milk.")
+    (folder / "secret.txt").write_text("hidden")
+    plain = made(code)
+    main = replace(plain.agents[0], span=Span(str(folder / "main.pb"), 1))
+    return replace(plain, agents=(main,), pbasm=f"{says} notes.txt")
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("notes.txt", "Remember the milk."),
+        ("secret.txt", "'secret.txt' is not a file that the program names"),
+        ("../notes.txt", "'../notes.txt' is not in the folder of the program"),
+        ("/etc/passwd", "'/etc/passwd' is not in the folder of the program"),
+        ("", "'' is not in the folder of the program"),
+    ],
+)
+async def test_only_files_that_the_program_names_are_loaded(
+    path: str, answer: str, tmp_path: Path, sandbox: MontySandbox
+) -> None:
+    lines = f"try:\n    text = await LoadFile({path!r})\nexcept Exception as error:\n    text = str(error)"
+    model = Model(going(lines, 'await Say("user", text)'))
+    async with talking(beside(tmp_path, CODE, "../notes.txt /etc/passwd"), model, sandbox) as talk:
+        (said,) = await talk.say("hi")
+    assert answer in said
+
+
+PLAYERS = program(
+    agent(
+        "Main",
+        llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True),
+    ),
+    agent(
+        "Player",
+        python("Move", "square", public=True),
+        python("Hide"),
+        code="""
+async def Move(square):
+    return f"{variables['mark']} to {square}"
+
+async def Hide():
+    pass
+""",
+    ),
+)
+
+
+async def test_agents_are_made_with_their_variables_and_called_by_their_numbers(sandbox: MontySandbox) -> None:
+    model = Model(
+        going(
+            'one = await CreateAgent("Player", mark="x")',
+            'two = await CreateAgent("Player", mark="o")',
+            'moves = [await CallAgent(one, "Move", {"square": 5}), await CallAgent(two, "Move", [1])]',
+            'idle = await IdleAgent("Player")',
+            'await Say("user", f"{one} {two} {idle} {moves}")',
+        )
+    )
+    async with talking(PLAYERS, model, sandbox) as talk:
+        assert await talk.say("hi") == ["agent 1001 agent 1002 agent 1001 ['x to 5', 'o to 1']"]
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ('await CreateAgent("Nobody")', "there is no agent class 'Nobody'"),
+        ('await CallAgent("agent 1007", "Move", [1])', "there is no agent 'agent 1007'"),
+        ('await CallAgent(await CreateAgent("Player"), "Hide")', "Player has no public playbook 'Hide'"),
+    ],
+)
+async def test_what_is_wrong_about_an_agent_is_an_error_that_says_so(
+    line: str, error: str, sandbox: MontySandbox
+) -> None:
+    model = Model(going(line), block("# resume: 2", 'await Yld("user")'))
+    async with talking(PLAYERS, model, sandbox) as talk:
+        await talk.say("hi")
+    assert error in model.told(1)
+
+
+async def test_an_agent_that_is_at_work_is_not_idle(sandbox: MontySandbox) -> None:
+    code = """
+async def Move(square):
+    await WaitForMessage("user")
+
+async def Hide():
+    pass
+"""
+    busy = program(PLAYERS.agents[0], replace(agent("Player", python("Move", "square", public=True), code=code)))
+    model = Model(
+        going(
+            'one = await CreateAgent("Player")',
+            'both = await asyncio.gather(CallAgent(one, "Move", [1]), IdleAgent("Player"))',
+            'await Say("user", both[1])',
+        )
+    )
+    async with talking(busy, model, sandbox) as talk:
+        assert await talk.say("hi") == []
+        assert await talk.say("go on") == ["agent 1002"]
