@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from runtime.language.blocks import Fence
+from runtime.language.naming import is_taken
 from runtime.language.nodes import ListItem, ParsedPlaybook
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import Param, PythonFence
@@ -57,6 +58,8 @@ class _FenceReader:
     def _playbook(self, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr) -> ParsedPlaybook:
         triggers: list[ListItem] = []
         metadata: dict[str, Any] = {}
+        if is_taken(node.name):
+            self._problem_at(node, f"`{node.name}` means something else in calls: choose another name")
         if isinstance(decorator, ast.Call):
             for argument in decorator.args:
                 triggers += self._triggers(argument)
@@ -97,7 +100,7 @@ class _FenceReader:
             self._problem_at(node, f"@playbook takes literals, not {ast.unparse(node)}")
             return None
 
-    def _problem_at(self, node: ast.expr, message: str) -> None:
+    def _problem_at(self, node: ast.expr | ast.stmt, message: str) -> None:
         line = self._line(node.lineno)
         self._problems.at(line, message, column=self._column(node.lineno, node.col_offset))
 

@@ -49,6 +49,7 @@ def parse(source: Source) -> ParsedProgram:
         file = source.files[0] if source.files else "<none>"
         problems.at_span(Span(file, 1), "the program has no agent", hint=_FIRST)
     _refuse_duplicates(agents, sections, problems)
+    _refuse_second_entry(source, agents, problems)
     problems.stop_if_any()
     return ParsedProgram(source.name, tuple(agents), source.metadata)
 
@@ -62,6 +63,14 @@ def _refuse_duplicates(agents: list[ParsedAgent], sections: list[Section], probl
             message = f"there is an agent {agent.name} already, at {seen[agent.name]}"
             problems.at(heading.line, message, column=heading.column)
         seen.setdefault(agent.name, agent.span)
+
+
+def _refuse_second_entry(source: Source, agents: list[ParsedAgent], problems: Problems) -> None:
+    entries = [one for agent in agents for one in agent.playbooks if one.metadata.get("cli_entry") is True]
+    texts = {(line.file, line.number): line.text for line in source.lines} if len(entries) > 1 else {}
+    for entry in entries[1:]:
+        message = f"a program has one entry for the command line, and it is {entries[0].name}, at {entries[0].span}"
+        problems.at_span(entry.span, message, text=texts.get((entry.span.file, entry.span.line), ""))
 
 
 class _AgentReader:

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 
 from runtime.language.blocks import Heading
-from runtime.language.naming import playbook_name
+from runtime.language.naming import is_taken, playbook_name
 from runtime.language.problems import Problems
 from runtime.language.program import Param
 
@@ -38,6 +38,8 @@ def read_signature(heading: Heading, problems: Problems) -> Signature | None:
     if name is None:
         problems.at(heading.line, "a playbook needs a name of letters and digits", column=column, hint=_EXAMPLE)
         return None
+    if is_taken(name):
+        problems.at(heading.line, f"`{name}` means something else in calls", column=column, hint="Choose another name.")
     if rest.startswith("->"):
         rest, shift = "()" + rest, -2
     else:
@@ -79,6 +81,7 @@ def _read_rest(
     for argument, default in zip(arguments.args, [*defaults, *arguments.defaults], strict=True):
         state = original[argument.col_offset : argument.col_offset + 1] == b"$"
         name = argument.arg[1:] if state else argument.arg
+        name = name if name.isidentifier() else ""
         if not name or name in {param.name for param in params}:
             wrong = f"parameter {name!r} is given twice" if name else "a parameter needs a name"
             problems.at(heading.line, wrong, column=place(chars(argument)))
