@@ -30,7 +30,7 @@ from runtime.sessions.places import HeldMeeting, PlaceStore
 MAX_TOLD = 10_000
 """Conversations that are remembered as told that they are full."""
 
-_FREE = frozenset({"stop", "status", "who", "iam"})
+_FREE = frozenset({"stop", "status", "who", "iam", "agents", "meeting", "leave"})
 """Commands that no limit holds for: they cost nothing, and one of them ends what costs."""
 
 _ANSWERS = {
@@ -122,7 +122,7 @@ class InboundRouter:
         command = COMMANDS.get(event.command or "")
         if event.program is not None or (command is None and event.command is not None):
             return PROGRAM_ROLE
-        return Role.GUEST if command is None else command.least
+        return Role.GUEST if command is None else command.least_for(event.text)
 
     def _unknown_program(self, program: str, choices: Sequence[str]) -> str:
         listed = ", ".join(choices) or "–"  # noqa: RUF001 - a dash: there are none
@@ -154,7 +154,7 @@ class InboundRouter:
         command = COMMANDS.get(name)
         if command is None and name not in self._routes.commands:
             await self._tell(event, "commands.unknown", command=name)
-        elif role < (PROGRAM_ROLE if command is None else command.least):
+        elif role < self._least(event):
             await self._tell(event, "commands.not_allowed", command=name)
         elif name == "help":
             await self._entrance.say(event.address, help_text(self._texts, role, self._routes.commands))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,15 +12,24 @@ from runtime.core.ids import (
     AgentId,
     MeetingId,
     ParticipantId,
+    PersonId,
     is_human_word,
     parse_agent_id,
     parse_meeting_id,
 )
-from runtime.tape.state import SessionState
+from runtime.language.humans import HumanSpec
+from runtime.tape.state import MeetingState, SessionState
+
+_PERSON = "person "
 
 
 class Population(Protocol):
-    """The agents of a session, by class."""
+    """The agents and the declared humans of a session."""
+
+    @property
+    def humans(self) -> Sequence[HumanSpec]:
+        """The humans that the program declares."""
+        ...
 
     def classes(self) -> tuple[str, ...]:
         """The names of all agent classes that can be spoken to."""
@@ -32,17 +42,23 @@ class Population(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A resolved target. `key` names it on the tape: "human", "agent 1001" or "meeting 100"."""
+    """A resolved target. `key` names it on the tape: "human" (whoever is here), "person telegram:42", "agent 1001" or
+    "meeting 100". `agents` are those of a meeting, people too, whom it is for in particular."""
 
     key: str
     recipient: ParticipantId | None = None
     meeting: MeetingId | None = None
-    agents: frozenset[AgentId] = frozenset()
+    agents: frozenset[ParticipantId] = frozenset()
 
     @property
     def human(self) -> bool:
         """Whether it is a person who is addressed directly."""
         return self.recipient is not None and self.meeting is None and not str(self.recipient).isdecimal()
+
+    @property
+    def person(self) -> str | None:
+        """The id of the one person who is addressed; None when it is anybody, or an agent."""
+        return str(self.recipient) if self.human and self.recipient != ANYONE else None
 
 
 def resolve_target(text: str, state: SessionState, population: Population, *, meeting: str | None) -> Target:
@@ -54,38 +70,79 @@ def resolve_target(text: str, state: SessionState, population: Population, *, me
         return Target(str(ANYONE), ANYONE)
     first, *others = [part.strip() for part in text.split(",")]
     if first.lower() == "meeting" or parse_meeting_id(first):
-        return _meeting_target(first, others, state, meeting)
+        return _meeting_target(first, others, state, population, meeting)
+    found = _agent(text, state, population) or _person(text, state, population)
+    if found is None:
+        raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {_known(state, population)}")
+    return Target(f"agent {found}" if found.isdecimal() else f"{_PERSON}{found}", found)
+
+
+def _agent(text: str, state: SessionState, population: Population) -> AgentId | None:
+    """The agent that `text` names by its number or its class."""
     agent = parse_agent_id(text)
-    if agent is not None and agent in state.agents:
-        return Target(f"agent {agent}", agent)
-    if text.strip() in population.classes():
-        found = population.ensure(text.strip())
-        return Target(f"agent {found}", found)
-    if state.person_named(text) is not None:
-        return Target(str(ANYONE), ANYONE)
-    raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {_known(state, population)}")
+    if agent is not None:
+        return agent if agent in state.agents else None
+    return population.ensure(text.strip()) if text.strip() in population.classes() else None
 
 
-def _meeting_target(first: str, others: list[str], state: SessionState, current: str | None) -> Target:
+def _person(text: str, state: SessionState, population: Population) -> PersonId | None:
+    """The person that `text` names: a declared human by class or name, else anybody by id or name; None when nobody is.
+
+    A declared human's name is theirs also while they are not here: then nobody else is meant by it.
+    """
+    wanted = text.strip().removeprefix(_PERSON)
+    spec = declared(wanted, population)
+    found = state.people_named(spec.declared if spec is not None else wanted)
+    if spec is not None and (not found or state.people[found[0]].declared != spec.declared):
+        raise UnknownTarget(f"{spec.name} is not here yet; {_here(state)}")
+    if len(found) > 1:
+        raise UnknownTarget(f"several people are called {text!r}: {', '.join(found)}; give one of these ids")
+    return PersonId(found[0]) if found else None
+
+
+def declared(text: str, population: Population) -> HumanSpec | None:
+    """The declared human that `text` names by class or name."""
+    return next((spec for spec in population.humans if spec.is_called(text)), None)
+
+
+def _meeting_target(
+    first: str, others: list[str], state: SessionState, population: Population, current: str | None
+) -> Target:
     number = parse_meeting_id(first) or (MeetingId(current) if current else None)
     if number is None:
         raise UnknownTarget("there is no meeting here; name it as `meeting 100`, or join one first")
     meeting = state.meetings.get(number)
     if meeting is None or meeting.status == "ended":
         raise UnknownTarget(f"meeting {number} is not going on; going on are {_meetings(state)}")
-    agents = frozenset(agent for agent in map(parse_agent_id, others) if agent is not None)
-    strangers = sorted(set(agents) - set(meeting.joined))
-    if strangers:
-        raise UnknownTarget(f"agent {strangers[0]} is not in meeting {number}; in it are {', '.join(meeting.joined)}")
-    return Target(f"meeting {number}", None, number, agents)
+    present = frozenset(_participant(other, meeting, state, population) for other in others)
+    return Target(f"meeting {number}", None, number, present)
+
+
+def _participant(text: str, meeting: MeetingState, state: SessionState, population: Population) -> ParticipantId:
+    """Who of the meeting's participants is named; people of the conversation hear it too while none was invited."""
+    agents = [AgentId(who) for who in meeting.joined if who in state.agents]
+    named = parse_agent_id(text)
+    found = next((who for who in agents if who == named or state.agents[who].klass == text), None)
+    if found is not None:
+        return found
+    person = None if named is not None or text in population.classes() else _person(text, state, population)
+    if person is None or (len(agents) < len(meeting.joined) and person not in meeting.joined):
+        inside = ", ".join(f"agent {who}" if who in state.agents else state.called(who) for who in meeting.joined)
+        raise UnknownTarget(f"{text} is not in meeting {meeting.id}; in it are {inside}")
+    return person
 
 
 def _meetings(state: SessionState) -> str:
     return ", ".join(f"meeting {m.id}" for m in state.meetings.values() if m.status != "ended") or "none"
 
 
+def _here(state: SessionState) -> str:
+    return f"here are {', '.join(map(state.called, state.people)) or 'no people yet'}"
+
+
 def _known(state: SessionState, population: Population) -> str:
     names = ["user", *population.classes(), *(f"agent {id_}" for id_ in state.agents)]
+    names += dict.fromkeys([*(spec.declared for spec in population.humans), *map(state.called, state.people)])
     names += [f"meeting {m.id}" for m in state.meetings.values() if m.status != "ended"]
     return ", ".join(names)
 
@@ -103,13 +160,16 @@ def _ended_unread(text: str, state: SessionState, agent: str, current: str | Non
 def wait_source(text: str, state: SessionState, population: Population, *, agent: str, meeting: str | None) -> Any:
     """What `Yld(text)` or `WaitForMessage(text)` waits for, as data for the tape.
 
-    Keys: `human` (a person), `agents` (ids), `meeting` (id), `any` (everybody). Raises UnknownTarget.
+    Keys: `human` (a person; only `person`, an id, or the `declared` human of that name when given), `agents` (ids),
+    `meeting` (id), `any` (everybody). `user` is whom the agent spoke to last by name, else whoever is here. Raises
+    UnknownTarget.
     """
     words = text.strip()
     if words in ("*", ""):
         return {"any": True}
     if is_human_word(words):
-        return {"human": True}
+        last_person = state.agents[agent].last_person
+        return {"human": True} if last_person not in state.people else {"human": True, "person": last_person}
     if words.lower() == "agent":
         last = state.agents[agent].last_addressed
         if last is None or not last.startswith("agent "):
@@ -120,9 +180,12 @@ def wait_source(text: str, state: SessionState, population: Population, *, agent
         return {"meeting": ended}
     if words.lower().startswith("agent ") and parse_agent_id(words) is None:
         words = words[len("agent ") :]
+    spec = declared(words, population)
+    if spec is not None and not any(person.declared == spec.declared for person in state.people.values()):
+        return {"human": True, "declared": spec.declared}
     target = resolve_target(words, state, population, meeting=meeting)
     if target.meeting is not None:
         return {"meeting": str(target.meeting)}
-    if target.human:
-        return {"human": True}
-    return {"agents": [str(target.recipient)]}
+    if target.person is not None:
+        return {"human": True, "person": target.person}
+    return {"human": True} if target.human else {"agents": [str(target.recipient)]}

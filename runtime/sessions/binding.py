@@ -1,0 +1,70 @@
+"""Which of the humans that a program declares the people in a conversation are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime.core.clock import Clock
+from runtime.language.humans import HumanSpec
+from runtime.sessions.inbox import InboxEvent
+from runtime.tape.journal import Journal
+from runtime.tape.state import PersonState
+
+
+class Binding:
+    """Notes the people of one session as they take part, and binds each to one declared human at most.
+
+    A human whose program says `person:` is only one of these. Else they are who shows their name, else, where the
+    program declares one human in all, whoever takes part first. First come, and it stays so: everybody else is heard
+    by the name they show. Whoever writes on two platforms is two people here.
+    """
+
+    def __init__(self, journal: Journal, humans: Sequence[HumanSpec], clock: Clock) -> None:
+        self._journal = journal
+        self._humans = humans
+        self._clock = clock
+
+    def meet(self, event: InboxEvent) -> None:
+        """Know of whoever did something, from now on."""
+        known = self._people.get(event.person_id)
+        if known is None or known.name != event.person_name:
+            since = self._clock.now().timestamp()
+            self._journal.note("person", id=event.person_id, name=event.person_name, since=since)
+        if self._people[event.person_id].declared is None:
+            spec = self._fitting(event.person_id, event.person_name)
+            if spec is not None:
+                self._bind(event.person_id, spec)
+
+    def claim(self, event: InboxEvent) -> tuple[str, dict[str, object]]:
+        """What comes of somebody saying that they are a declared human: the key of the answer, and its values."""
+        wanted = event.text.strip()
+        spec = next((spec for spec in self._humans if spec.is_called(wanted)), None)
+        if spec is None:
+            known = ", ".join(spec.declared for spec in self._humans)
+            return ("iam_unknown", {"name": wanted, "known": known}) if known else ("iam_nobody", {})
+        holder = self._holder(spec)
+        if holder not in (None, event.person_id):
+            return "iam_taken", {"name": spec.declared, "person": self._people[str(holder)].name}
+        if spec.people and event.person_id not in spec.people:
+            return "iam_reserved", {"name": spec.declared}
+        if holder is None:
+            self._bind(event.person_id, spec)
+        return "iam_bound", {"name": spec.declared, "person": event.person_name}
+
+    @property
+    def _people(self) -> dict[str, PersonState]:
+        return self._journal.state.people
+
+    def _holder(self, spec: HumanSpec) -> str | None:
+        """The id of whoever is this human."""
+        return next((id_ for id_, person in self._people.items() if person.declared == spec.declared), None)
+
+    def _fitting(self, person: str, name: str) -> HumanSpec | None:
+        free = [spec for spec in self._humans if self._holder(spec) is None]
+        named = next((spec for spec in free if person in spec.people), None)
+        free = [spec for spec in free if not spec.people]
+        named = named or next((spec for spec in free if spec.is_called(name)), None)
+        return named or (free[0] if free and len(self._humans) == 1 else None)
+
+    def _bind(self, person: str, spec: HumanSpec) -> None:
+        self._journal.note("bound", id=person, human=spec.declared)
