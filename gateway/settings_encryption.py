@@ -11,7 +11,7 @@ class EncryptionSettings(Section):
     """With which keys content is encrypted where it is stored; without any it is not.
 
     `keys` are lines as `parley keys new` writes them: the first is used for writing, all for reading. `conversations`
-    are patterns of keys of conversations, such as "telegram:*"; what matches none is written as it is.
+    are patterns of keys of conversations, with `*` for anything; what matches none is written as it is.
     """
 
     keys: SecretStr | None = None

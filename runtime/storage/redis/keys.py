@@ -1,4 +1,5 @@
-"""Every key there is. The part in braces decides the Cluster slot, so one script touches one slot.
+"""Every key there is. The part in braces decides the Cluster slot, so one script touches one slot. Content may be
+sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/sealing.py`).
 
 {parley:17}:lease                  hash    node, token (only grows), expires (server ms): who may write in shard 17;
                                            commits: how many there were; lasts: how long it is taken for (ms)
