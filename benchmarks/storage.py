@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import tempfile
 import time
@@ -24,11 +25,13 @@ from runtime.core.ids import SessionId
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.storage.embedded import EmbeddedValkey
+from runtime.storage.encryption import Encryption, new_key
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.session_store import COMMIT, RedisSessionStore, commit_call
+from runtime.storage.sealing import fact_binding
 from runtime.tape.tape import Fact, agent_tape
 from tests.fakes.shard_server import IdleServer
 
@@ -38,6 +41,7 @@ COMMITS = 250
 
 ROUNDS = 5
 HOPS = 500
+SEALED = 20_000
 NODE = LeaseHolder("bench", ttl_s=60.0)
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 DATA = {"text": "x" * 200}
@@ -52,11 +56,13 @@ class Writers:
         self._lease = lease
         self._store = store
         self._rounds = 0
+        self.named = "r"
+        """How its sessions' names begin."""
 
     async def commits(self) -> list[list[Commit]]:
         """A round's commits, one fact each, for sessions that have just begun."""
         self._rounds += 1
-        sessions = [SessionId(f"r{self._rounds}w{writer}") for writer in range(WRITERS)]
+        sessions = [SessionId(f"{self.named}{self._rounds}w{writer}") for writer in range(WRITERS)]
         for session in sessions:
             record = SessionRecord(session, Address("bench", session), "bench", AT, 0)
             await self._store.commit(Commit(self._lease, session, 0, begin=record))
@@ -115,6 +121,33 @@ async def measure_commits(connection: RedisConnection, socket: Path) -> Row:
     return Row("fenced commits", ours, "1/s", bare, "bare script", "≥ 0.5")
 
 
+async def measure_encrypted(connection: RedisConnection, socket: Path) -> list[Row]:
+    """Commits a second of content that is encrypted, beside those of content that is not; and opening it again."""
+    token = await RedisLeaseStore(connection).acquire("shard:0", NODE)
+    assert token is not None
+    lease, sealing = Lease(0, token), Encryption([new_key()])
+    async with open_connection(socket, sealing=sealing) as encrypted:
+        plain, sealed = (Writers(lease, RedisSessionStore(each)) for each in (connection, encrypted))
+        plain.named, sealed.named = "p", "e"
+        pairs = [(await sealed.ours(), await plain.ours()) for _ in range(ROUNDS)]
+    ours, bare = (statistics.median(rates) for rates in zip(*pairs, strict=True))
+    binding = fact_binding(agent_tape(SessionId("r1w0"), "1000"), 1, "said", AT.isoformat(), "")
+    text = json.dumps(DATA)
+    written = sealing.seal(binding, text)
+    return [
+        Row("fenced commits, encrypted", ours, "1/s", bare, "not encrypted", "≥ 0.8"),
+        Row("sealing a fact of 200 characters", _each_us(lambda: sealing.seal(binding, text)), "µs"),
+        Row("opening it again", _each_us(lambda: sealing.open(binding, written)), "µs"),
+    ]
+
+
+def _each_us(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    for _ in range(SEALED):
+        work()
+    return (time.perf_counter() - began) / SEALED * 1e6
+
+
 async def measure_hand_over(connection: RedisConnection) -> list[Row]:
     """From the call of `Inbox.add` to `ShardServer.dispatch`, one at a time, with all shards held."""
     inbox = RedisInbox(connection)
@@ -155,7 +188,9 @@ async def measure() -> list[Row]:
         async with EmbeddedValkey(Path(directory)) as socket:
             started_ms = (time.perf_counter() - began) * 1000
             async with open_connection(socket) as connection:
-                rows = [await measure_commits(connection, socket), *await measure_hand_over(connection)]
+                rows = [await measure_commits(connection, socket)]
+                rows += await measure_encrypted(connection, socket)
+                rows += await measure_hand_over(connection)
             began = time.perf_counter()
         stopped_ms = (time.perf_counter() - began) * 1000
     return [
