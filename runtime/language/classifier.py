@@ -130,7 +130,7 @@ class Classifier:
         if note := phrases.NOTE.match(bare):
             return Instruction(Op.CHK, f"N{note[1] or note[2]}")
         if jump := phrases.GO_TO.match(bare):
-            return Instruction(Op.JMP, f"{int(jump[1]):02}")
+            return Instruction(Op.JMP, f"{int(jump[1]):02} {jump[2] or ''}".rstrip())
         return None
 
     def _call(self, text: str, bare: str) -> Instruction | None:

@@ -28,7 +28,9 @@ AND_END = re.compile(r"\b(?:and|then)\s+(?:end|exit|quit|terminate)\s+(?:the\s+)
 RETURN = re.compile(r"^return\b\s*(.*)$", re.IGNORECASE | re.DOTALL)
 TO_CALLER = re.compile(r"^(?:back\s+)?to\s+(?:the\s+)?(?:caller|calling playbook)$", re.IGNORECASE)
 GO_TO = re.compile(
-    r"^(?:go|jump|return|goto|continue|proceed)\s+(?:back\s+)?(?:to|with)\s+step\s+(\d+)$", re.IGNORECASE
+    r"^(?:go|jump|return|goto|continue|proceed)\s+(?:back\s+)?(?:to|with)\s+step\s+(\d+)"
+    r"(?:,?\s+((?:if|unless|until|while|as long as)\b.*))?$",
+    re.IGNORECASE | re.DOTALL,
 )
 NOTE = re.compile(
     r"^(?:check|apply|see|follow|consider|read|heed)\s+(?:the\s+)?(?:note\s*#?\s*(\d+)|n(\d+)\b)", re.IGNORECASE

@@ -126,7 +126,7 @@ class _StepLowering:
         if item.children and item.text.rstrip().endswith(":") and self._takes_details(found, item):
             item = ListItem(f"{item.text} {_details(item)}", item.span)
             found = self._classifier.classify(item.text)
-        if found.op is Op.JMP and found.text not in self._lines:
+        if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
             found = Instruction(Op.EXE, item.text, known=False)
         if not found.known:
             self._notes.append(Unclassified(self._playbook, line, item.text, item.span))

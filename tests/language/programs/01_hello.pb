@@ -1,0 +1,9 @@
+# Hello
+The shortest program.
+
+## Main
+### Triggers
+- When program starts
+### Steps
+- Greet the user
+- End program

@@ -1,0 +1,100 @@
+"""Programs of every kind in programs/: each is read, lowered, and keeps all that its author wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtime.language.compiler import CompileResult, compile_program
+from runtime.language.flow import Flow
+from runtime.language.parser import parse
+from runtime.language.pbasm import read, write
+from runtime.language.program import PlaybookSpec
+from runtime.language.rules import RulesLowerer
+from runtime.language.source import read_paths, read_text
+
+pytestmark = pytest.mark.anyio
+
+PROGRAMS = sorted(path for path in (Path(__file__).parent / "programs").iterdir() if path.is_file())
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.pb"))
+
+each_program = pytest.mark.parametrize("path", [*PROGRAMS, *EXAMPLES], ids=lambda path: path.name)
+
+
+async def compiled(path: Path) -> CompileResult:
+    return await compile_program([path], lowerer=RulesLowerer())
+
+
+async def playbooks(path: Path) -> list[PlaybookSpec]:
+    return [playbook for agent in (await compiled(path)).program.agents for playbook in agent.playbooks]
+
+
+@each_program
+async def test_no_step_is_lost_and_each_is_at_its_line(path: Path) -> None:
+    for agent in parse(read_paths([path])).agents:
+        spec = (await compiled(path)).program.agent(agent.name)
+        assert spec is not None
+        for source in agent.playbooks:
+            lowered = spec.playbook(source.name)
+            assert lowered is not None
+            places = {step.span for step in lowered.walk_steps()}
+            assert len(lowered.steps) == len(source.steps)
+            folded = {inner.span for item in source.steps for inner in item.walk()} - places
+            assert all(_is_detail(source.steps, span.line) for span in folded)
+
+
+def _is_detail(items: object, line: int) -> bool:
+    """Whether the item at this line stands below one that ends with a colon."""
+    assert isinstance(items, tuple)
+    for item in items:
+        inner = [below.span.line for child in item.children for below in child.walk()]
+        if line in inner:
+            return bool(item.text.endswith(":")) or _is_detail(item.children, line)
+    return False
+
+
+@each_program
+async def test_compiled_text_read_and_written_again_is_the_same(path: Path) -> None:
+    text = (await compiled(path)).program.pbasm
+    assert write(read(text, "again.pbasm")) == text
+
+
+@each_program
+async def test_compiled_text_as_a_source_is_lowered_to_itself(path: Path) -> None:
+    text = (await compiled(path)).program.pbasm
+    again = parse(read_text(text, str(path.with_suffix(".pb"))))
+    for agent in again.agents:
+        lowered = await RulesLowerer().lower(agent, again)
+        assert lowered.pbasm in text
+        assert lowered.report.unclassified == ()
+
+
+@each_program
+async def test_every_step_can_be_reached(path: Path) -> None:
+    for playbook in await playbooks(path):
+        flow, lines = Flow(playbook), {step.line for step in playbook.walk_steps()}
+        reached = set(flow.entry)
+        reached |= {following.line for line in lines for following in flow.legal_after(line)}
+        assert reached == lines
+
+
+async def test_the_rules_recognise_nearly_every_step() -> None:
+    results = [await compiled(path) for path in PROGRAMS]
+    unknown = [note.text for result in results for note in result.report.unclassified]
+    agents = [agent for result in results for agent in result.program.agents]
+    steps = [step for agent in agents for playbook in agent.playbooks for step in playbook.walk_steps()]
+    assert len(unknown) <= len(steps) * 0.04, unknown
+
+
+async def test_programs_of_every_kind_are_there() -> None:
+    found = [(await compiled(path)).program for path in PROGRAMS]
+    every = [playbook for program in found for agent in program.agents for playbook in agent.playbooks]
+    assert len(PROGRAMS) >= 40
+    assert {playbook.mode for playbook in every} == {"playbook", "react", "raw"}
+    assert {agent.kind.value for program in found for agent in program.agents} >= {"AI", "Human", "MCP"}
+    assert any(agent.standby for program in found for agent in program.agents)
+    assert {"hidden", "meeting", "public"} <= {
+        name for name in ("hidden", "meeting", "public") for playbook in every if getattr(playbook, name)
+    }
+    assert sum(any(p.metadata.get("cli_entry") for a in program.agents for p in a.playbooks) for program in found) >= 4
