@@ -1,0 +1,108 @@
+"""People in meetings: asked in the chat, there by writing, told apart, and gone when they want to."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.language.program import AgentKind, AgentSpec
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, Talk, talking
+from tests.unit.runtime.sessions.programs import SPAN
+from tests.unit.runtime.sessions.test_meeting_life import facts, guest, hosted, notices, post, still
+
+pytestmark = pytest.mark.anyio
+
+ALICE, CAROL = (AgentSpec(name, AgentKind.HUMAN, SPAN) for name in ("Alice", "Carol"))
+
+COUNTS = """
+said = []
+while len(said) < 2:
+    for message in await WaitForMessage("meeting"):
+        if message.get("human"):
+            said.append(f"{message['name']}: {message['text']}")
+return said
+"""
+
+ASKED = "@Alice Host invites you to meeting 100: Talk. Do you join?"
+
+
+def heard_by(talk: Talk, agent: str) -> list[tuple[str, str | None]]:
+    """What an agent heard of people, and in which meeting."""
+    told = [data["message"] for data in facts(talk, "in") if data["agent"] == agent]
+    return [(message["text"], message.get("meeting")) for message in told if message.get("human")]
+
+
+async def test_who_is_here_joins_at_once_and_everybody_in_the_meeting_hears_them(sandbox: MontySandbox) -> None:
+    main = 'for _ in range(2):\n        await WaitForMessage("user")\n    await Say("user", f"{await Talk()}")'
+    talks = hosted(COUNTS, guest("Guest"), main=main, required_attendees=["Guest", "Ada", "Bob"])
+    async with talking(talks, Model(), sandbox) as talk:
+        await talk.say("begin", private=False)
+        await talk.say("one", private=False)
+        await talk.say("two", name="Bob", private=False)
+        assert talk.chat == ["Meeting started"]
+        await talk.say("a boat", private=False)
+        shown = await talk.say("a cart", name="Bob", private=False)
+        assert shown == ["Meeting has ended", "['Ada: a boat', 'Bob: a cart']"]
+    assert heard_by(talk, "1001") == [("a boat", "100"), ("a cart", "100")]
+
+
+async def test_somebody_who_has_not_come_yet_is_asked_in_the_chat_until_they_join(sandbox: MontySandbox) -> None:
+    world, clock = still()
+    talks = hosted('return await heard("hello")', ALICE, CAROL, required_attendees=["Alice"])
+    async with talking(talks, Model(), sandbox, world=world) as talk:
+        assert await post(talk, "go", private=False) == [ASKED]
+        await clock.advance(30)
+        assert talk.chat == [ASKED, ASKED]
+        assert [choice.label for choice in world.offered[-1].choices] == ["Join", "Decline"]
+        assert len(world.settled) == 1
+        assert await post(talk, "hello", name="Alice", private=False) == [
+            "Meeting started",
+            "Meeting has ended",
+            "hello",
+        ]
+    assert [data.get("named") for data in facts(talk, "joined")] == ["Alice"]
+
+
+@pytest.mark.parametrize("by_words", [True, False])
+async def test_somebody_who_declines_is_missing_and_the_caller_hears_it(by_words: bool, sandbox: MontySandbox) -> None:
+    talks = hosted("return 1", ALICE, CAROL, required_attendees=["Alice"])
+    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False)
+        if by_words:
+            shown = await post(talk, "decline", name="Alice", private=False)
+        else:
+            choice = talk.world.offered[-1].choices[1].id
+            await post(talk, "", name="Alice", private=False, kind="choice", choice=choice)
+            shown = talk.chat[1:]
+    assert shown == ["Meeting 100 did not take place: Alice: REJECTED - declined"]
+
+
+async def test_only_who_was_asked_can_answer(sandbox: MontySandbox) -> None:
+    talks = hosted("return 1", ALICE, CAROL, required_attendees=["Alice"])
+    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False)
+        choice = talk.world.offered[-1].choices[0].id
+        shown = await post(talk, "", name="Bob", private=False, kind="choice", choice=choice)
+        assert shown == ["This question is for Alice."]
+    assert facts(talk, "joined") == []
+
+
+async def test_who_writes_where_people_meet_takes_part_until_they_leave(sandbox: MontySandbox) -> None:
+    talks = hosted('return await heard("enough")', guest("Guest"), required_attendees=["user", "Guest"])
+    async with talking(talks, Model(), sandbox) as talk:
+        await talk.say("go", private=False)
+        await talk.say("me too", name="Bob", private=False)
+        assert notices(talk, "Guest") == ["Meeting started", "Bob has joined the meeting"]
+        await talk.say("", name="Bob", private=False, kind="leave")
+        assert notices(talk, "Guest")[-1] == "Bob has left the meeting"
+        await talk.say("Guest: a word in private", name="Bob", private=False)
+        await talk.say("enough", private=False)
+    assert heard_by(talk, "1001") == [("me too", "100"), ("Guest: a word in private", None), ("enough", "100")]
+
+
+async def test_a_person_is_invited_later_and_is_there_at_once_where_the_meeting_is(sandbox: MontySandbox) -> None:
+    code = 'await InviteToMeeting(["Ada"])\nreturn await heard("hello")'
+    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
+        await talk.say("go", private=False)
+        assert notices(talk, "Guest") == ["Meeting started", "Host invited Ada. Waiting…", "Ada has joined the meeting"]
+        assert "hello" in await talk.say("hello", private=False)
