@@ -34,6 +34,8 @@ from gateway.node import Node
 from gateway.observability.logs import LogOptions, Logs
 from gateway.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.outbound import Outbound
+from gateway.participants.desk import Desk
+from gateway.participants.visit import Office
 from gateway.parts import (
     chosen_model,
     keeping_of,
@@ -80,6 +82,7 @@ from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
@@ -124,6 +127,7 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
         llm, model_line = await _model(settings, stack)
         compiled = await compile_routes(settings, routes, _lowerer(settings, llm))
         logs.hide(remote_secrets(settings, compiled.values()))
+        settings.participants.check(compiled.values())
         sandbox = await stack.enter_async_context(open_sandbox(settings))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         archive = await stack.enter_async_context(open_archive(settings))
@@ -246,7 +250,20 @@ def _surroundings(
         servers=servers,
         places=RedisPlaceStore(ground.connection),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
+        mailboxes=_mailboxes(ground),
     )
+
+
+def _mailboxes(ground: _Ground) -> RedisMailboxes:
+    return RedisMailboxes(ground.connection, bound=ground.settings.participants.mailbox_messages)
+
+
+def _desk(ground: _Ground) -> Desk | None:
+    """Where participants in other processes connect, if there are any."""
+    tokens = ground.settings.participants.known()
+    chars = ground.settings.limits.message_chars
+    office = Office(_mailboxes(ground), RedisInbox(ground.connection), ground.clock, ground.bus, chars)
+    return Desk(tokens, office) if tokens else None
 
 
 def _web_adapter(
@@ -336,7 +353,7 @@ async def _serve_web(
     own = ground.settings.web
     records = RedisRecords(ground.connection, web.name)
     secret = await records.put_first("secret", persistent_secret(ground.data_dir / "web-secret"))
-    options = WebOptions(secret, plain(own.password), own.host, own.public_hosts)
+    options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, _desk(ground))
     app = build_web(web, service.not_ready, options, ground.clock, receivers=receivers, files=files)
     await serve_web(app, own.host, own.port, task_status=task_status)
 

@@ -21,6 +21,7 @@ from gateway.settings_cron import CronSettings, read_cron
 from gateway.settings_encryption import EncryptionSettings
 from gateway.settings_forms import FilePath, Section, Words
 from gateway.settings_meetings import MeetingSettings
+from gateway.settings_participants import ParticipantSettings
 from gateway.settings_platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings_remote import INHERITED, RemoteSettings
 from gateway.settings_retention import RetentionSettings
@@ -38,12 +39,14 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "remote.secrets", "telegram.agents"})
+TABLES = frozenset({"access.groups", "participants.tokens", "remote.secrets", "telegram.agents"})
 """Sections whose keys the user chooses."""
 
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
-_LIKE_A_SECRET = re.compile(r"\d{5,}:[\w-]{20,}|(?:xox[a-z]|xapp|sk)-[\w-]{8,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}")
-"""The tokens of Telegram, Slack, model providers and Discord."""
+_LIKE_A_SECRET = re.compile(
+    r"\d{5,}:[\w-]{20,}|(?:xox[a-z]|xapp|sk)-[\w-]{8,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|[0-9a-f]{32,}"
+)
+"""The tokens of Telegram, Slack, model providers and Discord, and such as one makes oneself."""
 
 
 class AccessSettings(Section):
@@ -131,6 +134,7 @@ class Settings(BaseSettings):
     meetings: MeetingSettings = MeetingSettings()
     nodes: NodeSettings = NodeSettings()
     remote: RemoteSettings = RemoteSettings()
+    participants: ParticipantSettings = ParticipantSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
@@ -216,7 +220,8 @@ def secrets(settings: Settings) -> frozenset[str]:
     """Every secret that is set, those in files as well. Raises ConfigError for a file that cannot be read."""
     found = (_value(settings, key) for key in secret_keys())
     own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
-    return own | frozenset(settings.telegram.agent_tokens().values()) | settings.encryption.key_words()
+    files = {*settings.telegram.agent_tokens().values(), *settings.participants.known().values()}
+    return own | files | settings.encryption.key_words()
 
 
 def changed(settings: Settings) -> dict[str, str]:
@@ -323,7 +328,8 @@ def _refuse_secrets(toml: Layer) -> None:
 def _refuse_secrets_for_files(layer: Layer) -> None:
     """A secret in the place of its file would be told with every error about that file."""
     for key, value in layer.values.items():
-        names_file = key.endswith("_file") or key.startswith(("remote.secrets.", "telegram.agents."))
+        tables = ("participants.tokens.", "remote.secrets.", "telegram.agents.")
+        names_file = key.endswith("_file") or key.startswith(tables)
         if names_file and _LIKE_A_SECRET.fullmatch(str(value).strip()):
             raise ConfigError(
                 f"{layer.place}: {layer.spell(key)} holds a secret; it is to name a file with the secret."

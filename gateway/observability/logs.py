@@ -40,6 +40,7 @@ _WARNINGS = frozenset(
         "page.refused",
         "adapter.rate_limited",
         "access.refused",
+        "participant.refused",
         "remote.lost",
         "remote.unreachable",
         "storage.lost",

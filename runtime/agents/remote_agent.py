@@ -127,12 +127,12 @@ class RemoteAgent:
             "id": message.id,
             "you": {"agent": self.id, "class": self.state.klass},
             "kind": str(message.type),
-            "from": {
-                "id": message.sender_id,
-                "class": message.sender_class,
-                "name": message.sender_name,
-                "human": message.from_human,
-            },
+            "from": _stated(
+                id=message.sender_id,
+                **{"class": message.sender_class},
+                name=message.sender_name,
+                human=message.from_human,
+            ),
             "text": message.content,
             "at": message.created_at.isoformat(),
             "meeting": message.meeting_id,
@@ -141,7 +141,12 @@ class RemoteAgent:
             "acknowledge": message.ack_required,
             "files": [{"name": file.name, "media_type": file.media_type} for file in message.attachments],
         }
-        return {name: value for name, value in content.items() if value is not None}
+        return _stated(**content)
 
     def _publish(self, name: str, **data: Any) -> None:
         self._bus.publish(name, session_id=self._journal.session, **data)
+
+
+def _stated(**values: Any) -> dict[str, Any]:
+    """Without what is not known."""
+    return {name: value for name, value in values.items() if value is not None}

@@ -9,6 +9,7 @@ page.closed page.orphaned page.checked page.diverged · llm.requested llm.answer
 adapter.connected adapter.failed adapter.rate_limited · storage.lost storage.back storage.doubted ·
 archive.failed content.locked sessions.retired · node.balanced node.handed_over node.shard_lost node.isolated
 node.returned node.draining node.drained · job.failed · access.refused access.paired ·
+participant.posted participant.refused participant.connected participant.left ·
 remote.connected remote.listed remote.lost remote.unreachable remote.progressed remote.said ·
 meeting.started meeting.ended meeting.placeless.
 """

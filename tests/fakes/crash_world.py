@@ -15,7 +15,7 @@ from anyio.lowlevel import checkpoint
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
-from runtime.core.errors import TapeConflict
+from runtime.core.errors import AdapterError, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.message import Mark
 from runtime.execution.remote import NoRemoteServers, RemoteServers
@@ -28,6 +28,7 @@ from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.surroundings import Busy, Surroundings
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in
+from tests.fakes.player import Player, WatchedMailboxes
 
 ADDRESS = Address("test", "1")
 
@@ -123,10 +124,17 @@ class World:
         self.reached = True
         """Whether marks and what becomes of choices reach the platform."""
         self.marks: list[tuple[str, Mark | None]] = []
+        self.marked_at: list[tuple[Address, str, Mark | None]] = []
+        self.typed_at: list[Address] = []
+        """Where agents were seen to work."""
+        self.fails_to_open: AdapterError | None = None
         self.settled: list[PageSpec] = []
         self.offered: list[PageSpec] = []
         self.doing: list[str | None] = []
         self.servers: RemoteServers = NoRemoteServers()
+        self.mailboxes = WatchedMailboxes(self.point)
+        self.player = Player(self.mailboxes, lambda _content: (), self, self.clock)
+        """Who plays agents from another process, if any is."""
 
     def point(self) -> None:
         """Something is about to leave the process, or just has."""
@@ -212,8 +220,7 @@ class World:
         if commit.end:
             self._current.pop(self._records[commit.session].address.key, None)
         self.point()
-        if not self._inbox and not self._awake and not self._outbox:
-            self.idle.set()
+        self.rest()
 
     async def current(self, _shard: int, conversation: str, /) -> SessionRecord | None:
         return self._records[self._current[conversation]] if conversation in self._current else None
@@ -278,7 +285,11 @@ class World:
 
     def _gone(self, entry: InboxEntry) -> None:
         self._inbox.remove(entry)
-        if not self._inbox and not self._awake and not self._outbox:
+        self.rest()
+
+    def rest(self) -> None:
+        """Say so when nothing is going on, here or in the mailboxes."""
+        if not (self._inbox or self._awake or self._outbox or self.mailboxes.waiting_now):
             self.idle.set()
 
     # -- the platform
@@ -308,17 +319,21 @@ class World:
             self.offered.append(spec)
         return _Page(self, spec, record)
 
-    def thinking(self, _address: Address, _speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
+    def thinking(self, address: Address, _speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
         self.doing.append(doing if active else None)
+        self.typed_at += [address] if active else []
 
-    def mark(self, _address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:
+    def mark(self, address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:
         if self.reacts and self.reached:
             self.marks.append((message_id, mark))
+            self.marked_at.append((address, message_id, mark))
             self.tasks.start_soon(_done, done)
         return self.reacts
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         self.point()
+        if self.fails_to_open is not None:
+            raise self.fails_to_open
         if not self.has_threads:
             return None
         opened = self._opened.get(nonce) if self.nonce else None
@@ -471,18 +486,29 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
     bus.subscribe("session.failed", lambda event: failures.append(event.data["cause"]))
     programs = {program.name: program}
     around = Surroundings(
-        programs, world, world, sandbox, llm, world.clock, bus, busy={program.name: busy}, servers=world.servers
+        programs,
+        world,
+        world,
+        sandbox,
+        llm,
+        world.clock,
+        bus,
+        busy={program.name: busy},
+        servers=world.servers,
+        mailboxes=world.mailboxes,
     )
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:
         world.tasks = tasks
         registry = Registry(around, world, tasks)
+        world.player.done = world.rest
+        tasks.start_soon(world.player.run)
         world.hand_over = lambda entry: registry.dispatch(entry, lease)
         world.idle = anyio.Event()
         await registry.gained(lease)
         for entry in world.waiting:
             registry.dispatch(entry, lease)
-        resting = not len(registry)
+        resting = not len(registry) and not world.mailboxes.waiting_now
         while True:
             if not resting:
                 await _ready(world, llm)

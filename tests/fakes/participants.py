@@ -137,7 +137,7 @@ class Wire:
 async def wire(made: Reception, *, token: str = TOKEN, after: str | None = None) -> AsyncGenerator[Wire]:
     """A connection on which hello was said and answered."""
     headers = {"Authorization": f"Bearer {token}"}
-    async with open_socket(made.url, additional_headers=headers, proxy=None) as socket:
+    async with open_socket(made.url, additional_headers=headers, proxy=None, max_queue=None) as socket:
         opened = Wire(socket)
         await opened.send("hello", version=1, after=after)
         await opened.next("welcome")

@@ -179,8 +179,11 @@ async def talking(
     events: list[Event] = []
     bus.subscribe("*", events.append)
     programs = {program.name: program} if isinstance(program, Program) else program
+    more = {"mailboxes": world.mailboxes, **more}
     around = Surroundings(programs, world, world, sandbox, model, world.clock, bus, **more)
     async with anyio.create_task_group() as tasks:
+        world.player.done = world.rest
+        tasks.start_soon(world.player.run)
         world.tasks = tasks
         world.idle = anyio.Event()
         registry = Registry(around, world, tasks)

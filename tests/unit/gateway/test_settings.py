@@ -110,6 +110,7 @@ def test_no_url_with_a_password_stands_in_the_file_or_is_shown(key: str, tmp_pat
     [
         ("telegram.token_file", "123456:" + "A" * 35),
         ("telegram.agents.scout", "123456:" + "A" * 35),
+        ("participants.tokens.scout", "0123456789abcdef" * 4),
         ("slack.bot_token_file", "xoxb-1-abcdefgh"),
         ("discord.token_file", f"{'M' * 26}.Gabcde.{'x' * 38}"),
         ("model_api_key_file", "sk-proj-abcdefgh"),

@@ -1,0 +1,197 @@
+"""Agents that are played in another process, in their sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from runtime.channels.mailbox import NoMailboxes
+from runtime.language.program import AgentKind, AgentSpec, Program
+from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.participants import Act
+from runtime.storage.memory_mailboxes import MemoryMailboxes
+from tests.fakes.crash_world import World
+from tests.fakes.player import Player, Plays, says
+from tests.fakes.talk import Model, block, talking
+from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+SCOUT = AgentSpec("Scout", AgentKind.REMOTE, SPAN, "Knows the terrain.")
+
+ASK = """
+async def Main():
+    await Say("Scout", "Where does the path lead?")
+    for message in await WaitForMessage("agent Scout"):
+        await Say("user", f"{message['class']}: {message['text']}")
+    await EndProgram()
+"""
+
+TALK = """
+async def Main():
+    try:
+        await Say("user", f"we chose {await Talk()}")
+    except Exception as error:
+        await Say("user", f"{type(error).__name__}: {error}")
+    await EndProgram()
+
+async def Talk():
+    await Say("meeting", "What do you suggest?")
+    for message in await WaitForMessage("meeting"):
+        return message["text"]
+"""
+
+
+def lead(code: str, *playbooks: Any) -> Program:
+    return program(agent("Lead", python("Main", trigger="BGN When program starts"), *playbooks, code=code), SCOUT)
+
+
+def world_of(plays: Plays) -> World:
+    world = World(())
+    world.player = Player(world.mailboxes, plays, world, world.clock)
+    return world
+
+
+def echo(content: Mapping[str, Any]) -> Sequence[Act]:
+    return [says(f"so {content['text']}")]
+
+
+async def test_what_is_said_to_it_is_answered(sandbox: MontySandbox) -> None:
+    world = world_of(lambda content: [says("to the lake")] if "path" in content["text"] else [])
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        assert await talk.say("go") == ["Scout: to the lake"]
+    (heard,) = world.player.heard
+    assert heard["from"] == {"id": "1000", "class": "Lead", "human": False}
+    assert heard["you"] == {"agent": "1001", "class": "Scout"}
+    assert (heard["kind"], heard["to_you"], heard["text"]) == ("direct", True, "Where does the path lead?")
+
+
+async def test_a_model_speaks_with_it_and_knows_what_it_is(sandbox: MontySandbox) -> None:
+    main = llm("Main", "01:QUE Ask Scout; YLD for agent Scout", "02:QUE Say", "03:YLD for exit", begins=True)
+    model = Model(
+        block('await Step("Main:01:QUE")', 'await Say("Scout", "and now?")', 'await Yld("Scout")'),
+        block(
+            'await Step("Main:02:QUE")', 'await Say("user", "good")', 'await Step("Main:03:YLD")', 'await Yld("exit")'
+        ),
+    )
+    async with talking(program(agent("Lead", main), SCOUT), model, sandbox, world=world_of(echo)) as talk:
+        assert await talk.say("go") == ["good"]
+    assert "Message from Scout (agent 1001): so and now?" in model.told(1)
+    assert "Knows the terrain." in str(model.asked[0])
+
+
+async def test_it_speaks_to_people_in_its_own_name(sandbox: MontySandbox) -> None:
+    world = world_of(lambda _: [says("hello, I am the scout", to="user"), says("that is all")])
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        assert await talk.say("go") == ["hello, I am the scout", "Scout: that is all"]
+        assert talk.speakers == ["Scout", "Lead"]
+
+
+async def test_a_person_can_speak_to_it(sandbox: MontySandbox) -> None:
+    code = 'async def Main():\n    await Say("Scout", "stay")\n    await WaitForMessage("agent Scout")\n'
+    world = world_of(
+        lambda content: [says(f"you said {content['text']}", to="user")] if content["from"]["human"] else []
+    )
+    async with talking(lead(code), Model(), sandbox, world=world) as talk:
+        await talk.say("go")
+        assert await talk.say("@scout where are we?") == ["you said @scout where are we?"]
+    assert world.player.heard[-1]["from"]["name"] == "Ada"
+
+
+async def test_it_is_invited_joins_hears_speaks_and_hears_the_end(sandbox: MontySandbox) -> None:
+    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+        if content["kind"] == "meeting_invitation":
+            return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+        return [says("a boat", to="meeting")] if "suggest" in content["text"] else []
+
+    world = world_of(plays)
+    meeting = lead(TALK, python("Talk", meeting=True, required_attendees=["Scout"]))
+    async with talking(meeting, Model(), sandbox, world=world) as talk:
+        assert await talk.say("go") == ["What do you suggest?", "a boat", "we chose a boat"]
+        assert talk.speakers == ["Lead", "Scout", "Lead"]
+    heard = [(content["kind"], content["text"]) for content in world.player.heard]
+    assert heard[0][0] == "meeting_invitation"
+    assert ("meeting_notice", "Meeting started") in heard
+    assert ("meeting_broadcast", "What do you suggest?") in heard
+    assert heard[-1] == ("meeting_notice", "Meeting has ended")
+
+
+async def test_it_may_decline_with_a_reason(sandbox: MontySandbox) -> None:
+    world = world_of(
+        lambda content: (
+            [Act("", "answer", meeting=content["meeting"], text="REJECTED - on the mountain")]
+            if content["kind"] == "meeting_invitation"
+            else []
+        )
+    )
+    meeting = lead(TALK, python("Talk", meeting=True, required_attendees=["Scout"]))
+    async with talking(meeting, Model(), sandbox, world=world) as talk:
+        (said,) = await talk.say("go")
+        assert "REJECTED - on the mountain" in said
+
+
+async def test_a_target_that_nobody_is_comes_back_to_it(sandbox: MontySandbox) -> None:
+    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+        return [] if content["kind"] == "undelivered" else [says("hm", to="Nobody"), says("fine")]
+
+    world = world_of(plays)
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        assert await talk.say("go") == ["Scout: fine"]
+    told = [content["text"] for content in world.player.heard if content["kind"] == "undelivered"]
+    assert len(told) == 1
+    assert "nobody called 'Nobody' can be spoken to" in told[0]
+
+
+async def test_its_queue_is_on_the_tape_until_it_has_acknowledged(sandbox: MontySandbox) -> None:
+    world = world_of(lambda _: [says("yes")])
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        await talk.say("go")
+    kinds = [fact.kind for fact in world.facts if fact.kind in ("in", "posted", "fetched")]
+    assert kinds[:2] == ["in", "posted"]
+    assert [fact.data["agent"] for fact in world.facts if fact.kind == "fetched"] == ["1001"]
+
+
+async def test_a_full_mailbox_is_told_to_whoever_spoke(sandbox: MontySandbox) -> None:
+    async with talking(lead(ASK), Model(), sandbox, mailboxes=MemoryMailboxes(bound=0)) as talk:
+        (said,) = await talk.say("go")
+    assert said.startswith("Scout: What you said to Scout was not delivered: 0 messages wait for scout")
+
+
+async def test_where_nobody_can_connect_that_is_told(sandbox: MontySandbox) -> None:
+    async with talking(lead(ASK), Model(), sandbox, mailboxes=NoMailboxes()) as talk:
+        (said,) = await talk.say("go")
+    assert "Nobody can connect as scout here" in said
+
+
+async def test_the_session_leaves_memory_while_it_waits_for_an_answer_and_comes_back_with_it(
+    sandbox: MontySandbox,
+) -> None:
+    world = world_of(echo)
+    world.player.away = True
+    async with talking(lead(ASK), Model(), sandbox, world=world, idle_s=0.001) as talk:
+        talk.post("go")
+        await talk.until(lambda: world.mailboxes.waiting_now == 1)
+        await talk.rested()
+    world.player.away = False
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        await talk.until(lambda: bool(talk.chat))
+        assert talk.chat == ["Scout: so Where does the path lead?"]
+    assert len(world.player.heard) == 1
+
+
+async def test_what_it_does_in_a_session_that_was_ended_comes_to_nothing(sandbox: MontySandbox) -> None:
+    world = world_of(lambda _: [says("late", to="user")])
+    world.player.away = True
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        talk.post("go")
+        await talk.until(lambda: world.mailboxes.waiting_now == 1)
+        talk.post("", kind="new")
+        await talk.until(lambda: world.mailboxes.waiting_now == 2)
+    world.player.away = False
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        await talk.until(lambda: not world.mailboxes.waiting_now and not world.waiting)
+        await world.idle.wait()
+        assert len(world.player.heard) == 2
+        assert talk.chat == ["late"]
