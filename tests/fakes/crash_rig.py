@@ -35,6 +35,7 @@ from runtime.sessions.surroundings import Busy, Surroundings
 from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.tape.tape import Fact
 from tests.fakes.crash_world import Crash, TurboClock, event_of
+from tests.fakes.player import Player, WatchedMailboxes
 from tests.fakes.rich_platform import RichPlatform, rich_capabilities
 
 Fault = Literal["die", "lose", "refuse"]
@@ -94,6 +95,8 @@ class Rig:
         self.inbox = MemoryInbox(self.leases)
         self.store = FaultyStore(self, self.leases, self.inbox)
         self.platform = FaultyPlatform(self)
+        self.mailboxes = WatchedMailboxes(self._post)
+        self.player = Player(self.mailboxes, lambda _content: (), self.inbox, self.clock)
         self.points = self.deaths = 0
         self.met: Counter[Fault] = Counter()
         self.facts: list[Fact] = []
@@ -149,8 +152,12 @@ class Rig:
 
     async def rested(self) -> None:
         """Say so when nothing is going on."""
-        if not await self.store.unfinished(SHARD) and not await self.waiting():
+        if not await self.store.unfinished(SHARD) and not await self.waiting() and not self.mailboxes.waiting_now:
             self.idle.set()
+
+    def _post(self, applied: bool) -> None:
+        if self.point(applied=applied):
+            raise StorageUnavailable("whether the letter is in the mailbox nobody knows")
 
 
 def thread_in_shard(number: int) -> str:
@@ -329,9 +336,10 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
     more["busy"] = {program.name: more["busy"]}
     async with anyio.create_task_group() as tasks:
         outbox = RigOutbox(rig, tasks)
-        around = Surroundings(
-            {program.name: program}, rig.store, outbox, sandbox, llm, rig.clock, bus, idle_s=rig.idle_s, **more
-        )
+        more = {"mailboxes": rig.mailboxes, "idle_s": rig.idle_s, **more}
+        around = Surroundings({program.name: program}, rig.store, outbox, sandbox, llm, rig.clock, bus, **more)
+        rig.player.done = rig.rested
+        tasks.start_soon(rig.player.run)
         registry = Registry(around, rig.inbox, tasks)
         rig.idle = anyio.Event()
         await registry.gained(lease)

@@ -132,7 +132,7 @@ class World:
         self.offered: list[PageSpec] = []
         self.doing: list[str | None] = []
         self.servers: RemoteServers = NoRemoteServers()
-        self.mailboxes = WatchedMailboxes(self.point)
+        self.mailboxes = WatchedMailboxes(lambda _applied: self.point())
         self.player = Player(self.mailboxes, lambda _content: (), self, self.clock)
         """Who plays agents from another process, if any is."""
 
@@ -285,6 +285,10 @@ class World:
 
     def _gone(self, entry: InboxEntry) -> None:
         self._inbox.remove(entry)
+        self.rest()
+
+    async def look(self) -> None:
+        """See whether nothing is going on."""
         self.rest()
 
     def rest(self) -> None:
@@ -501,7 +505,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
     async with anyio.create_task_group() as tasks:
         world.tasks = tasks
         registry = Registry(around, world, tasks)
-        world.player.done = world.rest
+        world.player.done = world.look
         tasks.start_soon(world.player.run)
         world.hand_over = lambda entry: registry.dispatch(entry, lease)
         world.idle = anyio.Event()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -28,18 +28,18 @@ class Entrance(Protocol):
 
 
 class WatchedMailboxes(MemoryMailboxes):
-    """Says when something goes in and when it is in; a process may die at either."""
+    """Says when something goes in (False) and when it is in (True); a process may die at either."""
 
-    def __init__(self, point: Callable[[], None]) -> None:
+    def __init__(self, point: Callable[[bool], None]) -> None:
         super().__init__()
         self._point = point
         self.waiting_now = 0
 
     async def put(self, participant: str, letter: Letter, /) -> bool:
-        self._point()
+        self._point(False)
         added = await super().put(participant, letter)
         self.waiting_now += added
-        self._point()
+        self._point(True)
         return added
 
     async def take_out(self, participant: str, mail: Sequence[Mail], /) -> None:
@@ -59,7 +59,7 @@ class Player:
         """Every message that it was given, in order, also more than once."""
         self.away = False
         """Whether it is not connected."""
-        self.done: Callable[[], None] = lambda: None
+        self.done: Callable[[], Awaitable[None]] = _nothing
         """Told when it has acknowledged something."""
 
     async def run(self) -> None:
@@ -79,11 +79,15 @@ class Player:
             await self._do(mail, replace(act, seat=letter.seat.id, number=f"{mail.entry_id}.{number}"))
         await self._do(mail, Act(letter.seat.id, "fetched", f"{mail.entry_id}", messages=(letter.message,)))
         await self._mailboxes.take_out(NAME, [mail])
-        self.done()
+        await self.done()
 
     async def _do(self, mail: Mail, act: Act) -> None:
         id_, address = f"{PARTICIPANT}.{NAME}.{act.number}", mail.letter.seat.address
         await self._entrance.add(InboxEvent(id_, address, "", "", str(act), self._clock.now(), kind=PARTICIPANT))
+
+
+async def _nothing() -> None:
+    return
 
 
 def says(text: str, to: str = "agent 1000") -> Act:

@@ -182,7 +182,7 @@ async def talking(
     more = {"mailboxes": world.mailboxes, **more}
     around = Surroundings(programs, world, world, sandbox, model, world.clock, bus, **more)
     async with anyio.create_task_group() as tasks:
-        world.player.done = world.rest
+        world.player.done = world.look
         tasks.start_soon(world.player.run)
         world.tasks = tasks
         world.idle = anyio.Event()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from runtime.language.program import Program
 from runtime.sessions.surroundings import Busy
+from tests.fakes.player import Plays
 
 
 @dataclass(frozen=True)
@@ -31,3 +32,5 @@ class Case:
     reacts: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...] = ()
     mended: tuple[str, ...] = ()
     refused: str = ""
+    plays: Plays = lambda _content: ()
+    """What somebody in another process does."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_company import COMPANY
 from tests.unit.runtime.sessions.crash_lineage import UNDOING
+from tests.unit.runtime.sessions.crash_meetings import MEETINGS
+from tests.unit.runtime.sessions.crash_participants import PARTICIPANTS
 from tests.unit.runtime.sessions.crash_shared import SHARING
 from tests.unit.runtime.sessions.crash_tales import HELLO, MEETING, NESTED, PYTHON
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
@@ -340,6 +342,7 @@ INTERRUPTED = Case(FREE, FREE_WORK, ("hi", "!and this"), (), busy="interrupt", l
 STOPPED = Case(FREE, FREE_WORK, ("hi", "!stop", "again"), ("⏹ Stopped. Write to begin anew.",), loose=True)
 
 CASES = {
+    **PARTICIPANTS,
     "hello": HELLO,
     "python": PYTHON,
     "meeting": MEETING,
@@ -361,4 +364,5 @@ CASES = {
     **UNDOING,
     **COMPANY,
     **SHARING,
+    **MEETINGS,
 }

@@ -22,6 +22,7 @@ from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_rig import PLATFORMS, Fault, Rig, live
 from tests.fakes.crash_world import Scripted
+from tests.fakes.player import Player
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_cases import CASES
 
@@ -30,7 +31,7 @@ LIMIT_S = 20.0
 
 FAULTS: tuple[Fault, ...] = ("die", "die", "lose", "refuse")
 
-_TAKES = ("took", "start", "anew", "steer")
+_TAKES = ("took", "start", "anew", "steer", "fetched")
 
 
 class Company(Scripted):
@@ -81,6 +82,7 @@ class Run:
         """The world at its end. Raises what no session may raise, and TimeoutError."""
         case = CASES[self.case]
         rig = Rig(list(case.people), PLATFORMS[self.platform], self.plan, self.idle_s)
+        rig.player = Player(rig.mailboxes, case.plays, rig.inbox, rig.clock)
         model = Company(case, random.Random(self.seed))
         with anyio.fail_after(LIMIT_S):
             await live(rig, case.program, model, sandbox, busy=case.busy)
@@ -95,14 +97,14 @@ class Run:
 
 async def check(rig: Rig, case: Case) -> None:
     """Every message taken once, every sentence seen once, whole and in order, and nothing else."""
-    taken = [mid for fact in rig.facts if fact.kind in _TAKES for mid in fact.data.get("mids") or ()]
+    taken = [(fact.tape, mid) for fact in rig.facts if fact.kind in _TAKES for mid in fact.data.get("mids") or ()]
     assert len(taken) == len(set(taken)), f"taken twice: {Counter(taken)}"
     assert not await rig.waiting(), "something was not taken"
     assert not rig.inbox.dead, f"dead letters: {rig.inbox.dead}"
     seen, wanted = [_bare(text) for text in rig.platform.pages], [_bare(text) for text in case.seen]
     if case.loose:
         assert [seen.count(text) for text in wanted] == [1] * len(wanted), seen
-        assert f"in.{len(case.people)}" in taken, "the last message was not taken"
+        assert f"in.{len(case.people)}" in {message for _, message in taken}, "the last message was not taken"
     elif case.in_order:
         assert seen == wanted, f"seen {rig.platform.pages}"
     else:

@@ -8,6 +8,7 @@ import pytest
 
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import World, live
+from tests.fakes.player import Player
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_cases import CASES
 from tests.unit.runtime.sessions.crash_sweep import Company
@@ -17,20 +18,21 @@ pytestmark = pytest.mark.anyio
 
 async def run(case: Case, sandbox: MontySandbox, *, crashes: tuple[int, ...], seed: int, nonce: bool = True) -> World:
     world = World(case.people, crashes=crashes, seed=seed, nonce=nonce)
+    world.player = Player(world.mailboxes, case.plays, world, world.clock)
     await live(world, case.program, Company(case, random.Random(seed)), sandbox, busy=case.busy)
     return world
 
 
 def check(world: World, case: Case) -> None:
-    """Every sentence once, whole and in order; every message taken once."""
+    """Every sentence once, whole and in order; every message taken once by each agent."""
     seen = [shown.text for shown in world.chat]
-    kinds = ("took", "start", "anew", "steer")
-    taken = [mid for fact in world.facts if fact.kind in kinds for mid in fact.data.get("mids") or ()]
+    kinds = ("took", "start", "anew", "steer", "fetched")
+    taken = [(fact.tape, mid) for fact in world.facts if fact.kind in kinds for mid in fact.data.get("mids") or ()]
     assert len(taken) == len(set(taken))
     assert not world.waiting
     if case.loose:
         assert [seen.count(text) for text in case.seen] == [1] * len(case.seen)
-        assert f"in.{len(case.people)}" in taken
+        assert f"in.{len(case.people)}" in {message for _, message in taken}
     else:
         assert (seen if case.in_order else sorted(seen)) == (list(case.seen) if case.in_order else sorted(case.seen))
 

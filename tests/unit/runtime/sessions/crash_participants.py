@@ -1,0 +1,108 @@
+"""Programs for the crash rig with agents that are played in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runtime.language.program import AgentKind, AgentSpec
+from runtime.sessions.participants import Act
+from tests.fakes.player import says
+from tests.unit.runtime.sessions.crash_case import Case
+from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
+
+SCOUT = AgentSpec("Scout", AgentKind.REMOTE, SPAN, "Knows the terrain.")
+
+
+def _guide(content: Mapping[str, Any]) -> Sequence[Act]:
+    if content["kind"] != "direct":
+        return []
+    return [says(f"I think about {content['text']}", to="user"), says(f"number {content['text']}")]
+
+
+ASKED = Case(
+    program(
+        agent(
+            "Lead",
+            python("Main", trigger="BGN When program starts"),
+            code="""
+async def Main():
+    for question in ("one", "two"):
+        await Say("Scout", question)
+        for message in await WaitForMessage("agent Scout"):
+            await Say("user", message["text"])
+    await EndProgram()
+""",
+        ),
+        SCOUT,
+    ),
+    ((),),
+    ("go",),
+    ("I think about one", "number one", "I think about two", "number two"),
+    plays=_guide,
+)
+
+ASKED_BY_MODEL = Case(
+    program(
+        agent(
+            "Lead",
+            llm("Main", "01:QUE Say; YLD for agent Scout", "02:QUE Say", "03:YLD for exit", begins=True),
+        ),
+        SCOUT,
+    ),
+    (
+        (
+            'await Step("Main:01:QUE")',
+            'await Say("user", "I shall ask the scout")',
+            'await Say("Scout", "one")',
+            'await Yld("Scout")',
+        ),
+        (
+            'await Step("Main:02:QUE")',
+            'await Say("user", "the scout has answered")',
+            'await Step("Main:03:YLD")',
+            'await Yld("exit")',
+        ),
+    ),
+    ("go",),
+    ("I shall ask the scout", "I think about one", "the scout has answered"),
+    plays=_guide,
+)
+
+
+def _attends(content: Mapping[str, Any]) -> Sequence[Act]:
+    if content["kind"] == "meeting_invitation":
+        return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+    if "suggest" not in content["text"]:
+        return []
+    return [says("a boat", to="meeting"), Act("", "leave", meeting=content["meeting"])]
+
+
+ATTENDED = Case(
+    program(
+        agent(
+            "Lead",
+            python("Main", trigger="BGN When program starts"),
+            python("Talk", meeting=True, required_attendees=["Scout"]),
+            code="""
+async def Main():
+    await Say("user", f"we chose {await Talk()}")
+    await EndProgram()
+
+async def Talk():
+    await Say("meeting", "What do you suggest?")
+    heard = []
+    while "Scout has left the meeting" not in heard:
+        heard += [message["text"] for message in await WaitForMessage("meeting")]
+    return heard[0]
+""",
+        ),
+        SCOUT,
+    ),
+    ((),),
+    ("go",),
+    ("What do you suggest?", "a boat", "we chose a boat"),
+    plays=_attends,
+)
+
+PARTICIPANTS = {"asked elsewhere": ASKED, "asked by a model": ASKED_BY_MODEL, "attended from elsewhere": ATTENDED}
