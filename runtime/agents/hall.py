@@ -84,12 +84,17 @@ class MeetingHall:
         """End a meeting for all, as `by` wants it, an agent or a person; nothing happens when it has ended."""
         self.meetings.end(meeting, by=by)
 
-    async def heard(self, meeting: MeetingState, message: Message) -> None:
-        """What a person said where the meeting is held is heard by everybody in it; who was asked comes in by it."""
+    async def heard(self, meeting: MeetingState, message: Message) -> bool:
+        """What a person said where the meeting is held is heard by everybody in it; who was asked comes in by it.
+
+        False when it said no more than whether they come.
+        """
         said = self.visitors.said(meeting, message)
-        if said is not None:
-            await self.channel(meeting.id).send(said)
-            self._journal.note("spoke", id=meeting.id, message=message_to_data(said))
+        if said is None:
+            return False
+        await self.channel(meeting.id).send(said)
+        self._journal.note("spoke", id=meeting.id, message=message_to_data(said))
+        return True
 
     # -- channels
 

@@ -137,8 +137,7 @@ class Intake:
         self.begun(event, self._since)
         self.heard(event, host)
         working = all(self._works(AgentId(who), message) for who in meeting.joined if who.isdecimal())
-        await self._supervisor.hall.heard(meeting, message)
-        if working and event.person_id in meeting.joined:
+        if await self._supervisor.hall.heard(meeting, message) and working:
             self._acknowledge(message, host)
 
     async def _edit(self, event: InboxEvent) -> None:
