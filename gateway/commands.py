@@ -27,6 +27,12 @@ class Command:
     least: Role
     to_session: bool
     kind: str = ""
+    words: Mapping[str, Role] = MappingProxyType({})
+    """The least role for an argument with this word."""
+
+    def least_for(self, argument: str) -> Role:
+        """The least role that may give it with this argument."""
+        return max((self.least, *(self.words.get(word.lower(), self.least) for word in argument.split())))
 
 
 _ALL = (
@@ -38,6 +44,11 @@ _ALL = (
     Command("fork", Role.MEMBER, to_session=True, kind=FORK_WANTED),
     Command("status", Role.GUEST, to_session=True),
     Command("who", Role.GUEST, to_session=True),
+    Command("iam", Role.MEMBER, to_session=True),
+    Command("agents", Role.GUEST, to_session=True),
+    Command("meeting", Role.GUEST, to_session=True, words={"end": Role.MEMBER, "set": Role.MEMBER}),
+    Command("invite", Role.MEMBER, to_session=True),
+    Command("leave", Role.GUEST, to_session=True),
     Command("programs", Role.MEMBER, to_session=False),
     Command("access", Role.OWNER, to_session=False),
 )

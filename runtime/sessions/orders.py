@@ -6,13 +6,18 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from runtime.agents.supervisor import Supervisor
 from runtime.execution.speech import Pages
+from runtime.language.program import Program
 from runtime.sessions.backlog import Stop
 from runtime.sessions.binding import Binding
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.intake import Intake
-from runtime.sessions.overview import status_of, those_here
+from runtime.sessions.meeting_orders import MeetingOrders
+from runtime.sessions.overview import agents_at_work, status_of, those_here
 from runtime.sessions.surroundings import Surroundings
 from runtime.tape.journal import Journal
+
+_FOR_AGENTS = frozenset({"invite", "leave"})
+"""Orders that need agents who live."""
 
 
 class Orders:
@@ -20,14 +25,13 @@ class Orders:
 
     def __init__(
         self,
-        program: str,
+        program: Program,
         journal: Journal,
         supervisor: Supervisor,
         pages: Pages,
         intake: Intake,
         around: Surroundings,
     ) -> None:
-        """`program` is the name under which people know what runs."""
         self._program = program
         self._journal = journal
         self._supervisor = supervisor
@@ -40,10 +44,14 @@ class Orders:
             "status": self._status,
             "who": self._who,
             "iam": self._iam,
+            "agents": self._agents,
+            **MeetingOrders(journal, supervisor, pages, around.clock).table(),
         }
 
-    async def carry_out(self, entry: InboxEntry) -> bool:
-        """Do what is ordered, also where the program cannot go on; False when the event orders nothing."""
+    async def carry_out(self, entry: InboxEntry, *, broken: bool) -> bool:
+        """Do what is ordered; False when the event orders nothing, or what a `broken` program cannot do."""
+        if broken and entry.event.kind in _FOR_AGENTS:
+            return False
         if entry.event.kind == "stop":
             await self.stop(Stop(entry))
             return True
@@ -64,10 +72,14 @@ class Orders:
 
     async def _status(self, event: InboxEvent) -> None:
         model, texts = self._around.llm.model, self._around.texts
-        self._pages.tell(status_of(self._journal.state, self._program, model, texts), event.place)
+        self._pages.tell(status_of(self._journal.state, self._program.name, model, texts), event.place)
 
     async def _who(self, event: InboxEvent) -> None:
         self._pages.tell(those_here(self._journal.state, self._around.texts), event.place)
+
+    async def _agents(self, event: InboxEvent) -> None:
+        now_s = self._around.clock.now().timestamp()
+        self._pages.tell(agents_at_work(self._journal.state, self._program, now_s, self._around.texts), event.place)
 
     async def _iam(self, event: InboxEvent) -> None:
         key, values = self._binding.claim(event)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from runtime.core.texts import Texts
-from runtime.tape.state import SessionState
+from runtime.execution.doing import doing_call, doing_step
+from runtime.language.program import Program
+from runtime.tape.state import AgentState, FrameState, SessionState, WaitState
+
+MAX_LINES = 50
+"""So many agents, or participants of a meeting, are named; the others are counted."""
+
+_STEPS_S = ((86_400, "days"), (3_600, "hours"), (60, "minutes"))
 
 
 def status_of(state: SessionState, program: str, model: str, texts: Texts) -> str:
@@ -21,3 +30,87 @@ def those_here(state: SessionState, texts: Texts) -> str:
     people = [texts("session.who_person", name=person.name) for person in state.people.values()]
     agents = [texts("session.who_agent", agent=agent.klass, number=agent.id) for agent in state.agents.values()]
     return "\n".join([*people, *agents])
+
+
+def agents_at_work(state: SessionState, program: Program, now_s: float, texts: Texts) -> str:
+    """What each agent does, and for how long by now, one a line."""
+    agents = list(state.agents.values())
+    if not agents:
+        return texts("agents.none")
+    lines = []
+    for agent in agents[:MAX_LINES]:
+        doing, since = _doing(state, program, agent, texts)
+        time = lasting(now_s - since, texts)
+        lines.append(texts("agents.line", agent=agent.klass, number=agent.id, doing=doing, time=time))
+    if len(agents) > MAX_LINES:
+        lines.append(texts("agents.more", count=len(agents) - MAX_LINES))
+    return "\n".join(lines)
+
+
+def lasting(seconds: float, texts: Texts) -> str:
+    """A time in its largest whole unit: `12 s`, `3 min`."""
+    for step_s, unit in _STEPS_S:
+        if seconds >= step_s:
+            return texts(f"time.{unit}", count=int(seconds // step_s))
+    return texts("time.seconds", count=max(0, int(seconds)))
+
+
+def _doing(state: SessionState, program: Program, agent: AgentState, texts: Texts) -> tuple[str, float]:
+    """What an agent does, and since when."""
+    frames = [frame for frame in state.frames.values() if frame.agent == agent.id]
+    if not frames:
+        return texts("agents.stopped" if agent.paused else "agents.idle"), agent.since
+    frame = _innermost(state, frames)
+    meeting = state.meetings.get(frame.meeting or "")
+    if meeting is not None and meeting.frame == frame.id and meeting.gathering:
+        return texts("doing.meeting"), meeting.since
+    waits = [wait for wait in state.waits.values() if wait.frame == frame.id]
+    if waits:
+        wait = min(waits, key=lambda wait: wait.seq)
+        return _awaited(state, wait, texts), wait.since
+    called = next((f.caller for f in state.frames.values() if f.caller and f.caller.frame == frame.id), None)
+    if called is not None:
+        return doing_call(called.name, texts), frame.since
+    return _step(program, agent, frame, texts) or texts("agents.executes", playbook=frame.playbook), frame.since
+
+
+def _innermost(state: SessionState, frames: list[FrameState]) -> FrameState:
+    """The latest of an agent's frames that has called no other; the latest when all have."""
+    callers = {frame.caller.frame for frame in state.frames.values() if frame.caller}
+    return next((frame for frame in reversed(frames) if frame.id not in callers), frames[-1])
+
+
+def _step(program: Program, agent: AgentState, frame: FrameState, texts: Texts) -> str | None:
+    spec = program.agent(agent.klass)
+    playbook = spec.playbook(frame.playbook) if spec is not None else None
+    line = (frame.step or "").split(":")
+    step = playbook.step(line[1]) if playbook is not None and len(line) > 1 else None
+    return doing_step(step.text, texts) if step is not None else None
+
+
+def _awaited(state: SessionState, wait: WaitState, texts: Texts) -> str:
+    source = wait.source
+    if source is None:
+        return texts("agents.waits_time")
+    if "ask" in source:
+        return texts("agents.waits_answer")
+    if "meeting" in source:
+        return texts("agents.waits_meeting", meeting=source["meeting"])
+    names = list(_names(state, source))
+    if names:
+        return texts("agents.waits_for", names=", ".join(names))
+    return texts("agents.waits_people")
+
+
+def _names(state: SessionState, source: dict[str, object]) -> Iterator[str]:
+    """Whom a wait names."""
+    person = str(source.get("person") or source.get("of"))
+    if person in state.people:
+        yield state.called(person)
+    elif source.get("declared") is not None:
+        yield str(source["declared"])
+    agents = source.get("agents")
+    for id_ in agents if isinstance(agents, list) else ():
+        agent = state.agents.get(str(id_))
+        if agent is not None:
+            yield agent.klass
