@@ -9,18 +9,16 @@ import unicodedata
 STATEMENTS = frozenset({"Say", "Step", "Var", "Return", "Yld", "Trigger"})
 """What a model writes in its replies: no playbook can have these names."""
 
-_CAMEL = re.compile(r"[A-Z][A-Za-z0-9]*\Z")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-
 
 def agent_name(text: str) -> str | None:
     """The class name of an agent: "Tax (US) agent" -> TaxUsAgent. None when there is no letter to begin with."""
-    return text if _CAMEL.match(text) else camel_case(text)
+    one_word = text.isidentifier() and "_" not in text and text[0].isupper()
+    return unicodedata.normalize("NFKC", text) if one_word else camel_case(text)
 
 
 def playbook_name(text: str) -> str | None:
     """The name of a playbook: one word stays as it is, "Redesign menu" -> RedesignMenu."""
-    return text if _PLAIN.match(text) else camel_case(text)
+    return unicodedata.normalize("NFKC", text) if text.isidentifier() else camel_case(text)
 
 
 def is_taken(name: str) -> bool:

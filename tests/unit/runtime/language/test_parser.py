@@ -126,6 +126,17 @@ def test_places_count_characters_not_bytes() -> None:
     assert caught.value.diagnostics[0].span == Span("program.pb", 2, 18)
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("title", ["café noir", "ÉtatCivil", "日本 語", "ﬁne Art", "straße", "ǆ x", "İstanbul"])
+async def test_names_of_any_script_come_back_from_what_was_compiled(title: str) -> None:
+    once = (await compile_parsed(parsed(f"# {title}\n\n## {title}\n- Think\n"), lowerer=RulesLowerer())).program
+    again = read(once.pbasm, "again.pbasm")
+    assert [again.agents[0].name, again.agents[0].playbooks[0].name] == [
+        once.agents[0].name,
+        once.agents[0].playbooks[0].name,
+    ]
+
+
 def test_names_of_any_script_are_names() -> None:
     assert [agent.name for agent in parsed("# Café Zürich\n# 助手").agents] == ["CaféZürich", "助手"]
 

@@ -1,0 +1,204 @@
+"""What any implementation of this language must do: signatures, expressions, steps, imports, preambles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtime.language.diagnostics import ProgramRejected, Span
+from runtime.language.flow import Flow
+from runtime.language.nodes import ParsedPlaybook
+from runtime.language.parser import parse
+from runtime.language.pbasm import read, signature
+from runtime.language.placeholders import placeholders
+from runtime.language.program import PlaybookSpec
+from runtime.language.source import Source, read_paths, read_text
+
+
+def playbook(text: str) -> ParsedPlaybook:
+    return parse(read_text(f"# A\n{text}\n", "p.pb")).agents[0].playbooks[0]
+
+
+def compiled(*rows: str) -> PlaybookSpec:
+    steps = "".join(f"- {row}\n" for row in rows)
+    return read(f"# A\n\n## P()\n### Steps\n{steps}", "p.pbasm").agents[0].playbooks[0]
+
+
+# -- signatures and the binding of defaults
+
+
+@pytest.mark.parametrize(
+    ("heading", "written"),
+    [
+        ("GetX", "GetX()"),
+        ("GetX()", "GetX()"),
+        ("GetX($a)", "GetX($a)"),
+        ("GetX(a)", "GetX(a)"),
+        ("GetX($a:int)", "GetX($a:int)"),
+        ("GetX($a: int = 3)", "GetX($a:int = 3)"),
+        ("GetX($a=3)", "GetX($a = 3)"),
+        ('GetX($a="x, y")', 'GetX($a = "x, y")'),
+        ("GetX($a='(')", "GetX($a = '(')"),
+        ("GetX($a=-1.5)", "GetX($a = -1.5)"),
+        ("GetX($a=None)", "GetX($a = None)"),
+        ("GetX($a=[1, {'b': 2}])", "GetX($a = [1, {'b': 2}])"),
+        ("GetX($a:list[int]=[])", "GetX($a:list[int] = [])"),
+        ("GetX($a) -> str", "GetX($a) -> str"),
+        ("GetX -> dict[str, int]", "GetX() -> dict[str, int]"),
+        ("GetX($a, b, $c=1)", "GetX($a, b, $c = 1)"),
+        ("Get the order status($order_id:str) -> dict", "GetTheOrderStatus($order_id:str) -> dict"),
+        ("get_x($a)", "get_x($a)"),
+    ],
+)
+def test_a_signature_is_read_as_it_is_written(heading: str, written: str) -> None:
+    assert signature(playbook(f"## {heading}")) == written
+
+
+def test_a_parameter_with_a_dollar_is_of_the_state_and_one_without_is_local() -> None:
+    params = playbook("## P($a, b)").params
+    assert [(param.name, param.state, param.default) for param in params] == [("a", True, None), ("b", False, None)]
+
+
+# -- expressions
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "variables"),
+    [
+        ("$x", "x", ("x",)),
+        ("$x + $y * $x", "x + y * x", ("x", "y")),
+        ("$order['id']", "order['id']", ("order",)),
+        ("$order.items[0].name", "order.items[0].name", ("order",)),
+        ("$x if $y else None", "x if y else None", ("x", "y")),
+        ("f($x, y=$y)", "f(x, y=y)", ("x", "y")),
+        ("'$x' + $x", "'$x' + x", ("x",)),
+        ("[$x for _ in range(3)]", "[x for _ in range(3)]", ("x",)),
+        ("$a_b1", "a_b1", ("a_b1",)),
+        ("not $x", "not x", ("x",)),
+        ("lambda: $x", "lambda: x", ("x",)),
+        ("$x == 'a' and $y > 3", "x == 'a' and y > 3", ("x", "y")),
+    ],
+)
+def test_an_expression_is_python_with_dollars(said: str, code: str, variables: tuple[str, ...]) -> None:
+    if "'$x'" in said:
+        variables = ("x",)
+    (found,) = placeholders(f"before {{{said}}} after")
+    assert (found.said, found.code, found.variables) == (said, code, variables)
+
+
+# -- step lines and their graph
+
+
+@pytest.mark.parametrize(
+    ("row", "line", "op", "text"),
+    [
+        ("01:EXE do it", "01", "EXE", "do it"),
+        ("1:EXE do it", "1", "EXE", "do it"),
+        ("10:RET", "10", "RET", ""),
+        ("01:QUE Say(user, a: b); YLD for user", "01", "QUE", "Say(user, a: b); YLD for user"),
+        ("01:CND If x:", "01", "CND", "If x:"),
+        ("01:TNK   much", "01", "TNK", "much"),
+        ("01:YLD agent 1001", "01", "YLD", "for agent 1001"),
+        ("01:YLD for meeting 100", "01", "YLD", "for meeting 100"),
+        ("01:ELS", "01", "ELS", ""),
+    ],
+)
+def test_a_line_of_pbasm_has_number_code_and_text(row: str, line: str, op: str, text: str) -> None:
+    step = compiled(row).steps[0]
+    assert (step.line, step.op.value, step.text) == (line, op, text)
+
+
+def test_steps_find_their_parents_by_their_numbers() -> None:
+    spec = compiled("01:CND If a", "01.01:CND If b", "01.01.01:EXE c", "01.02:EXE d", "02:EXE e")
+    assert [[child.line for child in step.children] for step in spec.walk_steps()] == [
+        ["01.01", "01.02"],
+        ["01.01.01"],
+        [],
+        [],
+        [],
+    ]
+    found = spec.step("01.01.01")
+    assert found is not None
+    assert found.text == "c"
+    assert spec.step("09") is None
+
+
+def test_a_playbook_begins_at_its_first_step_and_ends_behind_its_last() -> None:
+    flow = Flow(compiled("01:EXE a", "02:EXE b"))
+    assert flow.entry == {"01"}
+    assert flow.may_follow(None, "01")
+    assert not flow.may_follow(None, "02")
+    assert not flow.may_end("01")
+    assert flow.may_end("02")
+    assert flow.legal_after("99") == ()
+
+
+# -- files and their imports
+
+
+def lines(source: Source) -> list[str]:
+    return [line.text for line in source.lines]
+
+
+def test_an_import_is_replaced_by_the_lines_of_its_file_with_its_indentation(tmp_path: Path) -> None:
+    (tmp_path / "a.pb").write_text("# A\n\t!import b.md\n    !import b.md # twice\nend\n")
+    (tmp_path / "b.md").write_text("one\n\n  two\n\n")
+    source = read_paths([tmp_path / "a.pb"])
+    assert lines(source) == ["# A", "\tone", "", "\t  two", "    one", "", "      two", "end", ""]
+    assert [line.span(line.content_column).line for line in source.lines] == [1, 1, 2, 3, 1, 2, 3, 4, 5]
+
+
+def test_files_are_put_together_with_a_blank_line_between(tmp_path: Path) -> None:
+    for name in ("b.pb", "a.pb"):
+        (tmp_path / name).write_text(f"# {name[0]}")
+    assert lines(read_paths([tmp_path / "*.pb"])) == ["# a", "", "# b"]
+
+
+def test_an_import_may_be_ten_files_deep_and_no_deeper(tmp_path: Path) -> None:
+    for n in range(12):
+        (tmp_path / f"{n}.md").write_text(f"!import {n + 1}.md\n")
+    (tmp_path / "12.md").write_text("end")
+    (tmp_path / "a.pb").write_text("# A\n!import 3.md\n")
+    assert "end" in lines(read_paths([tmp_path / "a.pb"]))
+    (tmp_path / "b.pb").write_text("# A\n!import 2.md\n")
+    with pytest.raises(ProgramRejected, match="deeper than 10 files"):
+        read_paths([tmp_path / "b.pb"])
+
+
+def test_a_file_of_more_than_a_mebibyte_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.pb").write_bytes(b"# A\n" + b"x" * (1 << 20))
+    with pytest.raises(ProgramRejected, match="too big"):
+        read_paths([tmp_path / "a.pb"])
+
+
+# -- the tree
+
+
+def test_every_node_knows_the_file_and_line_it_comes_from(tmp_path: Path) -> None:
+    (tmp_path / "a.pb").write_text("# A\n\n!import b.md\n\n## Q\n- Think\n")
+    (tmp_path / "b.md").write_text("## P\n### Steps\n- Think\n  - Decide\n")
+    agent = parse(read_paths([tmp_path / "a.pb"])).agents[0]
+    places = [playbook.steps[0].span for playbook in agent.playbooks]
+    assert places == [Span(str(tmp_path / "b.md"), 3, 3), Span(str(tmp_path / "a.pb"), 6, 3)]
+    assert agent.playbooks[0].steps[0].children[0].span == Span(str(tmp_path / "b.md"), 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("below", "metadata", "description"),
+    [
+        ("Prose.", {}, "Prose."),
+        ("metadata:\n  public: true\n---\nProse.", {"public": True}, "Prose."),
+        ("metadata:\n  public: true\n---", {"public": True}, ""),
+        ("metadata:\n---\nProse.", {}, "Prose."),
+        ("public: true\nProse.\nhidden: true", {"public": True, "hidden": True}, "Prose."),
+        ("One.\n\n\n\nTwo.", {}, "One.\n\nTwo."),
+        ("One.\n\n---\n\nTwo.", {}, "One.\n\nTwo."),
+        ("The metadata: is here.", {}, "The metadata: is here."),
+        ("public: true  # really", {"public": True}, ""),
+        ("description: Short.", {}, "Short."),
+    ],
+)
+def test_metadata_and_description_are_told_apart(below: str, metadata: dict[str, object], description: str) -> None:
+    found = playbook(f"## P\n{below}\n### Steps\n- Think")
+    assert (found.metadata, found.description) == (metadata, description)
