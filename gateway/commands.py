@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -27,7 +27,7 @@ class Command:
     least: Role
     to_session: bool
     kind: str = ""
-    words: Mapping[str, Role] = MappingProxyType({})
+    words: Mapping[str, Role] = field(default_factory=dict)
     """The least role for an argument with this word."""
 
     def least_for(self, argument: str) -> Role:

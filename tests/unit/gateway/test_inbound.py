@@ -90,6 +90,17 @@ async def test_a_guest_may_talk_and_ask_but_not_command(command: str) -> None:
     assert door.said[1:] == ["/programs is not for you here. /help says what you may do."]
 
 
+async def test_a_guest_sees_agents_and_meetings_and_leaves_them_but_changes_none() -> None:
+    door = Door(await opened("allowlist", chats=frozenset({"1"})))
+    allowed = [("agents", ""), ("meeting", ""), ("meeting", "100"), ("leave", "100")]
+    await door.take(*(event(text, command=command, id=f"e{command}{text}") for command, text in allowed))
+    assert [kind for kind, *_ in door.kept] == [command for command, _ in allowed]
+    refused = [("meeting", "end"), ("meeting", "100 END"), ("meeting", "set a 1"), ("invite", "Cook")]
+    await door.take(*(event(text, command=command) for command, text in refused))
+    assert door.said == [f"/{command} is not for you here. /help says what you may do." for command, _ in refused]
+    assert len(door.kept) == len(allowed)
+
+
 async def test_a_message_that_is_too_long_is_refused_with_both_lengths_and_marked() -> None:
     door = Door(await opened("open"))
     await door.take(event("x" * 21, message_id="m7"), event("x" * 20))
