@@ -23,9 +23,11 @@ from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.inbox import FORK_WANTED, InboxEntry, InboxEvent
+from runtime.sessions.places import HeldMeeting
 from runtime.sessions.registry import Registry
 from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.surroundings import Busy, Surroundings
+from runtime.storage.memory_places import MemoryPlaceStore
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in
 from tests.fakes.player import Player, WatchedMailboxes
@@ -64,8 +66,12 @@ def event_of(number: str, does: str, at: datetime, offered: Sequence[PageSpec], 
         return replace(event, kind="choice", text=choice.label, choice=choice.id, address=offered[-1].address)
     if kind in ("stop", "new", "undo"):
         return replace(event, kind=kind, text="")
+    if kind == "order":
+        return replace(event, kind=about, text=text)
     if kind == "fork":
         return replace(event, kind=FORK_WANTED, text=rest)
+    if kind == "in":
+        return replace(event, place=replace(address, thread=about), text=text)
     if kind == "at":
         return replace(event, address=replace(address, thread=about), text=text)
     if kind in ("edit", "deletion", "reaction"):
@@ -132,6 +138,7 @@ class World:
         self.offered: list[PageSpec] = []
         self.doing: list[str | None] = []
         self.servers: RemoteServers = NoRemoteServers()
+        self.places: WorldPlaces | None = None
         self.mailboxes = WatchedMailboxes(lambda _applied: self.point())
         self.player = Player(self.mailboxes, lambda _content: (), self, self.clock)
         """Who plays agents from another process, if any is."""
@@ -154,15 +161,16 @@ class World:
         """The next thing a person does; None when all was done.
 
         "edit:m2:text", "deletion:m2:" and "reaction:0:mark" are about a message, "press:1" answers the last question,
-        "stop" is one.
+        "stop" is one, "in:t1:text" is said in a thread.
         """
         if not self.people:
             return None
         self._arrived += 1
         number = str(self._arrived)
-        entry = InboxEntry(
-            0, number, event_of(number, self.people.pop(0).removeprefix("!"), self.clock.now(), self.offered, ADDRESS)
-        )
+        event = event_of(number, self.people.pop(0).removeprefix("!"), self.clock.now(), self.offered, ADDRESS)
+        if event.place is not None and (self.places is None or event.place.key not in self.places.held):
+            event = replace(event, address=event.place, place=None)
+        entry = InboxEntry(0, number, event)
         self.take_in(entry)
         return entry
 
@@ -356,6 +364,24 @@ class World:
             self.tasks.start_soon(_done, done)
 
 
+class WorldPlaces(MemoryPlaceStore):
+    """Places that outlive processes."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    async def put(self, place: Address, held: HeldMeeting, /) -> None:
+        self._world.point()
+        await super().put(place, held)
+        self._world.point()
+
+    async def release(self, place: Address, session: SessionId, /) -> None:
+        self._world.point()
+        await super().release(place, session)
+        self._world.point()
+
+
 async def _done(done: Done) -> None:
     done(True)
 
@@ -500,6 +526,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         busy={program.name: busy},
         servers=world.servers,
         mailboxes=world.mailboxes,
+        places=world.places,
     )
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:

@@ -1,4 +1,4 @@
-"""Programs for the crash rig whose agents share the state of a meeting."""
+"""Programs for the crash rig whose agents and people share the state of a meeting, and order things of it."""
 
 from __future__ import annotations
 
@@ -105,4 +105,68 @@ BOARD = Case(
     ),
 )
 
-SHARING = {"auction": AUCTION, "board": BOARD}
+HOSTED = program(
+    agent(
+        "Host",
+        python("Main", trigger="BGN When program starts"),
+        python("Plan", meeting=True, optional_attendees=["Ada"]),
+        code="""
+async def Main():
+    await Say("user", f"it is over: {await Plan()}")
+    await EndProgram()
+
+async def Plan():
+    await Share("budget", 1200)
+    heard = []
+    while True:
+        for message in await WaitForMessage("meeting"):
+            heard.append(message["text"])
+            if message["text"].startswith("Meeting has ended"):
+                return [await Shared("budget"), len([text for text in heard if "Cook" in text])]
+""",
+    ),
+    agent(
+        "Cook",
+        python("Join", meeting=True),
+        code="""
+async def Join():
+    while True:
+        for message in await WaitForMessage("meeting"):
+            if message["text"].startswith("Meeting has ended"):
+                return
+""",
+    ),
+)
+
+ORDERED = Case(
+    HOSTED,
+    ((),),
+    ("go", "order:meeting:set budget 900", "order:invite:Cook", "order:meeting:end"),
+    (
+        "Meeting started",
+        "budget = `900` in meeting 100 · version 2",
+        "Ada invited Cook. Waiting…",
+        "Cook (agent 1001) has joined the meeting",
+        "Cook is invited to meeting 100.",
+        "Meeting 100 is ended.",
+        "Meeting has ended",
+        "it is over: [900, 2]",
+    ),
+    in_order=False,
+)
+
+LEFT = Case(
+    HOSTED,
+    ((),),
+    ("go", "order:leave:", "order:agents:", "order:meeting:100 end"),
+    (
+        "Meeting started",
+        "You have left meeting 100.",
+        "- Host (agent 1000): waits for what is said in meeting 100 · 0 s",
+        "Meeting 100 is ended.",
+        "it is over: [1200, 0]",
+    ),
+    in_order=False,
+)
+
+SHARING = {"auction": AUCTION, "board": BOARD, "ordered": ORDERED, "left": LEFT}
