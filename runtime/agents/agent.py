@@ -50,11 +50,19 @@ class Reception(Protocol):
         ...
 
 
+_ALONE = frozenset({MessageType.MEETING_INVITATION, MessageType.TRIGGER})
+"""What is not handled together with other messages."""
+
+
 class Keeper(Protocol):
     """What an agent's loop needs from its session."""
 
     def beginning(self, klass: str) -> Sequence[Executable]:
         """The playbooks with a BGN trigger, in order."""
+        ...
+
+    def triggered(self, klass: str, code: str) -> Executable | None:
+        """The playbook of a trigger of an agent class; None when there is none now."""
         ...
 
     def handler(self, klass: str) -> Executable | None:
@@ -168,6 +176,8 @@ class Agent:
             return  # they were dropped or taken back while they were handed over
         if messages[0].type == MessageType.MEETING_INVITATION:
             await self._attend(messages[0])
+        elif messages[0].type == MessageType.TRIGGER:
+            await self._do_in_time(messages[0])
         elif self.state.paused and beginning:
             self._begin_anew(messages)
         else:
@@ -188,13 +198,21 @@ class Agent:
         frame = self._note_start(executable, (), arguments, meeting=str(invitation.meeting_id), mids=[invitation.id])
         await self._run(frame, executable)
 
+    async def _do_in_time(self, message: Message) -> None:
+        """Execute the playbook whose time has come."""
+        executable = self._keeper.triggered(self.state.klass, message.content)
+        if executable is None:
+            self._journal.note("dropped", agent=self.id, mids=[message.id])
+            return
+        await self._start(executable, (), mids=[message.id])
+
     async def _wait(self) -> Sequence[Message]:
         await self._journal.commit()
         first = await self.queue.get(lambda _message: not self._is_called())
-        if first.type == MessageType.MEETING_INVITATION or not len(self.queue):
+        if first.type in _ALONE or not len(self.queue):
             return [first]
         rest = await self.queue.get_batch(
-            lambda message: message.type != MessageType.MEETING_INVITATION,
+            lambda message: message.type not in _ALONE,
             min_messages=0,
             max_messages=MAX_HANDLED_MESSAGES,
             timeout_s=0.0,

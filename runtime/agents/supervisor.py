@@ -54,6 +54,10 @@ class Supervisor:
         self._clock = clock
         self._bus = bus
         self._agents: dict[str, Agent | RemoteAgent] = {}
+        spoken_to = (AgentKind.AI, AgentKind.REMOTE)
+        self._classes = tuple(spec.name for spec in program.agents if spec.kind in spoken_to)
+        self._first: dict[str, AgentId] = {}
+        """The first agent of each class that was asked for."""
         self.acknowledgements = Acknowledgements(clock)
         self._channels = Channels(bus, self.acknowledgements)
         self.mailboxes: Mailboxes = NoMailboxes()
@@ -221,13 +225,17 @@ class Supervisor:
 
     def classes(self) -> tuple[str, ...]:
         """See `Population`."""
-        return tuple(spec.name for spec in self._program.agents if spec.kind in (AgentKind.AI, AgentKind.REMOTE))
+        return self._classes
 
     def ensure(self, klass: str) -> AgentId:
-        """See `Population`."""
-        for id_, agent in self._journal.state.agents.items():
-            if agent.klass == klass:
-                return AgentId(id_)
+        """See `Population`. Costs the same however many agents there are, once one of the class was found."""
+        agents = self._journal.state.agents
+        if klass not in self._first:
+            found = next((id_ for id_, agent in agents.items() if agent.klass == klass), None)
+            if found is not None:
+                self._first[klass] = AgentId(found)
+        if klass in self._first:
+            return self._first[klass]
         if klass not in self.classes():
             raise UnknownTarget(f"there is no agent class {klass!r}")
         return self._make(klass)
@@ -298,6 +306,10 @@ class Supervisor:
     def beginning(self, klass: str) -> Sequence[Executable]:
         """See `Keeper`."""
         return self._library.beginning(klass)
+
+    def triggered(self, klass: str, code: str) -> Executable | None:
+        """See `Keeper`."""
+        return self._library.find(klass, code.split(":")[1]) if code.count(":") else None
 
     def handler(self, klass: str) -> Executable | None:
         """See `Keeper`."""

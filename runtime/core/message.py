@@ -40,6 +40,8 @@ class MessageType(StrEnum):
     """What somebody said did not reach whom it was for; the content says why."""
     REMINDER = "reminder"
     """An agent has itself told something at a time."""
+    TRIGGER = "trigger"
+    """The time of a playbook that is executed at times; the content is its trigger's code. No agent reads it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from runtime.tape.state import AgentState, takes
 MAX_WAITED_MESSAGES = 100
 """At most this many messages are taken by one wait."""
 
-_FOR_THEMSELVES = frozenset({MessageType.MEETING_INVITATION, MessageType.CHOICE})
+_FOR_THEMSELVES = frozenset({MessageType.MEETING_INVITATION, MessageType.CHOICE, MessageType.TRIGGER})
 """What is not said with other things: it is for who is asked alone."""
 
 
@@ -53,6 +53,8 @@ class Builtins:
         """Set when the program has ended."""
         self.on_variable: Callable[[Frame, Call, str, Any], Awaitable[None]] | None = None
         """Sets a variable, and notes the result of the call."""
+        self.on_trigger: Callable[[Frame, Call], Awaitable[None]] | None = None
+        """Executes the playbook of a trigger whose code is the call's name."""
 
     def table(self) -> dict[str, Builtin]:
         """The calls by name."""
@@ -191,8 +193,18 @@ class Builtins:
                 await anyio.sleep_forever()  # stopped while it was handed over: whoever did that cancels us
             if pos == TURN and "agents" in source:
                 came = await self._with_others(frame, came, at_most)
-            taken = as_they_are(came, frame.agent)
+            taken = await self._without_triggers(frame, pos, as_they_are(came, frame.agent))
         return taken
+
+    async def _without_triggers(self, frame: Frame, pos: str, taken: Sequence[Message]) -> list[Message]:
+        """Executes the playbooks whose time has come, while the frame goes on waiting; gives the other messages."""
+        rest = [message for message in taken if message.type != MessageType.TRIGGER]
+        for message in taken:
+            if message.type == MessageType.TRIGGER:
+                if self.on_trigger is not None:
+                    await self.on_trigger(frame, Call(f"{pos}:{message.id}", message.content))
+                self._journal.note("dropped", agent=frame.state.agent, mids=[message.id])
+        return rest
 
     async def _with_others(self, frame: Frame, came: Sequence[Message], at_most: int) -> list[Message]:
         """What came, and what others said before it, in the order in which the agent has it."""

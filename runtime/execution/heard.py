@@ -40,6 +40,8 @@ def heard_content(message: Message) -> str:
 def heard_line(message: Message, *, while_working: bool = False) -> str:
     """A message as a model is told of it, without its files."""
     where = f" in meeting {message.meeting_id}" if message.meeting_id else ""
+    if message.type == MessageType.TRIGGER:
+        return f"It is time: {message.content}"
     if message.type == MessageType.REMINDER:
         return f"Reminder that you set: {message.content}"
     if message.type == MessageType.MEETING_NOTICE:

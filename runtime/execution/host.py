@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -83,6 +83,8 @@ class Host:
         self._frames: dict[str, Frame] = {}
         self.on_returned: Callable[[], None] = lambda: None
         """Told whenever a frame is no more."""
+        self.around: Callable[[Literal["before", "after"], Frame], Awaitable[None]] = _nothing
+        """Does what a program wants done before and after its playbooks."""
 
     def busy(self) -> bool:
         """Whether code of a frame runs, or a call that is neither a wait nor a playbook."""
@@ -180,7 +182,9 @@ class Host:
         failure: BaseException | None = None
         outcome: dict[str, Any]
         try:
+            await self.around("before", frame)
             outcome = {"val": as_data(await playbook.run(frame))}
+            await self.around("after", frame)
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
@@ -201,6 +205,10 @@ class Host:
         if "val" not in outcome or up is None or up.hidden:
             return {}
         return kept_result(state.frames.get(up.frame), outcome["val"])
+
+
+async def _nothing(_when: str, _frame: Frame) -> None:
+    """Nothing is wanted."""
 
 
 def site(frame: Frame, call: Call) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def program_text(program: Program, agent: AgentSpec) -> str:
             if playbook.public:
                 call = signature(f"{other.name}.{playbook.name}", playbook.params, playbook.returns)
                 lines.append(f"- {call}: {playbook.description or 'no description'}")
-                lines += [f"  {_trigger_line(other, playbook, t)}" for t in playbook.triggers if _starts(t)]
+                lines += [f"  {_trigger_line(agent, other, playbook, t)}" for t in playbook.triggers if _starts(t)]
     return "\n".join(line for line in lines if line is not None).strip()
 
 
@@ -130,7 +130,7 @@ def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec) -> list[str]:
         lines.append(playbook.description)
     if playbook.triggers:
         lines.append("### Triggers")
-        lines += [_trigger_line(agent, playbook, trigger) for trigger in playbook.triggers]
+        lines += [_trigger_line(agent, agent, playbook, trigger) for trigger in playbook.triggers]
     if playbook.steps:
         lines.append("### Steps")
         lines += [line for step in playbook.steps for line in _step_lines(step, 0)]
@@ -144,8 +144,8 @@ def _starts(trigger: Trigger) -> bool:
     return trigger.kind is not TriggerKind.BGN
 
 
-def _trigger_line(owner: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> str:
-    seen_to = _starts(trigger) and not judged_by_model(owner, trigger)
+def _trigger_line(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> str:
+    seen_to = _starts(trigger) and not judged_by_model(agent, owner, playbook, trigger)
     automatic = " (automatic)" if seen_to else ""
     return f"- {owner.name}:{playbook.name}:{trigger.code}:{trigger.kind} {trigger.text}{automatic}"
 

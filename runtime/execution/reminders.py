@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
 from runtime.execution.signatures import call_arguments
+from runtime.execution.trigger_kinds import TimeTrigger
 from runtime.tape.journal import Journal
 from runtime.tape.state import ReminderState
 
@@ -27,6 +28,9 @@ LONGEST = timedelta(days=3660)
 
 _EXACT_S = 0.001
 
+Times = Mapping[str, Mapping[str, TimeTrigger]]
+"""When playbooks are executed at times, by agent class and by the trigger's code."""
+
 Deliver = Callable[[AgentId, Message], bool]
 """Brings a message into an agent's queue; False when there is no such agent any more. Raises QueueFull."""
 
@@ -34,10 +38,11 @@ Deliver = Callable[[AgentId, Message], bool]
 class Reminders:
     """The reminders of one session; `run` tells them."""
 
-    def __init__(self, journal: Journal, deliver: Deliver, clock: Clock) -> None:
+    def __init__(self, journal: Journal, deliver: Deliver, clock: Clock, times: Times | None = None) -> None:
         self._journal = journal
         self._deliver = deliver
         self._clock = clock
+        self._times = times or {}
         self._changed = anyio.Event()
 
     def table(self) -> dict[str, Builtin]:
@@ -54,13 +59,35 @@ class Reminders:
             raise PlaybookError(f"{MAX_REMINDERS} reminders are still to come; no more can be set")
         self._journal.note("remind", agent=frame.state.agent, due=due.timestamp(), text=str(text))
         self._journal.note("res", **site(frame, call), val=due.isoformat())
+        self._look()
+
+    def noted(self, kind: str) -> None:
+        """Hears every fact: a new agent may have playbooks that are executed at times."""
+        if kind == "agent" and self._times:
+            self._look()
+
+    def _look(self) -> None:
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
+
+    def _plan(self) -> None:
+        """Write down the next time of every trigger that has none."""
+        state, now = self._journal.state, self._clock.now()
+        if state.ended:
+            return
+        planned = {(reminder.agent, reminder.trigger) for reminder in state.reminders.values()}
+        for agent in list(state.agents.values()):
+            for code, times in self._times.get(agent.klass, {}).items():
+                if (agent.id, code) not in planned:
+                    due = times.next_after(now).timestamp()
+                    self._journal.note("remind", agent=agent.id, due=due, text="", trigger=code)
+                    self._journal.hurry()
 
     async def run(self) -> None:
         """Tell what is due, for ever."""
         while True:
             reminders, changed = self._journal.state.reminders, self._changed
+            self._plan()
             if not reminders:
                 await changed.wait()
                 continue
@@ -79,18 +106,24 @@ class Reminders:
             id=MessageId(id_),
             sender_id=agent,
             sender_class=klass,
-            content=reminder.text,
+            content=reminder.trigger or reminder.text,
             created_at=self._clock.now(),
             recipient_id=agent,
-            type=MessageType.REMINDER,
+            type=MessageType.TRIGGER if reminder.trigger else MessageType.REMINDER,
         )
         try:
-            if not self._deliver(agent, message):
+            if self._is_told(reminder) or not self._deliver(agent, message):
                 self._journal.note("unremind", id=id_)
         except QueueFull:
             await self._clock.sleep_until(self._clock.monotonic() + LOOK_S)
             return
         self._journal.hurry()
+
+    def _is_told(self, reminder: ReminderState) -> bool:
+        """Whether a trigger's time came before, and the agent has not seen to that yet."""
+        queue = self._journal.state.agents[reminder.agent].queue
+        told = (message.content for message in queue if message.type == MessageType.TRIGGER)
+        return reminder.trigger is not None and reminder.trigger in told
 
 
 async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:

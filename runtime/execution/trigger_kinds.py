@@ -18,11 +18,11 @@ _UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week":
 _CALL = re.compile(
     r"\s*(?:when|whenever|once|if|right)?\s*"
     r"(?:(?P<before>before)|(?P<after>after))\s+(?:calling\s+|(?:a|the|each|every)\s+call\s+(?:of|to)\s+)?"
-    r"`?(?P<name>[A-Za-z]\w*)`?(?:\(.*?\))?(?:\s+(?:is\s+called|was\s+called|has\s+returned|returns?|runs?))?\s*\.?\s*\Z",
+    r"`?(?P<name>[A-Za-z]\w*)(?:\(.*?\))?`?(?:\s+(?:is\s+called|was\s+called|has\s+returned|returns?|runs?))?\s*\.?\s*\Z",
     re.IGNORECASE,
 )
 _RETURNS = re.compile(
-    r"\s*(?:when|whenever|once)\s+`?(?P<name>[A-Za-z]\w*)`?(?:\(.*?\))?\s+"
+    r"\s*(?:when|whenever|once)\s+`?(?P<name>[A-Za-z]\w*)(?:\(.*?\))?`?\s+"
     r"(?:(?P<called>is\s+called)|returns|has\s+returned|is\s+done)\s*\.?\s*\Z",
     re.IGNORECASE,
 )
@@ -92,17 +92,36 @@ def _is_cron(fields: str) -> bool:
     return True
 
 
-def judged_by_model(owner: AgentSpec, trigger: Trigger) -> bool:
-    """Whether only a model can tell that this trigger holds."""
+def begins_alone(playbook: PlaybookSpec) -> bool:
+    """Whether a playbook can be begun by the runtime: one that needs arguments is called by who has them."""
+    return all(param.default is not None for param in playbook.params)
+
+
+def times_of(agent: AgentSpec) -> dict[str, TimeTrigger]:
+    """When an agent's playbooks are executed at times, by the codes of their triggers."""
+    return {
+        f"{agent.name}:{playbook.name}:{trigger.code}": times
+        for playbook in agent.playbooks
+        if begins_alone(playbook)
+        for trigger in playbook.triggers
+        if trigger.kind is not TriggerKind.BGN and (times := time_trigger(trigger.text)) is not None
+    }
+
+
+def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> bool:
+    """Whether only the model that executes `agent` can tell that a trigger holds, or with what to call its playbook."""
     if trigger.kind is TriggerKind.BGN:
         return False
+    if not begins_alone(playbook):
+        return True
+    names = [playbook.name for playbook in (*agent.playbooks, *owner.playbooks)]
     computed = condition_of(trigger.text) or time_trigger(trigger.text)
-    return computed is None and call_trigger(trigger.text, [playbook.name for playbook in owner.playbooks]) is None
+    return computed is None and call_trigger(trigger.text, names) is None
 
 
 def judges(agent: AgentSpec, others: Sequence[AgentSpec]) -> bool:
     """Whether the model that executes this agent has triggers to judge."""
-    return any(judged_by_model(owner, trigger) for owner, _, trigger in triggers_of(agent, others))
+    return any(judged_by_model(agent, *trigger) for trigger in triggers_of(agent, others))
 
 
 def triggers_of(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple[AgentSpec, PlaybookSpec, Trigger]]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Literal
 
+from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
 from runtime.execution.conditions import condition_of
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Callees, Host, site
+from runtime.execution.trigger_kinds import CallTrigger, begins_alone, call_trigger, triggers_of
 from runtime.execution.value_types import coerced
-from runtime.language.program import AgentSpec, TriggerKind
+from runtime.language.program import AgentKind, AgentSpec, Trigger
 from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal
+from runtime.tape.state import FrameState
 
 _STATE_NAME = re.compile(r"\$([A-Za-z_]\w*)(?::([a-z]+(?:\[[\w\[\], ]*\])?))?")
 
@@ -32,6 +35,91 @@ def declared_types(agent: AgentSpec) -> dict[str, str]:
     return types
 
 
+class Handlers:
+    """Executes playbooks that triggers start: the frame that is executed is left where it is and goes on behind them.
+
+    Each is a frame below it that its code does not know of. None begins while it is being executed already, so that
+    what it does itself does not start it again.
+    """
+
+    def __init__(self, journal: Journal, host: Host, callees: Callees, bus: Bus) -> None:
+        self._journal = journal
+        self._host = host
+        self._callees = callees
+        self._bus = bus
+
+    @property
+    def frames(self) -> Collection[str]:
+        """The frames that are being executed."""
+        return self._journal.state.frames
+
+    def at_work(self, agent: str, name: str) -> bool:
+        """Whether the playbook that `agent` calls `name` is being executed."""
+        owner, _, playbook = name.rpartition(".")
+        state = self._journal.state
+        klass = owner or state.agents[agent].klass
+        return any(f.playbook == playbook and state.agents[f.agent].klass == klass for f in state.frames.values())
+
+    async def run(self, frame: Frame, call: Call) -> None:
+        """Execute one, unless that was done; its failure stands in the frame's records."""
+        found = self._callees.find(frame.state.agent, call.name)
+        if found is None or call.pos in frame.state.records:
+            return
+        if f"{frame.id}:{call.pos}" not in self._journal.state.frames:
+            self._bus.publish(
+                "trigger.fired",
+                session_id=self._journal.session,
+                agent_id=frame.state.agent,
+                playbook=frame.state.playbook,
+                trigger=call.name,
+            )
+        await self._host.run_child(frame, call, *found, hidden=True)
+
+    async def due(self, frame: Frame, call: Call) -> None:
+        """Execute the playbook of a trigger, `Agent:Playbook:T1`, whose time has come; none that is not there."""
+        _, playbook, *_ = [*call.name.split(":"), "", ""]
+        if not self.at_work(frame.state.agent, playbook):
+            await self.run(frame, Call(call.pos, playbook))
+
+
+class CallTriggers:
+    """Playbooks that are executed before or after others of their agent, or of an agent that may call them."""
+
+    def __init__(self, agents: Mapping[str, AgentSpec], handlers: Handlers) -> None:
+        self._handlers = handlers
+        self._names: dict[tuple[str, CallTrigger], list[str]] = {}
+        for agent in agents.values():
+            for name, trigger in automatic(agent, agents):
+                owner = agents[name.rpartition(".")[0] or agent.name]
+                found = call_trigger(trigger.text, [playbook.name for playbook in (*agent.playbooks, *owner.playbooks)])
+                if found is not None and agent.playbook(found.playbook) is not None:
+                    self._names.setdefault((agent.name, found), []).append(name)
+
+    async def run(self, when: Literal["before", "after"], frame: Frame) -> None:
+        """Execute those of a frame that is about to begin, or whose playbook has come to its end."""
+        state = frame.state
+        names = self._names.get((frame.agent.klass, CallTrigger(when, state.playbook)), ())
+        if not names or (when == "before" and _has_begun(state)):
+            return
+        for index, name in enumerate(names):
+            call = Call(f"{when}{index}", name)
+            if f"{frame.id}:{call.pos}" in self._handlers.frames or not self._handlers.at_work(state.agent, name):
+                await self._handlers.run(frame, call)
+
+
+def _has_begun(state: FrameState) -> bool:
+    return bool(state.turn or state.statements or any(not pos.startswith("before") for pos in state.records))
+
+
+def automatic(agent: AgentSpec, agents: Mapping[str, AgentSpec]) -> Iterator[tuple[str, Trigger]]:
+    """The triggers whose playbooks the runtime can begin for an agent: its own, and public ones of others, each with
+    the name by which it calls the playbook."""
+    others = [other for other in agents.values() if other.name != agent.name and other.kind is not AgentKind.HUMAN]
+    for owner, playbook, trigger in triggers_of(agent, others):
+        if begins_alone(playbook):
+            yield (playbook.name if owner is agent else f"{owner.name}.{playbook.name}"), trigger
+
+
 class VariableRules:
     """What happens when a variable is set: its declared type is checked, and triggers that become true are run."""
 
@@ -39,19 +127,16 @@ class VariableRules:
         self,
         agents: Mapping[str, AgentSpec],
         journal: Journal,
-        host: Host,
-        callees: Callees,
+        handlers: Handlers,
     ) -> None:
         self._types = {name: declared_types(spec) for name, spec in agents.items()}
         self._journal = journal
-        self._host = host
-        self._callees = callees
+        self._handlers = handlers
         self._conditions = {
             name: [
-                (playbook.name, condition)
-                for playbook in spec.playbooks
-                for trigger in playbook.triggers
-                if trigger.kind is not TriggerKind.BGN and (condition := condition_of(trigger.text)) is not None
+                (called, condition)
+                for called, trigger in automatic(spec, agents)
+                if (condition := condition_of(trigger.text)) is not None
             ]
             for name, spec in agents.items()
         }
@@ -68,7 +153,7 @@ class VariableRules:
                 return
             self._journal.note("set", f=frame.id, pos=call.pos, name=name, val=value, fired=fired)
         for index, playbook in enumerate(fired):
-            await self._run(frame, Call(f"{call.pos}:t{index}", playbook))
+            await self._handlers.run(frame, Call(f"{call.pos}:t{index}", playbook))
         failure = self._failure(frame, call, len(fired))
         outcome: dict[str, Any] = {"val": value} if failure is None else {"exc": list(failure)}
         self._journal.note("res", **site(frame, call), **outcome)
@@ -78,11 +163,6 @@ class VariableRules:
         """How the first of the triggered playbooks that failed did so: for the code that set the variable to see."""
         records = (frame.state.records.get(f"{call.pos}:t{index}") for index in range(fired))
         return next((record.error for record in records if record is not None and record.error), None)
-
-    async def _run(self, frame: Frame, call: Call) -> None:
-        executable = self._callees.of_agent(frame.state.agent, call.name)
-        if executable is not None and call.pos not in frame.state.records:
-            await self._host.run_child(frame, call, frame.state.agent, executable, hidden=True)
 
     def _typed(self, frame: Frame, name: str, value: Any) -> Any:
         declared = self._types.get(frame.agent.klass, {}).get(name) or ""
@@ -94,9 +174,8 @@ class VariableRules:
     def _fired(self, frame: Frame, name: str, value: Any) -> list[str]:
         before = frame.agent.variables
         after = {**before, name: value}
-        running = {f.playbook for f in self._journal.state.frames.values() if f.agent == frame.state.agent}
         return [
             playbook
             for playbook, condition in self._conditions.get(frame.agent.klass, ())
-            if playbook not in running and condition(after) and not condition(before)
+            if condition(after) and not condition(before) and not self._handlers.at_work(frame.state.agent, playbook)
         ]

@@ -22,7 +22,8 @@ from runtime.execution.questions import Questions
 from runtime.execution.reminders import Reminders
 from runtime.execution.shared import SharedCalls
 from runtime.execution.speech import Pages
-from runtime.execution.triggers import VariableRules
+from runtime.execution.trigger_kinds import times_of
+from runtime.execution.triggers import CallTriggers, Handlers, VariableRules
 from runtime.language.program import Program
 from runtime.sessions.binding import Binding
 from runtime.sessions.fork import Forks
@@ -76,11 +77,14 @@ def assembled(
 
     def watch(kind: str, data: Mapping[str, Any]) -> None:
         intake.noted(kind, data)
+        builtins.utterances.receipts.noted(kind, data)
         places.noted()
         minutes.noted(kind, data)
+        reminders.noted(kind)
 
     journal.watch = watch
-    reminders = Reminders(journal, supervisor.remind, around.clock)
+    times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
+    reminders = Reminders(journal, supervisor.remind, around.clock, times)
     calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls()}
     company = Company(journal, supervisor)
     calls |= SharedCalls(journal).table() | company.table()
@@ -110,7 +114,10 @@ def assembled(
     supervisor.equip(library, host)
     supervisor.hall.equip(library, questions, places, minutes.open_to_people)
     agents = {spec.name: spec for spec in program.agents}
-    builtins.on_variable = VariableRules(agents, journal, host, supervisor).update
+    handlers = Handlers(journal, host, supervisor, around.bus)
+    builtins.on_variable = VariableRules(agents, journal, handlers).update
+    builtins.on_trigger = handlers.due
+    host.around = CallTriggers(agents, handlers).run
     continuity = Continuity(program, library, supervisor, journal)
     return Assembly(
         pages,

@@ -18,8 +18,8 @@ statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f
 call      res[f, pos, name, dig, val|exc, set?, art?, to?] · set[f, pos, name, val, fired] ·
           intent[f, pos, name, dig, key]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
-          ask[f, pos, page, options, of?] · reask[f, pos, page] · remind[agent, due, text] · unremind[id] ·
-          acks[f, pos, name, dig, message, who, page?, due]
+          ask[f, pos, page, options, of?] · reask[f, pos, page] · remind[agent, due, text, trigger?] · unremind[id] ·
+          acks[f, pos, name, dig, message, who, page?, to, due]
 sign      marking[pid, mark, place?] · marked[pid] ·
           closed[page, agent, text, free, reply, parts, place?] · settled[page]
 page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, part, text] · sent[page, part, pid] ·
@@ -124,7 +124,7 @@ def _in(state: SessionState, _: int, data: Data) -> None:
 
 
 def _remind(state: SessionState, seq: int, data: Data) -> None:
-    state.reminders[f"remind.{seq}"] = ReminderState(data["agent"], data["due"], data["text"])
+    state.reminders[f"remind.{seq}"] = ReminderState(data["agent"], data["due"], data["text"], data.get("trigger"))
 
 
 def _unremind(state: SessionState, _: int, data: Data) -> None:

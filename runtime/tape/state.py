@@ -372,6 +372,8 @@ class ReminderState:
     agent: str
     due: float
     text: str
+    trigger: str | None = None
+    """The code of the trigger whose time it is."""
 
 
 def takes(source: Mapping[str, Any], message: Message) -> bool:
@@ -385,7 +387,7 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     """
     if message.type == MessageType.MEETING_INVITATION:
         return False
-    if message.type == MessageType.REMINDER:
+    if message.type in (MessageType.REMINDER, MessageType.TRIGGER):
         return "ask" not in source
     if message.type == MessageType.CHOICE:
         return message.answers is not None and source.get("ask") == message.answers

@@ -1,0 +1,82 @@
+"""Which triggers the runtime sees by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from runtime.execution.trigger_kinds import CallTrigger, call_trigger, judged_by_model, judges, time_trigger
+from runtime.language.program import AgentSpec
+from tests.unit.runtime.sessions.programs import agent, llm, triggers
+
+NOW = datetime(2026, 1, 1, 10, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "then"),
+    [
+        ("Every 10 minutes", datetime(2026, 1, 1, 10, 40, tzinfo=UTC)),
+        ("every hour", datetime(2026, 1, 1, 11, 30, tzinfo=UTC)),
+        ("Every 2.5 seconds.", datetime(2026, 1, 1, 10, 30, 2, 500_000, tzinfo=UTC)),
+        ("Every day at 09:00", datetime(2026, 1, 2, 9, 0, tzinfo=UTC)),
+        ("At 18:05 every day", datetime(2026, 1, 1, 18, 5, tzinfo=UTC)),
+        ("cron: 0 9 * * 1-5", datetime(2026, 1, 2, 9, 0, tzinfo=UTC)),
+        ("schedule: `*/15 * * * *`", datetime(2026, 1, 1, 10, 45, tzinfo=UTC)),
+    ],
+)
+def test_times_are_computed(text: str, then: datetime) -> None:
+    found = time_trigger(text)
+    assert found is not None
+    assert found.next_after(NOW) == then
+
+
+@pytest.mark.parametrize(
+    "text", ["Every time the user asks", "When it is late", "At the beginning", "cron: 99 9 * * *", "Every other day"]
+)
+def test_what_is_no_time_is_none(text: str) -> None:
+    assert time_trigger(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Before calling Ship", CallTrigger("before", "Ship")),
+        ("When `Ship()` is called", CallTrigger("before", "Ship")),
+        ("After calling ship", CallTrigger("after", "Ship")),
+        ("After each call of Ship($order).", CallTrigger("after", "Ship")),
+        ("When Ship returns", CallTrigger("after", "Ship")),
+        ("After Ship has returned", CallTrigger("after", "Ship")),
+        ("After calling the customer", None),
+        ("When the user calls Ship", None),
+        ("Before Christmas", None),
+    ],
+)
+def test_calls_of_a_programs_playbooks_are_seen(text: str, expected: CallTrigger | None) -> None:
+    assert call_trigger(text, ["Pack", "Ship"]) == expected
+
+
+def owner(text: str, *params: str) -> AgentSpec:
+    return agent("Main", replace(llm("Big", params=params), triggers=triggers(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "params", "expected"),
+    [
+        ("BGN When program starts", (), False),
+        ("CND When $x > 3", (), False),
+        ("CND When $x > 3", ("x",), True),
+        ("EVT Every hour", (), False),
+        ("EVT When Big returns", (), False),
+        ("EVT When the user is angry", (), True),
+    ],
+)
+def test_only_what_nothing_else_can_tell_is_for_the_model(text: str, params: tuple[str, ...], expected: bool) -> None:
+    spec = owner(text, *params)
+    big = spec.playbooks[0]
+    assert judged_by_model(spec, spec, big, big.triggers[0]) is expected
+    assert judges(spec, ()) is expected
+    assert judges(agent("Other"), [spec]) is False
+    public = replace(big, metadata={"public": True})
+    assert judges(agent("Other"), [replace(spec, playbooks=(public,))]) is expected
