@@ -27,6 +27,7 @@ from runtime.core.files import FileStore
 from runtime.core.texts import english
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+from runtime.llm.local import NoModelClient
 from runtime.sessions.archive import Archive
 from runtime.sessions.catalog import SessionCatalog
 from runtime.sessions.dead_letters import DeadLetters
@@ -74,6 +75,17 @@ async def open_model(settings: Settings) -> AsyncIterator[LLMClient]:
     choice = await chosen_model(settings)
     if isinstance(choice, NoModel):
         raise LLMUnavailable(choice.reason)
+    async with open_choice(choice, settings) as client:
+        yield client
+
+
+@asynccontextmanager
+async def open_model_if_any(settings: Settings) -> AsyncIterator[LLMClient]:
+    """The model, or where there is none one that says so when it is asked. Raises ConfigError as `open_model`."""
+    choice = await chosen_model(settings)
+    if isinstance(choice, NoModel):
+        yield NoModelClient(choice.reason)
+        return
     async with open_choice(choice, settings) as client:
         yield client
 

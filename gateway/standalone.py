@@ -10,7 +10,7 @@ from typing import TextIO
 
 import anyio
 
-from gateway.parts import chosen_model, open_choice, open_sandbox
+from gateway.parts import open_model_if_any, open_sandbox
 from gateway.remote import remote_servers
 from gateway.settings import Settings
 from runtime.bus import Bus
@@ -21,9 +21,6 @@ from runtime.core.events import Event
 from runtime.core.message import Mark
 from runtime.core.texts import load_texts
 from runtime.language.program import Program
-from runtime.llm.choice import NoModel
-from runtime.llm.client import LLMClient
-from runtime.llm.local import NoModelClient
 from runtime.sessions.conversation import Conversation
 from runtime.sessions.inbox import InboxEvent, shard_of
 from runtime.sessions.store import Commit, Lease, LeaseHolder
@@ -67,7 +64,7 @@ async def execute(
     clock = SystemClock()
     bus = Bus(clock)
     async with AsyncExitStack() as stack:
-        llm = await _model(settings, stack)
+        llm = await stack.enter_async_context(open_model_if_any(settings))
         sandbox = await stack.enter_async_context(open_sandbox(settings))
         tasks = await stack.enter_async_context(anyio.create_task_group())
         leases = MemoryLeaseStore(clock)
@@ -89,13 +86,6 @@ async def execute(
         ended = await _Standalone(around, inbox, store, leases, failures).live(text, read_line)
         tasks.cancel_scope.cancel()
     return ended
-
-
-async def _model(settings: Settings, stack: AsyncExitStack) -> LLMClient:
-    choice = await chosen_model(settings)
-    if isinstance(choice, NoModel):
-        return NoModelClient(choice.reason)
-    return await stack.enter_async_context(open_choice(choice, settings))
 
 
 class _Store(MemorySessionStore):

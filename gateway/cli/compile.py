@@ -71,10 +71,10 @@ async def compiled(settings: Settings, programs: Sequence[Path], tell: OnProgres
 
     from rich.console import Console
 
-    from gateway.parts import open_model
+    from gateway.parts import open_model_if_any
     from runtime.language.model_lowering import ModelLowerer
 
-    async with open_model(settings) as model:
+    async with open_model_if_any(settings) as model:
         with Console(stderr=True).status(f"asking {model.model}"):
             lowerer = ModelLowerer(model)
             return await compile_program(programs, lowerer=lowerer, cache_dir=cache_dir, on_progress=tell)

@@ -195,3 +195,16 @@ def test_check_of_a_right_program_warns_of_steps_that_are_not_recognised(tmp_pat
     assert done.returncode == 0
     assert "right.pb:6:3: warning: step Main:02 is not recognised" in done.stdout
     assert "6 | - Frobnicate\n    |   ^" in done.stdout
+
+
+def test_compiled_files_need_no_model_whatever_compiles(tmp_path: Path) -> None:
+    (tmp_path / "a.pb").write_text("# A\n\n## Main\ncli_entry: true\n- Greet the user\n")
+    assert _parley(tmp_path, "compile", "a.pb", "--output", "out").returncode == 0
+    by_model = {"PARLEY_COMPILER": "llm"}
+    done = _parley(tmp_path, "compile", "out/a.pbasm", **by_model)
+    assert done.returncode == 0, done.stderr
+    assert "[1/1] A: PBAsm as given" in done.stderr
+    assert done.stdout == (tmp_path / "out" / "a.pbasm").read_text()
+    done = _parley(tmp_path, "compile", "a.pb", **by_model)
+    assert done.returncode == 1
+    assert "No language model is set up" in done.stderr
