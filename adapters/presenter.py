@@ -94,11 +94,12 @@ class Presenter:
         said = with_mentions(text, spec.extras.people)
         cuts = cut_pages(said, limits.max_text, measure_of(limits.text_unit))
         number, message = max(parts.items())
+        whole = number == 0 or not cuts  # what was streamed may be longer than a message is otherwise
         call = partial(
             offerer.offer,
             spec.address,
             message,
-            cuts[-1].text if cuts else said,
+            said if whole else cuts[-1].text,
             (),
             speaker=spec.speaker,
             nonce=f"{spec.id}.{number}",

@@ -167,7 +167,6 @@ PERSON = Case(
 )
 
 MEETINGS = {
-    "unanswered": UNANSWERED,
     "occupied": OCCUPIED,
     "late": LATE,
     "solo": SOLO,
