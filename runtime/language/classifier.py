@@ -302,6 +302,7 @@ class Classifier:
         return [agent for _, agent in sorted(found)]
 
 
+@lru_cache(maxsize=4096)
 def _mention(agent: str) -> str:
     words = [re.escape(word) for word in phrases.spaced(agent).split()]
     return r"[\s_-]?".join(words)

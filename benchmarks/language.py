@@ -1,0 +1,84 @@
+"""Reading and lowering programs: `python -m benchmarks.language`."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+from markdown_it import MarkdownIt
+
+from benchmarks.table import Row, show
+from runtime.language.compiler import compile_parsed
+from runtime.language.nodes import ParsedProgram
+from runtime.language.parser import parse
+from runtime.language.pbasm import read
+from runtime.language.program import Program
+from runtime.language.rules import RulesLowerer
+from runtime.language.source import read_text
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+COPIES = 2
+ROUNDS = 7
+
+
+def program_text() -> str:
+    """A program of some 30 kB: copies of the examples, each with agents of its own."""
+    parts = [path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.pb"))]
+    return "\n\n".join(
+        _renamed(part, f"Copy{copy}Of{number}") for copy in range(COPIES) for number, part in enumerate(parts)
+    )
+
+
+def _renamed(text: str, suffix: str) -> str:
+    rows = text.split("\n---\n", 1)[-1].split("\n") if text.startswith("---") else text.split("\n")
+    fenced, renamed = False, []
+    for row in rows:
+        fenced ^= row.startswith("```")
+        name, colon, kind = row.partition(":")
+        renamed.append(f"{name} {suffix}{colon}{kind}" if row.startswith("# ") and not fenced else row)
+    return "\n".join(renamed)
+
+
+def parsed(text: str) -> ParsedProgram:
+    """From text to the syntax tree."""
+    return parse(read_text(text, "program.pb"))
+
+
+def lowered(tree: ParsedProgram) -> Program:
+    """From the syntax tree to PBAsm, checked against its source."""
+    return anyio.run(lambda: compile_parsed(tree, lowerer=RulesLowerer())).program
+
+
+def speed(work: Callable[[], object], text: str) -> float:
+    """Kilobytes of `text` in a second: the median of some rounds."""
+    taken = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begun)
+    return len(text.encode()) / 1000 / statistics.median(taken)
+
+
+def run() -> list[Row]:
+    """Parse, lower, and read what was compiled, beside Markdown's own parser on the same text."""
+    text = program_text()
+    tree = parsed(text)
+    pbasm = lowered(tree).pbasm
+    markdown = MarkdownIt()
+    size = f"{len(text.encode()) / 1000:.0f} kB"
+    floor = speed(lambda: markdown.parse(text), text)
+    compiled_floor = speed(lambda: markdown.parse(pbasm), pbasm)
+    return [
+        Row(f"parse a program of {size}", speed(lambda: parsed(text), text), "kB/s", floor, "markdown-it alone"),
+        Row("lower it by rules", speed(lambda: lowered(tree), text), "kB/s", floor, "markdown-it alone"),
+        Row(
+            "read its PBAsm", speed(lambda: read(pbasm, "p.pbasm"), pbasm), "kB/s", compiled_floor, "markdown-it alone"
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    print(show(run()))
