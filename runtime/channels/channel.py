@@ -94,6 +94,10 @@ class Channel:
         """Show it no more streams that begin from now on."""
         self._observers = [entry for entry in self._observers if entry[0] is not observer]
 
+    def hearers(self, message: Message) -> list[Participant]:
+        """Everybody but the sender, and the sender when it is addressed to itself."""
+        return [p for p in self._participants.values() if p.id != message.sender_id or message.recipient_id == p.id]
+
     async def send(self, message: Message) -> int:
         """Deliver to everybody but the sender, and to the sender what is addressed to itself; how many got it.
 
@@ -103,7 +107,7 @@ class Channel:
         """
         delivered = 0
         failures: list[Exception] = []
-        hearers = [p for p in self._participants.values() if p.id != message.sender_id or message.recipient_id == p.id]
+        hearers = self.hearers(message)
         if message.ack_required:
             self.acknowledgements.expect(message.id, [participant.id for participant in hearers])
         for participant in hearers:

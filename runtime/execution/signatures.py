@@ -10,7 +10,7 @@ from runtime.execution.frame import Call
 SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Step": (1, ("location",)),
     "Trigger": (1, ("code",)),
-    "Say": (2, ("target", "message")),
+    "Say": (2, ("target", "message", "ack_within_s")),
     "Ask": (1, ("question", "options", "of")),
     "Var": (2, ("name", "value")),
     "Artifact": (3, ("name", "summary", "value")),

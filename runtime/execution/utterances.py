@@ -8,14 +8,16 @@ from typing import Any, Protocol
 import anyio
 
 from runtime.bus import Bus
+from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
 from runtime.core.clock import Clock
 from runtime.core.ids import AgentId, ParticipantId, StreamId, new_message_id, new_stream_id
-from runtime.core.message import HUMAN_CLASS, Message, MessageType, message_to_data
+from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, message_to_data
 from runtime.core.stream import StreamStart
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import site
+from runtime.execution.receipts import Receipts, within_of
 from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Population, Target, resolve_target
@@ -25,6 +27,11 @@ from runtime.tape.state import PageState
 
 class Conduits(Protocol):
     """The channels and queues of a session."""
+
+    @property
+    def acknowledgements(self) -> Acknowledgements:
+        """Of what is said in the channels."""
+        ...
 
     def channel(self, agent: str, target: Target) -> Channel:
         """The channel by which `agent` reaches `target`, made if need be."""
@@ -65,6 +72,7 @@ class Utterances:
         self._clock = clock
         self._bus = bus
         self._streams: dict[str, LiveStream] = {}
+        self.receipts = Receipts(journal, pages.presence, conduits.acknowledgements, clock)
         self._turns: dict[tuple[str, str], anyio.Lock] = {}  # a frame has one open page per target
 
     def target(self, frame: Frame, text: str) -> Target:
@@ -98,7 +106,11 @@ class Utterances:
 
     async def say(self, frame: Frame, call: Call) -> None:
         """Say something to somebody; the text may be given piece by piece by an async iterable."""
-        target_text, text = call_arguments(call, "target", "message")
+        target_text, text, ack = call_arguments(call, "target", "message", "ack_within_s", optional=1)
+        within_s = within_of(ack)
+        if within_s is not None and self.receipts.begun(frame, call):
+            await self.receipts.collect(frame, call, within_s)
+            return
         target = self.target(frame, str(target_text))
         await self._pages.room()
         key = (frame.id, target.key)
@@ -110,6 +122,8 @@ class Utterances:
                 await self._finish_say(frame, call, target, str(text), await self._begun(frame, target))
         if not turn.locked():
             self._turns.pop(key, None)
+        if within_s is not None:
+            await self.receipts.collect(frame, call, within_s)
 
     async def _say_written(self, frame: Frame, call: Call, target: Target, pieces: AsyncIterable[str]) -> None:
         live = await self.begin_stream(frame, target)
@@ -137,12 +151,12 @@ class Utterances:
     async def _finish_say(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> None:
         channel = self._conduits.channel(frame.state.agent, target)
         page = await self._page(frame, channel, target)
-        message = self._message(frame, target, text, live)
+        message = self._message(frame, call, target, text, live)
         if page is None:
             await channel.send(message)  # first: an agent that cannot take it makes the call fail
-            self._journal.note("res", **site(frame, call), val=None, to=target.key)
+            self._note_said(frame, call, message, channel, None, target)
         else:
-            self._journal.note("fin", page=page.id, text=text, **site(frame, call), val=None, to=target.key)
+            self._note_said(frame, call, message, channel, page, target)
             self._pages.expect_message(message.id, page)
             if live is not None:
                 await live.channel.complete_stream(live.stream, message)
@@ -155,12 +169,27 @@ class Utterances:
         about |= {"message_id": message.id, "chars": len(text)}
         self._bus.publish("message.delivered", session_id=self._journal.session, **about)
 
+    def _note_said(
+        self, frame: Frame, call: Call, message: Message, channel: Channel, page: PageState | None, target: Target
+    ) -> None:
+        """The call's result, or that it waits for acknowledgements."""
+        known: dict[str, Any] = {} if page is None else {"page": page.id, "text": message.content}
+        if not message.ack_required:
+            result = {**site(frame, call), "val": None, "to": target.key}
+            self._journal.note("res" if page is None else "fin", **known, **result)
+            return
+        if page is not None:
+            self._journal.note("fin", **known)
+        who = [str(hearer.id) for hearer in channel.hearers(message)]
+        self.receipts.ask(frame, call, message, who, page=page.id if page is not None else None, to=target.key)
+
     async def _page(self, frame: Frame, channel: Channel, target: Target) -> PageState | None:
         if not any(not str(participant.id).isdecimal() for participant in channel.participants):
             return None
         return await self._pages.adopt(frame.id, target.key)
 
-    def _message(self, frame: Frame, target: Target, text: str, live: LiveStream | None) -> Message:
+    def _message(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> Message:
+        within_s = within_of(call_arguments(call, "target", "message", "ack_within_s", optional=1)[2])
         kind = MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST
         state = self._journal.state
         klass = None
@@ -179,6 +208,8 @@ class Utterances:
             meeting_id=target.meeting,
             target_agent_ids=target.agents,
             stream_id=live.stream if live is not None else None,
+            ack_required=within_s is not None,
+            ack_within_s=within_s or ACK_WITHIN_S,
         )
 
     @staticmethod

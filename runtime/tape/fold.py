@@ -2,7 +2,7 @@
 
 Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a call's position in it):
 session   wake · broken[why] · begin[program, playbooks] ·
-          adopted[program, playbooks, versions, begun, news] · told · person[id, name, since?] · bound[id, human] ·
+          adopted[program, playbooks, versions, begun, news] · told · person[id, name, since?, alike?] · bound[id, human] ·
           file[name, type, url, size] · ended · heard[person, name, private, agent, message, text, pid?, place?]
 lineage   branch[session, seq, why, home?] · returned · exchange[seq, person, name, text, pid?] · during[pid] ·
           thread[event, platform, conversation, thread?, seq] · forked[event] ·

@@ -57,7 +57,7 @@ def _record(state: SessionState, data: Data) -> None:
     variables = agent.variables
     variables.update(data.get("set") or {})
     _keep_artifacts(agent, data.get("art") or {})
-    _note_addressed(agent, data.get("to"))
+    note_addressed(agent, data.get("to"))
     value, error = _outcome(data)
     hidden = bool(data.get("hidden"))
     frame.records[pos] = CallRecord(data["name"], data["dig"], value, error, dict(variables), hidden)
@@ -68,7 +68,7 @@ def _record(state: SessionState, data: Data) -> None:
         frame.turn_steps.append(value)
 
 
-def _note_addressed(agent: AgentState, to: str | None) -> None:
+def note_addressed(agent: AgentState, to: str | None) -> None:
     """Whom it spoke to last, in private."""
     kind, _, who = (to or "").partition(" ")
     if kind == "agent":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.tape.acks import AckState
-from runtime.tape.frame_rules import call_key, take_messages
+from runtime.tape.frame_rules import call_key, note_addressed, take_messages
 from runtime.tape.state import SessionState, WaitState
 
 Data = Mapping[str, Any]
@@ -17,6 +17,7 @@ def _acks(state: SessionState, seq: int, data: Data) -> None:
     key = call_key(data["f"], data["pos"])
     if data["f"] not in state.frames:
         return
+    note_addressed(state.agents[state.frames[data["f"]].agent], data.get("to"))
     state.acks[key] = AckState(data["message"], list(data["who"]), data.get("page"))
     state.waits[key] = WaitState(data["f"], data["pos"], data["name"], data["dig"], None, data["due"], seq)
 

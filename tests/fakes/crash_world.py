@@ -56,6 +56,15 @@ class TurboClock:
         await checkpoint()
 
 
+class PatientClock(TurboClock):
+    """Time that passes when nobody has anything else to do than to wait for it, or soon after."""
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        for _ in range(500):
+            await checkpoint()
+        await super().sleep_until(monotonic_s)
+
+
 def event_of(number: str, does: str, at: datetime, offered: Sequence[PageSpec], address: Address) -> InboxEvent:
     """What a person does, as `World.arrive` has it."""
     kind, _, rest = does.partition(":")

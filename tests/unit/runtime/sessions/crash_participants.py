@@ -105,4 +105,51 @@ async def Talk():
     plays=_attends,
 )
 
-PARTICIPANTS = {"asked elsewhere": ASKED, "asked by a model": ASKED_BY_MODEL, "attended from elsewhere": ATTENDED}
+TOLD = Case(
+    program(
+        agent(
+            "Lead",
+            python("Main", trigger="BGN When program starts"),
+            code="""
+async def Main():
+    for who in ("Scout", "Helper", "user"):
+        ack = await Say(who, "a word", ack_within_s=40)
+        again = sorted(ack["acknowledged"] + ack["missing"])
+        await Say("user", f"told {', '.join(again)}")
+    await EndProgram()
+""",
+        ),
+        SCOUT,
+        agent(
+            "Helper", python("Listen", trigger="BGN When"), code="async def Listen():\n    await WaitForMessage('*')"
+        ),
+    ),
+    ((),),
+    ("go",),
+    ("told agent 1002", "told agent 1001", "a word", "told user"),
+)
+
+TOLD_BY_MODEL = Case(
+    program(agent("Lead", llm("Main", "01:QUE Say", "02:QUE Say", "03:YLD for exit", begins=True))),
+    (
+        (
+            'await Step("Main:01:QUE")',
+            'ack = await Say("user", "a word that everybody should read", ack_within_s=40)',
+            'await Step("Main:02:QUE")',
+            'await Say("user", "now I know", ack_within_s=40)',
+            "await Say(\"user\", f\"how many: {len(ack['acknowledged']) + len(ack['missing'])}\")",
+            'await Step("Main:03:YLD")',
+            'await Yld("exit")',
+        ),
+    ),
+    ("go",),
+    ("a word that everybody should read", "now I know", "how many: 1"),
+)
+
+PARTICIPANTS = {
+    "asked elsewhere": ASKED,
+    "asked by a model": ASKED_BY_MODEL,
+    "attended from elsewhere": ATTENDED,
+    "told": TOLD,
+    "told by a model": TOLD_BY_MODEL,
+}

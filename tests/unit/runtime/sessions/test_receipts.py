@@ -1,0 +1,186 @@
+"""`Say` that waits to be acknowledged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runtime.language.program import AgentKind, AgentSpec, Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.crash_world import PatientClock, World
+from tests.fakes.player import Player, says
+from tests.fakes.talk import Model, block, talking
+from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+READS = """
+async def Listen():
+    for message in await WaitForMessage("*"):
+        await Say("user", "read " + message["text"])
+"""
+
+NEVER_READS = """
+async def Listen():
+    await WaitForMessage("user")
+"""
+
+
+def patient() -> World:
+    """A world in which what can happen happens before time passes."""
+    world = World(())
+    world.clock = PatientClock()
+    return world
+
+
+def lead(code: str, *others: AgentSpec, **meeting: Any) -> Program:
+    playbooks = [python("Main", trigger="BGN When program starts")]
+    if meeting:
+        playbooks.append(python("Talk", meeting=True, **meeting))
+    return program(agent("Lead", *playbooks, code=code), *others)
+
+
+def helper(code: str, name: str = "Helper") -> AgentSpec:
+    return agent(name, python("Listen", trigger="BGN When program starts"), code=code)
+
+
+ASK = """
+async def Main():
+    ack = await Say("Helper", "a word", ack_within_s=30)
+    await Say("user", f"{ack}")
+    await EndProgram()
+"""
+
+
+async def test_an_agent_acknowledges_by_consuming_the_message(sandbox: MontySandbox) -> None:
+    async with talking(lead(ASK, helper(READS)), Model(), sandbox, world=patient()) as talk:
+        seen = await talk.say("go")
+    assert sorted(seen) == ["read a word", "{'acknowledged': ['agent 1001'], 'missing': []}"]
+
+
+async def test_a_time_out_is_a_value(sandbox: MontySandbox) -> None:
+    async with talking(lead(ASK, helper(NEVER_READS)), Model(), sandbox, world=patient()) as talk:
+        began = talk.world.clock.monotonic()
+        assert await talk.say("go") == ["{'acknowledged': [], 'missing': ['agent 1001']}"]
+        assert talk.world.clock.monotonic() - began >= 30
+
+
+async def test_people_acknowledge_when_the_platform_shows_it(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    ack = await Say("user", "look", ack_within_s=30)
+    await Say("user", f"{ack}")
+"""
+    async with talking(lead(code), Model(), sandbox, world=patient()) as talk:
+        assert await talk.say("go") == ["look", "{'acknowledged': ['user'], 'missing': []}"]
+    kinds = [fact.kind for fact in talk.world.facts]
+    assert kinds.index("shown") < kinds.index("took")
+
+
+async def test_a_say_that_wants_no_acknowledgement_gives_nothing(sandbox: MontySandbox) -> None:
+    code = "async def Main():\n    await Say(\"user\", f\"{await Say('Helper', 'a word')}\")\n"
+    async with talking(lead(code, helper(NEVER_READS)), Model(), sandbox, world=patient()) as talk:
+        assert await talk.say("go") == ["None"]
+    assert talk.facts("acks") == []
+
+
+async def test_everybody_in_a_meeting_acknowledges_for_themselves(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await Talk()
+
+async def Talk():
+    ack = await Say("meeting", "everybody here?", ack_within_s=20)
+    await Say("user", f"{sorted(ack['acknowledged'])} {ack['missing']}")
+    await EndMeeting()
+"""
+    listens = """
+async def Join():
+    while True:
+        for message in await WaitForMessage("meeting"):
+            if "here" in message["text"]:
+                return
+"""
+    sleeps = 'async def Join():\n    await WaitForMessage("agent 1000")\n'
+    guests = [agent("Guest", python("Join", meeting=True), code=listens)]
+    guests.append(agent("Sleeper", python("Join", meeting=True), code=sleeps))
+    made = lead(code, *guests, required_attendees=["Guest", "Sleeper"])
+    async with talking(made, Model(), sandbox, world=patient()) as talk:
+        seen = await talk.say("go")
+    assert "['agent 1001', 'user'] ['agent 1002']" in seen
+
+
+async def test_one_in_another_process_acknowledges_when_it_has_it(sandbox: MontySandbox) -> None:
+    scout = AgentSpec("Helper", AgentKind.REMOTE, SPAN, metadata={"participant": "scout"})
+    world = patient()
+    world.player = Player(world.mailboxes, lambda _: [says("thanks")], world, world.clock)
+    async with talking(lead(ASK, scout), Model(), sandbox, world=world) as talk:
+        assert await talk.say("go") == ["{'acknowledged': ['agent 1001'], 'missing': []}"]
+    assert world.player.heard[0]["acknowledge"] is True
+
+
+async def test_a_model_asks_for_one_and_sees_who_has_it(sandbox: MontySandbox) -> None:
+    main = llm("Main", "01:QUE Tell Helper", "02:QUE Say; YLD for user", begins=True)
+    model = Model(
+        block(
+            'await Step("Main:01:QUE")',
+            'ack = await Say("Helper", "a word", ack_within_s=5)',
+            'await Step("Main:02:QUE")',
+            'await Say("user", f"missing: {ack[\'missing\']}")',
+            'await Yld("user")',
+        ),
+    )
+    async with talking(program(agent("Lead", main), helper(NEVER_READS)), model, sandbox) as talk:
+        assert await talk.say("go") == ["missing: ['agent 1001']"]
+
+
+async def test_a_streamed_sentence_can_be_waited_for(sandbox: MontySandbox) -> None:
+    main = llm("Main", "01:QUE Say", "02:QUE Say; YLD for user", begins=True)
+    model = Model(
+        block(
+            'await Step("Main:01:QUE")',
+            'await Say("user", "a sentence that is shown while it is written", ack_within_s=5)',
+            'await Step("Main:02:QUE")',
+            'await Say("user", "seen")',
+            'await Yld("user")',
+        ),
+    )
+    async with talking(program(agent("Lead", main)), model, sandbox) as talk:
+        assert await talk.say("go") == ["a sentence that is shown while it is written", "seen"]
+        assert len(talk.world.chat[0].texts) > 2
+        (asked,) = talk.facts("acks")
+        assert asked["who"] == ["human"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("within", ["0", "-1", "'soon'", "True", "10 ** 9"])
+async def test_a_time_that_makes_no_sense_is_an_error_of_the_call(within: str, sandbox: MontySandbox) -> None:
+    code = f"""
+async def Main():
+    try:
+        await Say("user", "never said", ack_within_s={within})
+    except PlaybookError as error:
+        await Say("user", str(error))
+"""
+    async with talking(lead(code), Model(), sandbox, world=patient()) as talk:
+        (said,) = await talk.say("go")
+        assert said.startswith("ack_within_s is ")
+
+
+async def test_who_is_stopped_before_reading_is_not_waited_for(sandbox: MontySandbox) -> None:
+    code = ASK.replace("ack_within_s=30", "ack_within_s=100000")
+    async with talking(lead(code, helper(NEVER_READS)), Model(), sandbox, world=patient()) as talk:
+        talk.post("go")
+        await talk.until(lambda: bool(talk.facts("acks")))
+        assert await talk.say("", kind="stop") == ["⏹ Stopped. Write to begin anew."]
+        assert talk.registry is not None
+    assert [fact.kind for fact in talk.world.facts].count("took") == 0
+
+
+async def test_the_session_leaves_memory_while_it_waits_and_the_time_counts_on(sandbox: MontySandbox) -> None:
+    async with talking(lead(ASK, helper(NEVER_READS)), Model(), sandbox, world=patient()) as talk:
+        await talk.say("go")
+    (asked,) = talk.facts("acks")
+    due = asked["due"]  # type: ignore[index]
+    took = next(fact for fact in talk.world.facts if fact.kind == "took")
+    assert took.at.timestamp() >= due
