@@ -26,14 +26,14 @@ class Binding:
 
     def meet(self, event: InboxEvent) -> None:
         """Know of whoever did something, from now on."""
-        known = self._people.get(event.person_id)
-        if known is None or known.name != event.person_name:
-            since = self._clock.now().timestamp()
-            self._journal.note("person", id=event.person_id, name=event.person_name, since=since)
-        if self._people[event.person_id].declared is None:
-            spec = self._fitting(event.person_id, event.person_name)
-            if spec is not None:
-                self._bind(event.person_id, spec)
+        id_, name = event.person_id, event.person_name
+        known = self._people.get(id_)
+        spec = self._fitting(id_, name) if known is None or known.declared is None else None
+        if known is None or known.name != name:
+            alike = {} if spec or not any(human.is_called(name) for human in self._humans) else {"alike": True}
+            self._journal.note("person", id=id_, name=name, since=self._clock.now().timestamp(), **alike)
+        if spec is not None:
+            self._bind(id_, spec)
 
     def claim(self, event: InboxEvent) -> tuple[str, dict[str, object]]:
         """What comes of somebody saying that they are a declared human: the key of the answer, and its values."""

@@ -40,7 +40,7 @@ def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
 
 def _person(state: SessionState, _: int, data: Data) -> None:
     known = state.people.setdefault(data["id"], PersonState(data["name"], since=data.get("since", 0.0)))
-    known.name = data["name"]
+    known.name, known.alike = data["name"], data.get("alike", False)
 
 
 def _bound(state: SessionState, _: int, data: Data) -> None:

@@ -216,6 +216,8 @@ class PersonState:
     name: str
     declared: str | None = None
     since: float = 0.0
+    alike: bool = False
+    """Whether the name they show is that of a human of the program whom they are not."""
 
     def names(self) -> tuple[str, ...]:
         """What they may be called, in small letters."""
@@ -488,8 +490,8 @@ class SessionState:
         if known is None:
             return person
         name = known.declared or known.name
-        alike = [id_ for id_, other in self.people.items() if name.casefold() in other.names()]
-        return name if known.declared or alike == [person] else f"{name} [{person}]"
+        others = [id_ for id_, other in self.people.items() if id_ != person and name.casefold() in other.names()]
+        return name if known.declared or not (others or known.alike) else f"{name} [{person}]"
 
     def person_named(self, text: str) -> str | None:
         """The id of the one person whom `text` names; None when nobody is, or several are."""

@@ -1,0 +1,233 @@
+"""People whom a program declares: who is who, and what is said to them and waited for from them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from runtime.language.program import AgentKind, AgentSpec, Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, Talk, block, talking
+from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+MAIN = python("Main", trigger="BGN When program starts")
+
+
+def human(klass: str, /, **metadata: Any) -> AgentSpec:
+    """A declared human."""
+    return AgentSpec(klass, AgentKind.HUMAN, SPAN, metadata=metadata)
+
+
+def with_people(code: str, *people: AgentSpec) -> Program:
+    """A program of one agent in Python and these people."""
+    return program(agent("Clerk", MAIN, code=code), *people)
+
+
+def bound(talk: Talk) -> list[Mapping[str, str]]:
+    """Who was bound to whom, in order."""
+    return [data for data in talk.facts("bound") if isinstance(data, dict)]
+
+
+ECHO = """
+async def Main():
+    while True:
+        for message in await WaitForMessage("*"):
+            await Say("user", f"{message['name']} ({message['class']}): {message['text']}")
+"""
+
+
+async def test_a_person_is_who_the_program_says_by_id_before_anybody_by_name(sandbox: MontySandbox) -> None:
+    people = human("Alice", person=["test:Zoe", "web:zoe"]), human("Bob")
+    async with talking(with_people(ECHO, *people), Model(), sandbox) as talk:
+        await talk.say("go", name="Alice")
+        assert await talk.say("hi", name="Alice") == ["Alice [test:Alice] (Human): hi"]
+        assert await talk.say("hi", name="Zoe") == ["Alice (Alice): hi"]
+        assert await talk.say("me too", name="Alice") == ["Alice [test:Alice] (Human): me too"]
+    assert bound(talk) == [{"id": "test:Zoe", "human": "Alice"}]
+
+
+async def test_a_person_who_shows_the_name_of_a_declared_human_is_them(sandbox: MontySandbox) -> None:
+    people = human("Alice", name="Alice Liddell"), human("Bob")
+    async with talking(with_people(ECHO, *people), Model(), sandbox) as talk:
+        await talk.say("go", name="Zoe")
+        assert await talk.say("hi", name="alice liddell") == ["Alice (Alice): hi"]
+        assert await talk.say("hi", name="BOB") == ["Bob (Bob): hi"]
+        assert await talk.say("hi", name="Alice") == ["Alice [test:Alice] (Human): hi"]
+    assert bound(talk) == [{"id": "test:alice liddell", "human": "Alice"}, {"id": "test:BOB", "human": "Bob"}]
+
+
+async def test_the_only_declared_human_is_whoever_talks_first(sandbox: MontySandbox) -> None:
+    async with talking(with_people(ECHO, human("Alice")), Model(), sandbox) as talk:
+        await talk.say("go", name="Zoe")
+        assert await talk.say("hi", name="Zoe") == ["Alice (Alice): hi"]
+        assert await talk.say("hi", name="Alice") == ["Alice [test:Alice] (Human): hi"]
+
+
+async def test_the_only_declared_human_with_an_id_is_nobody_else(sandbox: MontySandbox) -> None:
+    async with talking(with_people(ECHO, human("Alice", person="test:Zoe")), Model(), sandbox) as talk:
+        await talk.say("go", name="Alice")
+        assert bound(talk) == []
+        await talk.say("hi", name="Zoe")
+    assert bound(talk) == [{"id": "test:Zoe", "human": "Alice"}]
+
+
+async def test_somebody_says_who_they_are_once_and_nobody_else_may(sandbox: MontySandbox) -> None:
+    people = human("Alice"), human("Bob"), human("Carol", person="test:Carol")
+    async with talking(with_people(ECHO, *people), Model(), sandbox) as talk:
+        await talk.say("go", name="Zoe")
+        assert await talk.say("alice", kind="iam", name="Zoe") == ["Zoe is Alice here."]
+        assert await talk.say("Alice", kind="iam", name="Zoe") == ["Zoe is Alice here."]
+        assert await talk.say("Alice", kind="iam", name="Yan") == ["Alice is Zoe here already."]
+        assert await talk.say("Carol", kind="iam", name="Yan") == [
+            "Carol is reserved for somebody else by the program."
+        ]
+        unknown = "The program names nobody “Dan”. It names Alice, Bob, Carol."
+        assert await talk.say("Dan", kind="iam", name="Yan") == [unknown]
+        assert await talk.say("Bob", kind="iam", name="Zoe") == ["Zoe is Bob here."]
+        assert await talk.say("Alice", kind="iam", name="Yan") == ["Yan is Alice here."]
+        assert await talk.say("hi", name="Zoe") == ["Bob (Bob): hi"]
+
+
+async def test_a_program_without_people_names_nobody(sandbox: MontySandbox) -> None:
+    async with talking(with_people(ECHO), Model(), sandbox) as talk:
+        await talk.say("go")
+        answer = "The program names no people, so you take part under your own name."
+        assert await talk.say("Alice", kind="iam") == [answer]
+        assert await talk.say("hi") == ["Ada (Human): hi"]
+
+
+SAYS = """
+async def Main():
+    while True:
+        for message in await WaitForMessage("*"):
+            try:
+                await Say(message["text"], "psst")
+            except Exception as error:
+                await Say("user", f"{type(error).__name__}: {error}")
+"""
+
+
+@pytest.mark.parametrize("words", ["user", "USER", "human", "Human", "Alice", "alice", "Bo", "bo", "test:Bo", "@Bo"])
+async def test_people_are_spoken_to_by_these_words(words: str, sandbox: MontySandbox) -> None:
+    async with talking(with_people(SAYS, human("Alice")), Model(), sandbox) as talk:
+        await talk.say("go", name="Ada")
+        await talk.say("user", name="Bo")
+        assert await talk.say(words, name="Bo") == ["psst"]
+    recipients = [data["to"] for data in talk.facts("page") if isinstance(data, dict)]
+    wanted = "human" if words.lower() in ("user", "human") else "person test:Bo"
+    assert recipients[-1] == ("person test:Ada" if words.lower() == "alice" else wanted)
+
+
+@pytest.mark.parametrize(
+    ("words", "known"),
+    [
+        ("Carol", "nobody called 'Carol' can be spoken to; known are user, Clerk, agent 1000, Alice, Bob, Bo"),
+        ("Bob", "Bob is not here yet; here are Alice, Bo"),
+        ("agent 1007", "nobody called 'agent 1007' can be spoken to"),
+        ("meeting", "there is no meeting here; name it as `meeting 100`, or join one first"),
+        ("meeting 107", "meeting 107 is not going on; going on are none"),
+        ("", "nobody called '' can be spoken to"),
+    ],
+)
+async def test_nothing_falls_back_to_somebody_else(words: str, known: str, sandbox: MontySandbox) -> None:
+    people = human("Alice", person="test:Ada"), human("Bob", person="test:Bob")
+    async with talking(with_people(SAYS, *people), Model(), sandbox) as talk:
+        await talk.say("go", name="Ada")
+        await talk.say("user", name="Bo")
+        [said] = await talk.say(words, name="Bo")
+    assert said.startswith("UnknownTarget: ")
+    assert known in said
+
+
+async def test_a_name_that_several_people_show_is_nobody(sandbox: MontySandbox) -> None:
+    async with talking(with_people(SAYS), Model(), sandbox) as talk:
+        await talk.say("go", name="Ada")
+        await talk.say("user", name="ADA")
+        [said] = await talk.say("Ada")
+    assert said == "UnknownTarget: several people are called 'Ada': test:Ada, test:ADA; give one of these ids"
+
+
+async def waits(talk: Talk, text: str, name: str) -> None:
+    """Somebody says what nobody waits for: it is marked so, and nothing comes of it."""
+    before = list(talk.chat)
+    talk.post(text, name=name)
+    await talk.settled()
+    assert (talk.world.marks[-1][1], talk.chat) == ("queued", before)
+
+
+def asking(source: str) -> str:
+    """Code that waits for this source over and over, and says what it heard."""
+    return f"""
+async def Main():
+    while True:
+        for message in await WaitForMessage("{source}"):
+            await Say("user", "heard " + message["text"])
+"""
+
+
+async def test_only_the_words_of_a_named_human_end_a_wait_for_them(sandbox: MontySandbox) -> None:
+    people = human("Alice"), human("Bob")
+    async with talking(with_people(asking("Alice"), *people), Model(), sandbox) as talk:
+        await talk.say("go", name="Bob")
+        await waits(talk, "one", "Bob")
+        talk.post("two", name="Alice")
+        await talk.until(lambda: talk.chat == ["heard two"])
+        await waits(talk, "three", "Bob")
+        talk.post("four", name="Alice")
+        await talk.until(lambda: talk.chat == ["heard two", "heard four"])
+
+
+async def test_user_is_the_person_who_was_spoken_to_last_else_anybody(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await WaitForMessage("user")
+    for target in ("Bo", "user"):
+        await Say(target, "you?")
+        for message in await WaitForMessage("user"):
+            await Say("user" if target == "user" else "Bo", message["name"])
+"""
+    async with talking(with_people(code), Model(), sandbox) as talk:
+        await talk.say("go", name="Ada")
+        await talk.say("hi", name="Bo")
+        await waits(talk, "me", "Ada")
+        talk.post("me", name="Bo")
+        await talk.until(lambda: talk.chat == ["you?", "Bo", "you?", "Ada"])
+
+
+async def test_a_model_waits_for_a_named_human_and_for_who_was_spoken_to_last(sandbox: MontySandbox) -> None:
+    clerk = agent("Clerk", llm("Main", "01:QUE Ask Bob", "02:YLD for Bob", "03:YLD for user", begins=True))
+    first = block('await Step("Main:01:QUE")', 'await Step("Main:02:YLD")', 'await Yld("agent Bob")')
+    asks = block('await Step("Main:03:YLD")', 'await Say("Bob", "And now?")', 'await Yld("user")')
+    model = Model(first, asks, block('await Say("user", "Fine.")', 'await Yld("user")'))
+    async with talking(program(clerk, human("Alice"), human("Bob")), model, sandbox) as talk:
+        assert await talk.say("go", name="Alice") == []
+        await waits(talk, "me?", "Alice")
+        talk.post("here", name="Bob")
+        await talk.until(lambda: talk.chat == ["And now?"])
+        await waits(talk, "me!", "Alice")
+        talk.post("then", name="Bob")
+        await talk.until(lambda: talk.chat == ["And now?", "Fine."])
+    assert "Message from Bob (user): here" in model.told(1)
+    assert "Alice" not in model.told(1).split("You execute")[0]
+    assert "Message from Bob (user): then" in model.told(2)
+
+
+async def test_agent_is_never_a_human(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await Say("user", "hello")
+    try:
+        await WaitForMessage("agent")
+    except Exception as error:
+        await Say("user", str(error))
+"""
+    async with talking(with_people(code, human("Alice")), Model(), sandbox) as talk:
+        said = await talk.say("go")
+    assert said == [
+        "hello",
+        "no agent was spoken to yet, so there is none to wait for; name it as `agent 1001`",
+    ]
