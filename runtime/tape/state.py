@@ -385,7 +385,7 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     nobody else's words count, and `people` (ids) of a question that several are asked.
     A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
     for the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait
-    but a question. An invitation is for none: who is at work cannot come.
+    but a question. Who waits for a meeting also hears what is said to them in private. An invitation is for none: who is at work cannot come.
     """
     if message.type == MessageType.MEETING_INVITATION:
         return False
@@ -398,7 +398,8 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     if source.get("any") or message.from_human:
         return True
     if "meeting" in source:
-        return bool(message.meeting_id == source["meeting"])
+        in_private = message.meeting_id is None and message.type == MessageType.DIRECT
+        return in_private or message.meeting_id == source["meeting"]
     return message.meeting_id is None and message.sender_id in source.get("agents", ())
 
 
