@@ -27,11 +27,13 @@ from tests.fakes.crash_world import ADDRESS, World
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model answers. `breaks` ends it early; `gate` is waited for between the two halves."""
+    """What the model answers, in pieces of `piece` characters. `breaks` ends it early; `gate` is waited for between the
+    two halves."""
 
     text: str
     breaks: LLMError | None = None
     gate: anyio.Event | None = None
+    piece: int = 7
 
 
 def block(*lines: str) -> Reply:
@@ -81,12 +83,12 @@ class _Pieces:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         text, middle = self._reply.text, len(self._reply.text) // 2
-        for start in range(0, len(text), 7):
+        for start in range(0, len(text), self._reply.piece):
             await anyio.lowlevel.checkpoint()
             if start >= middle and self._reply.gate is not None:
                 self._writing.set()
                 await self._reply.gate.wait()
-            yield text[start : start + 7]
+            yield text[start : start + self._reply.piece]
         if self._reply.breaks is not None:
             raise self._reply.breaks
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
@@ -285,3 +287,19 @@ async def test_a_turn_that_waits_for_its_calls_goes_on_with_what_they_gave(sandb
     async with talking(one_step(python("Fetch", "city"), code=code), model, sandbox) as talk:
         assert await talk.say("go") == ["done"]
     assert 'Fetch gave "OSLO"' in model.told(1)
+
+
+async def test_a_reply_makes_the_same_tape_in_pieces_of_any_size(sandbox: MontySandbox) -> None:
+    kinds = ("start", "stmt", "done", "res", "set", "fin", "rej", "failed", "end", "turn", "ret")
+    wrong = block('await Step("Main:01:QUE")', 'await Say("user", f"Who {1 + 1}")', 'await Step("Main:03:YLD")')
+    fails = turn("x = 1 / 0")
+    mends = block("# resume: 2", "$count = 3", 'await Say("user", f"It is {count}.")', 'await Yld("user")')
+    tapes = []
+    for piece in (1, 2, 5, 40, 10_000):
+        replies = [replace(reply, piece=piece) for reply in (wrong, ASK, GREET, fails, mends)]
+        async with talking(HELLO, Model(*replies), sandbox) as talk:
+            await talk.say("hi")
+            await talk.say("Ada")
+            tapes.append([(fact.kind, fact.data) for fact in talk.world.facts if fact.kind in kinds])
+    assert len(tapes[0]) > 10
+    assert all(tape == tapes[0] for tape in tapes)
