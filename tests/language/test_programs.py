@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from runtime.language.compiler import CompileResult, compile_program
+from runtime.language.compiler import CompileResult, compile_parsed, compile_program
 from runtime.language.flow import Flow
 from runtime.language.parser import parse
 from runtime.language.pbasm import read, write
@@ -98,3 +99,35 @@ async def test_programs_of_every_kind_are_there() -> None:
         name for name in ("hidden", "meeting", "public") for playbook in every if getattr(playbook, name)
     }
     assert sum(any(p.metadata.get("cli_entry") for a in program.agents for p in a.playbooks) for program in found) >= 4
+
+
+def _examples_of_the_document() -> list[str]:
+    text = (Path(__file__).parents[2] / "docs" / "program-language.md").read_text(encoding="utf-8")
+    fences = re.findall(r"^```markdown\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [fence if fence.startswith("# ") else f"# Example\n\n{_below_a_playbook(fence)}" for fence in fences]
+
+
+def _below_a_playbook(fence: str) -> str:
+    return fence if fence.startswith("## ") else f"## Main\n### Steps\n{fence}"
+
+
+@pytest.mark.parametrize("text", _examples_of_the_document(), ids=lambda text: text.splitlines()[2][:30])
+async def test_examples_of_the_document_are_right(text: str) -> None:
+    name = "p.pbasm" if ":BGN" in text else "p.pb"
+    result = await compile_parsed(parse(read_text(text, name)), lowerer=RulesLowerer())
+    assert result.report.unclassified == ()
+
+
+async def test_the_document_says_what_the_rules_make_of_steps() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "program-language.md").read_text(encoding="utf-8")
+    table = text[text.index("| you write | becomes |") :].partition("\n\n")[0]
+    meeting = "## MenuMeeting\nmeeting: true\n- Privately tell Cook it is late\n\n"
+    others = f"{meeting}## Find($q)\n- Return\n\n## GetOrderStatus\n- Return\n\n# Cook\n\n# Waiter\n"
+    for row in table.splitlines()[2:]:
+        steps = re.findall(r"`([^`]+)`", row.split("|")[1])
+        below = "  - Think\n" if "`CND`" in row else ""
+        sources = "".join(f"- {step}\n{below}" for step in steps if "Privately" not in step)
+        program = f"# A\n\n## Main\n### Steps\n{sources or '- Think'}\n### Notes\n- a\n- b\n\n{others}"
+        pbasm = (await compile_parsed(parse(read_text(program, "p.pb")), lowerer=RulesLowerer())).program.pbasm
+        codes = set(re.findall(r"`(QUE|CND|JMP|RET|YLD|TNK|CHK|EXE)", row.split("|")[2]))
+        assert codes <= set(re.findall(r"\d:([A-Z]{3})", pbasm)), row
