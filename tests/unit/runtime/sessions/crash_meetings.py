@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from runtime.language.program import AgentKind, AgentSpec, Program
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.programs import SPAN, agent, program, python
@@ -36,7 +38,7 @@ async def Join():
 """
 
 
-def host(talk: str, *others: AgentSpec, **attendees: list[str]) -> Program:
+def host(talk: str, *others: AgentSpec, **attendees: Any) -> Program:
     """A host whose meeting is `talk`."""
     body = "".join(f"    {line}\n" for line in talk.strip().splitlines())
     code = f"{MAIN_CODE}\nasync def Talk():\n{body}"

@@ -92,7 +92,8 @@ async def test_a_guest_whose_playbook_needs_arguments_says_so(sandbox: MontySand
     guest = agent("Guest", python("Join", "budget", meeting=True), code="async def Join(budget):\n    pass\n")
     async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
         assert await talk.say("go") == [
-            "we chose Meeting 100 did not take place: Guest: REJECTED - Join needs arguments, and an invitation has none"
+            "we chose Meeting 100 did not take place: Guest: REJECTED - Join needs arguments, "
+            "and an invitation has none"
         ]
 
 

@@ -1,0 +1,431 @@
+"""Meetings under joins, leaves, invitations, failures and restarts in any order, beside a model of what must be.
+
+Everything is real but the agents' loops: the hall and its rules, channels, the journal and the fold. A step of the
+machine that would wait for something is an error, so every step is one whole batch of facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from runtime.agents.hall import MeetingHall
+from runtime.bus import Bus
+from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
+from runtime.channels.registry import Channels
+from runtime.core.clock import SystemClock
+from runtime.core.ids import ANYONE, AgentId, PersonId, SessionId
+from runtime.core.message import Message, MessageType, message_from_data, message_to_data
+from runtime.core.texts import english
+from runtime.execution.situation import situation
+from runtime.meetings.invitations import BUSY, JOINED, rejected
+from runtime.tape.journal import Batch, Journal
+from runtime.tape.state import MeetingState
+from runtime.tape.tape import Fact
+
+AGENTS = tuple(str(1000 + n) for n in range(5))
+PEOPLE = ("test:Ada", "test:Bob")
+UNWILLING = rejected("no time")
+SOLO = "End this meeting?"
+
+
+@dataclass
+class Known:
+    """A meeting as it has to be."""
+
+    host: str
+    status: str = "inviting"
+    joined: list[str] = field(default_factory=list)
+    pending: dict[str, float] = field(default_factory=dict)
+    """When each is asked again."""
+    times: dict[str, int] = field(default_factory=dict)
+    required: set[str] = field(default_factory=set)
+    said: list[str] = field(default_factory=list)
+    told: int = 0
+    """Notices to the people in it."""
+
+
+class Time(SystemClock):
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.at = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.at
+
+
+class Screen:
+    """What people are told, as facts."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.texts = english()
+
+    def tell(self, text: str, place: object = None) -> None:
+        assert place is None
+        seq = self._journal.note("page", f="", agent="", to="notice")
+        self._journal.note("fin", page=str(seq), text=text)
+
+    async def deliver(self, message: Message, /) -> None:
+        """Notices are told; what is said has a page of its own."""
+
+    def observe(self, _start: object, /) -> None:
+        return None
+
+
+class People:
+    """The roster, without loops: agents hear at once."""
+
+    def __init__(self, journal: Journal, screen: Screen) -> None:
+        self._journal = journal
+        self.human = HumanParticipant(ANYONE, screen)
+        self._known: dict[str, Participant] = {p: HumanParticipant(PersonId(p), screen) for p in PEOPLE}
+        for agent in AGENTS:
+            self._known[agent] = AgentParticipant(AgentId(agent), "Agent", self._hears(agent))
+        self.hall: MeetingHall
+
+    def _hears(self, agent: str) -> Any:
+        def hear(message: Message) -> None:
+            if message.type == MessageType.MEETING_RESPONSE:
+                self.hall.answered(message)
+            elif message.type != MessageType.MEETING_INVITATION:
+                self.remind(AgentId(agent), message)
+
+        return hear
+
+    def participant(self, who: str) -> Participant:
+        return self._known[who]
+
+    def lives(self, agent: str) -> bool:
+        return agent in AGENTS
+
+    def executes(self, agent: str) -> bool:
+        return agent in AGENTS
+
+    def remind(self, agent: AgentId, message: Message) -> bool:
+        self._journal.note("in", agent=agent, message=message_to_data(message))
+        return True
+
+    def attendee(self, name: str, _host: str) -> str:
+        return name
+
+    def executable(self, agent: str, playbook: str) -> Any:
+        raise AssertionError(f"{agent} executes nothing here, not {playbook}")
+
+
+class NoPlaybooks:
+    """A library of python playbooks, which hear by their queue."""
+
+    def meetings(self, _klass: str) -> list[Any]:
+        return []
+
+
+def done(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """The result of what must not wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as ended:
+        return ended.value
+    raise AssertionError("a step of a meeting waits for something")
+
+
+async def _kept(_: Batch, /) -> None:
+    """The machine keeps facts itself."""
+
+
+class MeetingMachine(RuleBasedStateMachine):
+    """Draws what happens. `bug` is planted into each hall that is made."""
+
+    @staticmethod
+    def bug(_hall: MeetingHall) -> None:
+        """None is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Time()
+        self.facts: list[Fact] = []
+        self.known: dict[str, Known] = {}
+        self.heard: dict[str, list[str]] = {agent: [] for agent in AGENTS}
+        self.frames = 0
+        self.start_process()
+        for agent in AGENTS:
+            self.journal.note("agent", id=agent, **{"class": f"Agent{agent}"}, vars={})
+        for person in PEOPLE:
+            self.journal.note("person", id=person, name=person.removeprefix("test:"), since=0.0)
+        self.commit()
+
+    def start_process(self) -> None:
+        """A process takes the session up from what was committed."""
+        self.journal = Journal(SessionId("s"), self.clock, _kept)
+        for fact in self.facts:
+            self.journal.restore(fact)
+        bus, screen = Bus(self.clock), Screen(self.journal)
+        roster = People(self.journal, screen)
+        pages = cast("Any", screen)
+        self.hall = roster.hall = MeetingHall(self.journal, roster, pages, Channels(bus), self.clock, bus)
+        nobody: Any = None
+        self.hall.equip(cast("Any", NoPlaybooks()), nobody, nobody, lambda _: False)
+        self.bug(self.hall)
+
+    @rule()
+    def commit(self) -> None:
+        self.facts += self.journal._facts
+        self.journal._facts.clear()
+        self.journal._committed = self.journal.state.seq
+        self.kept = deepcopy((self.known, self.heard, self.frames, self.clock.at))
+
+    @rule()
+    def crash(self) -> None:
+        at = self.clock.at
+        self.known, self.heard, self.frames, _ = deepcopy(self.kept)
+        self.clock.at = at
+        self.start_process()
+
+    # -- what agents and people do
+
+    def open(self) -> list[str]:
+        return [id_ for id_, known in self.known.items() if known.status != "ended"]
+
+    def is_in(self, who: str) -> bool:
+        return any(who in known.joined for known in self.known.values() if known.status != "ended")
+
+    def begin(self, agent: str, meeting: str | None = None) -> str:
+        self.frames += 1
+        frame = f"{agent}.{self.frames}"
+        about: dict[str, Any] = {"args": [], "kwargs": {}, "version": "v", "pb": "Talk", "meeting": meeting}
+        self.journal.note("start", f=frame, agent=agent, **about)
+        return frame
+
+    def return_(self, agent: str, meeting: str) -> None:
+        for frame in [f.id for f in self.journal.state.frames.values() if (f.agent, f.meeting) == (agent, meeting)]:
+            self.journal.note("ret", f=frame, val=None)
+
+    @rule(host=st.sampled_from(AGENTS))
+    def create(self, host: str) -> None:
+        if self.is_in(host):
+            return
+        frame = self.begin(host)
+        meeting = self.hall.meetings.create(host, frame, "Talk", "Talk")
+        assert meeting.id not in self.known
+        self.known[meeting.id] = Known(host, joined=[host])
+        assert self.hall.meetings.begin_inviting(meeting)
+
+    @precondition(lambda self: self.open())
+    @rule(data=st.data(), who=st.sampled_from(AGENTS), required=st.booleans())
+    def invite(self, data: st.DataObject, who: str, required: bool) -> None:
+        meeting, known = self.one(data)
+        by = data.draw(st.sampled_from([a for a in known.joined if a in AGENTS]))
+        if known.status == "inviting" and by == known.host and required and who not in known.joined:
+            assert self.hall.meetings.ask(meeting, who, by, required=True)
+            self.asked(known, who, required=True)
+            return
+        asked = done(self.hall.invite(meeting, by, [who]))
+        fresh = who not in known.joined and who not in known.pending
+        assert asked == ([who] if fresh else [])
+        if fresh:
+            self.asked(known, who)
+            if known.status == "active":
+                self.tell(known, f"Agent{by} invited Agent{who}. Waiting…", but=by)
+
+    def asked(self, known: Known, who: str, *, required: bool = False) -> None:
+        times = known.times.get(who, 0) + 1 if who in known.pending else 1
+        known.times[who] = times
+        known.pending[who] = self.clock.at.timestamp() + 30 * 2 ** (times - 1)
+        known.required |= {who} if required else set()
+
+    @precondition(lambda self: any(known.pending for known in self.known.values()))
+    @rule(data=st.data(), answer=st.sampled_from([JOINED, JOINED, BUSY, UNWILLING]))
+    def answer(self, data: st.DataObject, answer: str) -> None:
+        waiting = [(id_, who) for id_, known in self.known.items() for who in known.pending]
+        id_, who = data.draw(st.sampled_from(waiting))
+        meeting, known = self.hall.meetings.get(id_), self.known[id_]
+        if answer == JOINED and self.is_in(who):
+            answer = BUSY
+        if answer == JOINED:
+            self.begin(who, id_)
+        done(self.hall._answer(meeting, who, answer))
+        if answer == JOINED:
+            self.joins(known, who, f"Agent{who} (agent {who})")
+        elif answer != BUSY:
+            self.does_not_come(known, who, answer)
+
+    def joins(self, known: Known, who: str, called: str) -> None:
+        if known.status == "active":
+            self.tell(known, f"{called} has joined the meeting")
+        known.pending.pop(who, None)
+        known.required.discard(who)
+        known.joined.append(who)
+        if known.said and who in AGENTS:
+            self.heard[who].append("\n".join(["What was said before you came:", *known.said]))
+
+    def does_not_come(self, known: Known, who: str, answer: str) -> None:
+        known.pending.pop(who)
+        if known.status == "active":
+            self.tell(known, f"Agent{who} does not join the meeting: {answer}")
+            self.solo(known)
+
+    @precondition(lambda self: self.open())
+    @rule(data=st.data(), person=st.sampled_from(PEOPLE))
+    def person_comes_or_goes(self, data: st.DataObject, person: str) -> None:
+        meeting, known = self.one(data)
+        if person in known.joined:
+            done(self.hall.person_leaves(meeting, person))
+            self.leaves(known, person, person.removeprefix("test:"))
+        else:
+            done(self.hall.person_joins(meeting, person))
+            self.joins(known, person, person.removeprefix("test:"))
+
+    @precondition(lambda self: self.open())
+    @rule(data=st.data())
+    def start(self, data: st.DataObject) -> None:
+        meeting, known = self.one(data)
+        if known.status != "inviting" or known.host not in known.joined or known.required:
+            return
+        self.hall.meetings.start(meeting)
+        known.status = "active"
+        self.tell(known, "Meeting started", but=known.host)
+
+    @precondition(lambda self: self.open())
+    @rule(data=st.data(), who=st.sampled_from((*AGENTS, *PEOPLE)))
+    def say(self, data: st.DataObject, who: str) -> None:
+        meeting, known = self.one(data)
+        if who not in known.joined:
+            return
+        text = f"word {self.journal.state.seq}"
+        message = self.hall.meetings.message(meeting, text, MessageType.MEETING_BROADCAST)
+        if who in PEOPLE:
+            message = replace_sender(message, who)
+            done(self.hall.heard(meeting, message))
+        else:
+            message = self.hall.meetings.message(meeting, text, MessageType.MEETING_BROADCAST, sender=who)
+            done(self.hall.channel(meeting.id).send(message))
+            self.journal.note("spoke", id=meeting.id, message=message_to_data(message))
+        known.said.append(f"{who.removeprefix('test:') if who in PEOPLE else f'Agent{who}'}: {text}")
+        for other in known.joined:
+            if other != who and other in AGENTS:
+                self.heard[other].append(text)
+
+    @precondition(lambda self: self.open())
+    @rule(data=st.data(), fails=st.sampled_from(["returns", "leaves", "dies"]))
+    def leave(self, data: st.DataObject, fails: str) -> None:
+        meeting, known = self.one(data)
+        who = data.draw(st.sampled_from([a for a in known.joined if a in AGENTS]))
+        name = f"Agent{who}"
+        if fails == "dies":
+            self.return_(who, meeting.id)
+            self.hall.settle()
+            if who == known.host:
+                self.ends(known, f"{name} was stopped", by=who)
+            else:
+                self.leaves(known, who, name, "was stopped")
+            return
+        self.hall.meetings.leave(meeting, who)
+        self.return_(who, meeting.id)
+        self.hall.settle()
+        self.leaves(known, who, name)
+
+    @precondition(lambda self: self.open())
+    @rule(data=st.data())
+    def end(self, data: st.DataObject) -> None:
+        meeting, known = self.one(data)
+        by = data.draw(st.sampled_from(known.joined))
+        done(self.hall.end(meeting, by))
+        self.ends(known, None, by=by)
+
+    @rule(seconds=st.sampled_from([1, 29, 31, 130, 500]))
+    def time_passes(self, seconds: int) -> None:
+        self.clock.at += timedelta(seconds=seconds)
+        for meeting, who in self.hall.meetings.to_ask_again():
+            self.hall.meetings.ask(meeting, who, meeting.asks[who].by)
+        now_s = self.clock.at.timestamp()
+        due = [(k, who) for k in self.known.values() for who, at in k.pending.items() if at <= now_s]
+        for known, who in [(known, who) for known, who in due if known.times[who] == 5]:
+            busy = self.hall.meetings.get(self.id_of(known)).invited[who]
+            assert busy in (BUSY, "did not answer")
+            self.does_not_come(known, who, busy)
+        for known, who in due:
+            if who in known.pending:
+                self.asked(known, who)
+
+    # -- what must come of it
+
+    def one(self, data: st.DataObject) -> tuple[MeetingState, Known]:
+        id_ = data.draw(st.sampled_from(self.open()))
+        return self.hall.meetings.get(id_), self.known[id_]
+
+    def id_of(self, known: Known) -> str:
+        return next(id_ for id_, other in self.known.items() if other is known)
+
+    def tell(self, known: Known, text: str, but: str = "") -> None:
+        for who in known.joined:
+            if who in AGENTS and who != but:
+                self.heard[who].append(text)
+        known.told += any(who in PEOPLE for who in known.joined)
+
+    def leaves(self, known: Known, who: str, name: str, why: str = "") -> None:
+        known.joined.remove(who)
+        self.tell(known, f"{name} has left the meeting" + (f" ({why})" if why else ""))
+        if not any(other in AGENTS for other in known.joined):
+            self.ends(known, None)
+        else:
+            self.solo(known)
+
+    def solo(self, known: Known) -> None:
+        alone = known.status == "active" and len(known.joined) == 1 and not known.pending
+        if alone and known.joined[0] in AGENTS:
+            self.heard[known.joined[0]].append(SOLO)
+
+    def ends(self, known: Known, why: str | None, by: str = "") -> None:
+        self.tell(known, "Meeting has ended" + (f" ({why})" if why else ""), but=by)
+        known.status, known.pending = "ended", {}
+
+    @invariant()
+    def no_notice_is_lost_or_doubled(self) -> None:
+        for agent in AGENTS:
+            queue = [message.content for message in self.journal.state.agents[agent].queue]
+            assert queue == self.heard[agent], f"agent {agent}"
+        notices = len([page for page in self.journal.state.pages.values() if page.to == "notice"])
+        assert notices == sum(known.told for known in self.known.values())
+
+    @invariant()
+    def membership_is_the_same_in_every_view(self) -> None:
+        state = self.journal.state
+        for id_ in self.open():
+            known, meeting = self.known[id_], state.meetings[id_]
+            assert meeting.joined == known.joined
+            assert {str(participant.id) for participant in self.hall.channel(id_).participants} == set(known.joined)
+            frame = next(f for f in state.frames.values() if f.meeting == id_ and f.agent in known.joined)
+            (line,) = [line for line in situation(state, frame).splitlines() if line.startswith(f"Meeting {id_} (")]
+            names = [f"agent {who})" if who in AGENTS else who.removeprefix("test:") for who in known.joined]
+            present = line.split(": ", 2)[2]
+            assert len(present.split(", ")) == len(names)
+            assert all(name in present for name in names)
+
+    @invariant()
+    def nobody_is_stuck(self) -> None:
+        now_s = self.clock.at.timestamp()
+        for id_, known in self.known.items():
+            meeting = self.journal.state.meetings[id_]
+            assert (meeting.status == "ended") == (known.status == "ended")
+            assert {who: meeting.asks[who].due for who in meeting.pending} == known.pending
+            if meeting.status == "ended":
+                assert not meeting.asks
+                continue
+            assert any(who in AGENTS for who in meeting.joined)
+            assert all(now_s - 500 <= at <= now_s + 480 for at in known.pending.values())
+            waits_for = [who for who in known.required if who in known.pending]
+            assert meeting.gathering == (known.status == "inviting" and bool(waits_for))
+
+
+def replace_sender(message: Message, person: str) -> Message:
+    """The message as one of a person."""
+    data = message_to_data(message)
+    name = person.removeprefix("test:")
+    return message_from_data({**data, "from": person, "class": "Human", "human": True, "name": name, "type": "direct"})

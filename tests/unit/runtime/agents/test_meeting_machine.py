@@ -1,0 +1,67 @@
+"""The meetings of a session keep their promises whatever happens in whatever order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from runtime.agents.hall import MeetingHall
+from runtime.meetings.meetings import Meetings
+from runtime.tape.state import MeetingState
+from tests.unit.runtime.agents.meeting_machine import MeetingMachine
+
+LIMITS = settings(
+    max_examples=60,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_no_notice_is_lost_or_doubled_nobody_is_stuck_and_every_view_has_the_same_members() -> None:
+    run_state_machine_as_test(MeetingMachine, settings=LIMITS)
+
+
+class _Forgetful(Meetings):
+    """Does not tell the others who has left."""
+
+    def leave(self, meeting: MeetingState, who: str, why: str | None = None) -> None:
+        if who in meeting.joined and meeting.status != "ended" and len(meeting.joined) > 2:
+            self._journal.note("left", id=meeting.id, who=who)
+        else:
+            super().leave(meeting, who, why)
+
+
+class _Chatty(Meetings):
+    """Tells one who was there that it has started, when another comes late."""
+
+    def joined(self, meeting: MeetingState, who: str, *, named: str | None = None) -> None:
+        super().joined(meeting, who, named=named)
+        if meeting.status == "active" and len(meeting.joined) == 3:
+            self._tell(meeting, "Meeting started", but=meeting.joined[1:])
+
+
+class _Shy(Meetings):
+    """Asks nobody twice."""
+
+    def to_ask_again(self) -> list[tuple[MeetingState, str]]:
+        super().to_ask_again()
+        return []
+
+
+@pytest.mark.parametrize("planted", [_Forgetful, _Chatty, _Shy])
+def test_the_machine_finds_a_planted_bug(planted: type[Meetings]) -> None:
+    class Planted(MeetingMachine):
+        @staticmethod
+        def bug(hall: MeetingHall) -> None:
+            hall.meetings = planted(hall._journal, hall, hall._clock, hall._bus)
+            hall.visitors._meetings = hall.meetings
+
+    limits: Any = settings(LIMITS, phases=[Phase.generate], print_blob=False)
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(Planted, settings=limits)
