@@ -4,7 +4,7 @@ one final post. What people see of a part by edits is always well-formed Markdow
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from adapters.edit_scheduler import EditScheduler
 from adapters.mentions import with_mentions
 from adapters.page import Page
 from adapters.page_part import NO_EXTRAS, Extras, Line
-from adapters.paging import cut_pages
+from adapters.paging import Cut, cut_pages
 from adapters.stage import Luggage, OnEvent, OnVisible, Record, Stage
 from adapters.text_length import measure_of
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -94,15 +94,22 @@ class Presenter:
         said = with_mentions(text, spec.extras.people)
         cuts = cut_pages(said, limits.max_text, measure_of(limits.text_unit))
         number, message = max(parts.items())
-        whole = number == 0 or not cuts  # what was streamed may be longer than a message is otherwise
         call = partial(
             offerer.offer,
             spec.address,
             message,
-            said if whole else cuts[-1].text,
+            _text_of_last(number, cuts, said),
             (),
             speaker=spec.speaker,
             nonce=f"{spec.id}.{number}",
         )
         key, budget = self.adapter.budget(spec.address)
         await self._stage.scheduler.make(key, budget, call, draws=self._stage.draws(spec, "offer"))
+
+
+def _text_of_last(number: int, cuts: Sequence[Cut], said: str) -> str:
+    """What the last message of a page shows, the one of this number: what was streamed may be longer than a message is
+    otherwise, and then there are fewer messages than cuts."""
+    if 0 < number < len(cuts) - 1:
+        return said[cuts[number - 1].end :]
+    return cuts[-1].text if number and cuts else said

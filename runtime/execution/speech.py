@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -57,6 +58,7 @@ class Pages:
         self._unfinished = 0
         self._room = anyio.Event()
         self._resting = False
+        self._quiet = False
 
     def repair(self) -> None:
         """Show what is final or closed and was not seen to be shown. Called once, after the tapes were read."""
@@ -187,8 +189,19 @@ class Pages:
         if page is not None:
             self.show(page)
 
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Within it nobody is told anything."""
+        self._quiet = True
+        try:
+            yield
+        finally:
+            self._quiet = False
+
     def tell(self, text: str, place: Address | None = None) -> None:
         """Show people something that no playbook says: those of the session's own conversation, or of a place."""
+        if self._quiet:
+            return
         at = {} if place is None else {"place": address_data(place)}
         seq = self._journal.note("page", f="", agent="", to="notice", **at)
         self._journal.note("fin", page=str(seq), text=text)

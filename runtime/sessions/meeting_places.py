@@ -14,7 +14,7 @@ from runtime.meetings.whereabouts import meeting_held_at
 from runtime.sessions.inbox import FORK_WANTED, SCHEDULE, Inbox, InboxEvent
 from runtime.sessions.places import HeldMeeting, PlaceStore
 from runtime.sessions.store import SessionRecord
-from runtime.sessions.succession import name_within, title_of, words_within
+from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.sessions.surroundings import Surroundings
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
@@ -49,7 +49,6 @@ class MeetingPlaces:
         self._inbox = inbox
         self._going_on: dict[str, Address] = {}
         self._link: str | None = None
-        self._undone = False
 
     async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
         """See `Places`."""
@@ -62,7 +61,7 @@ class MeetingPlaces:
         if place is None:
             return
         await store.put(place, self._held(meeting))
-        self._link = await self._around.outbox.link(self._record.address)
+        await self.find_way_home()
         there = await self._around.outbox.link(place)
         self._journal.note("place", id=meeting.id, place=address_data(place), nonce=nonce)
         self._going_on[meeting.id] = place
@@ -106,32 +105,33 @@ class MeetingPlaces:
     def _held(self, meeting: MeetingState) -> HeldMeeting:
         return HeldMeeting(self._record.address, self._record.id, meeting.id)
 
-    async def restore(self) -> None:
+    async def restore(self, succession: Succession | None) -> None:
         """Take up the places of meetings that go on. Called once, after the tapes were read.
 
-        What went on from another session has that one's places from now on.
+        What goes on in the place of another session has that one's places from now on.
         """
         state, store = self._journal.state, self._around.places
         held = {m.id: m.place for m in state.meetings.values() if m.place is not None and m.status != "ended"}
         self._going_on = {} if state.ended else held
-        if store is None or not self._going_on:
+        if self._going_on or (succession is not None and succession.places):
+            await self.find_way_home()
+        if store is None:
             return
-        self._link = await self._around.outbox.link(self._record.address)
         for meeting, place in self._going_on.items():
             if await store.get(place) != self._held(state.meetings[meeting]):
                 await store.put(place, self._held(state.meetings[meeting]))
 
+    async def find_way_home(self) -> None:
+        """Look up where a link leads to the session's own conversation, for what is said in places from now on."""
+        self._link = self._link or await self._around.outbox.link(self._record.address)
+
     def noted(self) -> None:
         """Hears every fact: that a meeting is over is said where it was held."""
-        if not self._going_on or self._undone:
+        if not self._going_on:
             return
         state = self._journal.state
         for meeting in [m for m in self._going_on if state.ended or state.meetings[m].status == "ended"]:
             self._tell("meeting_place_ended", self._going_on.pop(meeting))
-
-    def withdraw(self) -> None:
-        """What is undone now ends no meeting: whoever goes on says what became of each."""
-        self._undone = True
 
     @property
     def all(self) -> list[Address]:
@@ -154,12 +154,13 @@ class MeetingPlaces:
         if goes_on and event.kind not in _OF_THE_SESSION:
             return False
         if goes_on:
+            await self.find_way_home()
             self._tell("meeting_place_only", event.place)
         elif event.kind == "new" and self._around.places is not None:
             if not await given_back(event, self._around.places, self._inbox):
                 self._pages.tell(self._around.texts("inbound.full"), event.place)
         elif event.kind not in UNANSWERED_IN_PLACES:
-            self._link = self._link or await self._around.outbox.link(self._record.address)
+            await self.find_way_home()
             self._tell("meeting_place_over", event.place)
         return True
 

@@ -165,7 +165,7 @@ class Session:
         if self._succession is not None:
             self._journal.note("branch", **self._succession.fact)
         self._journal.note("wake")
-        await self._parts.places.restore()
+        await self._parts.places.restore(self._succession)
         self._parts.minutes.restore()
         self._parts.pages.repair()
         if self._succession is not None and first is not None:
@@ -305,13 +305,14 @@ class Session:
             self._parts.pages.tell(undoing)
             await self._taken(entry)
             return None
-        self._parts.places.withdraw()
         await self._parts.undo.withdraw(undoing)
         if undoing.seq:
             successor = self._parts.undo.succession(undoing)
             self.successor = replace(successor, places=tuple(self._parts.places.all))
             return Outcome.SUCCEEDED
         self._consume(entry)
+        if self._parts.places.all:
+            await self._parts.places.find_way_home()
         self._parts.pages.tell(undoing.notice)
         self._parts.places.undone(self._parts.places.all)
         if self._journal.state.home is not None:

@@ -68,7 +68,8 @@ class Undo:
 
     async def withdraw(self, undoing: Undoing) -> None:
         """Stop what goes on, show nothing more of what is undone, and mark what will not be answered."""
-        _, unread = await self._supervisor.stop()
+        with self._pages.quiet():  # what ends by it has not ended in what goes on from before
+            _, unread = await self._supervisor.stop()
         self._intake.stopped(unread, ())
         self._pages.withdraw()
         for exchange in undoing.exchanges:

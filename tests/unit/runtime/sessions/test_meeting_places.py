@@ -33,7 +33,7 @@ ASKED = "@Ada Host invites you to meeting 100: The boat. Do you join?"
 ENDED = TEXTS("session.meeting_place_ended") + HOME_LINK
 OVER = TEXTS("session.meeting_place_over") + HOME_LINK
 ONLY = TEXTS("session.meeting_place_only") + HOME_LINK
-UNDONE = TEXTS("session.meeting_place_undone")
+UNDONE = TEXTS("session.meeting_place_undone") + HOME_LINK
 
 HOST = """
 async def Main():
@@ -271,7 +271,7 @@ async def test_a_meeting_that_ends_with_the_session_says_so_in_its_place(sandbox
         await opened(talk)
         await talk.say("", kind="new")
         assert seen_at(talk, PLACE)[-1] == ENDED
-        assert await there(talk, "hello?") == [TEXTS("session.meeting_place_over") + HOME_LINK]
+        assert await there(talk, "hello?") == [OVER]
 
 
 async def test_what_the_host_says_after_it_has_ended_the_meeting_is_said_at_home(sandbox: MontySandbox) -> None:
@@ -366,7 +366,7 @@ async def test_undoing_everything_says_so_in_the_place(sandbox: MontySandbox) ->
     async with Stage().talking(sandbox) as talk:
         await opened(talk)
         await talk.say("9", kind="undo")
-        assert seen_at(talk, PLACE)[-1] == UNDONE + HOME_LINK
+        assert seen_at(talk, PLACE)[-1] == UNDONE
         assert seen_at(talk, PLACE).count(ENDED) == 0
 
 
