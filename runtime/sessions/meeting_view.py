@@ -33,9 +33,8 @@ def view_of(state: SessionState, meeting: MeetingState, now_s: float, texts: Tex
     lines += [_participant(state, meeting, one, now_s, texts) for one in meeting.joined[:MAX_LINES]]
     lines += _more(len(meeting.joined), texts)
     lines += _asked(state, meeting, texts)
-    lines += _shared(state, meeting, texts)
-    count = f"{len(meeting.history)}+" if len(meeting.history) == MAX_HISTORY else str(len(meeting.history))
-    return "\n".join([*lines, texts("meeting.said", count=count)])
+    blocks = ["\n".join(lines), "\n".join(_shared(state, meeting, texts)), _said(meeting, texts)]
+    return "\n\n".join(block for block in blocks if block)  # what follows a list directly would belong to it
 
 
 def shown_value(value: Any) -> str:
@@ -66,6 +65,13 @@ def _shared(state: SessionState, meeting: MeetingState, texts: Texts) -> Iterato
     for name, known in meeting.shared.items():
         by = who(state, known.by)
         yield texts("meeting.value", name=name, value=shown_value(known.value), version=known.version, who=by)
+
+
+def _said(meeting: MeetingState, texts: Texts) -> str:
+    count = len(meeting.history)
+    if not count:
+        return texts("meeting.said_nothing")
+    return texts("meeting.said", count=f"{count}+" if count == MAX_HISTORY else count)
 
 
 def _more(count: int, texts: Texts) -> Iterator[str]:

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from adapters.adapter import Inbound
-from runtime.core.address import Address, Speaker
+from runtime.core.address import GATEWAY, Address, Speaker
 from tests.fakes.web_chat import WebChat, web_chat
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
@@ -314,3 +314,22 @@ async def test_the_password_is_asked_at_the_door(browser: Browser) -> None:
         await page.get_by_label("Password of this chat").fill("sesame")
         await page.get_by_role("button", name="Start chatting").click()
         await expect(page.locator("#room-name")).to_have_text("lobby")
+
+
+async def test_what_happens_in_a_meeting_stands_in_quiet_lines_between_what_is_said(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada")
+        who = "**Meeting 100: Plan**\n- Guide (agent 1000), host\n- Ada"
+        view = f"{who}\n\nThey share:\n- budget = `1200`\n\nSaid so far: 1"
+        said = [(GATEWAY, "Meeting started"), (GUIDE, "Welcome, all."), (GATEWAY, "Ada has joined the meeting")]
+        for number, (speaker, text) in enumerate([*said, (GATEWAY, view)]):
+            await chat.adapter.send(LOBBY, text, speaker=speaker, nonce=f"n{number}", final=True)
+        notices = page.locator("#room-timeline .message.notice .body")
+        await expect(notices).to_have_count(3)
+        await expect(notices.nth(0)).to_have_text("Meeting started")
+        assert await page.locator(".message.notice .author").count() == 0
+        await expect(notices.nth(1)).to_have_css("text-align", "center")
+        shown = notices.nth(2)
+        await expect(shown).to_have_css("text-align", "start")
+        await expect(shown.locator("li")).to_have_text(["Guide (agent 1000), host", "Ada", "budget = 1200"])
+        await expect(shown.locator("p")).to_have_text(["Meeting 100: Plan", "They share:", "Said so far: 1"])

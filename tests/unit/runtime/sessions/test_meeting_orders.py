@@ -104,9 +104,11 @@ async def test_a_meeting_is_shown_with_who_is_in_it_since_when_and_what_they_sha
             "- Host (agent 1000), host",
             "- Ada",
             "- Guest (agent 1001)",
+            "",
             "They share:",
             "- budget = `1200` · version 1, Host (agent 1000)",
-            "0 messages so far.",
+            "",
+            "Nothing was said yet.",
         ]
         assert await talk.say("100", kind="meeting") == shown
         assert await order(talk, "meeting", "101") == ["There is no meeting 101 now. Going on: 100 (Plan)."]
@@ -120,7 +122,7 @@ async def test_what_people_say_in_a_meeting_is_counted(sandbox: MontySandbox) ->
     async with talking(planning(optional_attendees=["Ada"]), Model(), sandbox) as talk:
         await talk.say("go")
         await talk.say("hello all")
-        assert (await order(talk, "meeting"))[0].endswith("\n1 messages so far.")
+        assert (await order(talk, "meeting"))[0].endswith("\n\nSaid so far: 1")
 
 
 async def test_of_several_meetings_one_is_named_by_its_number(sandbox: MontySandbox) -> None:

@@ -19,7 +19,7 @@ GUEST = """
 async def Join():
     while True:
         for message in await WaitForMessage("meeting"):
-            if message["text"] == "Meeting has ended":
+            if message["text"].startswith("Meeting has ended"):
                 return
             if "your turn" in message["text"]:
                 await Say("meeting", await Turn())
@@ -193,7 +193,7 @@ async def Own():
     said = talk_of(host, "pass")
     both = replace(said, agents=(*said.agents, agent("Spy", python("Look", public=True), python("Own"), code=spy)))
     refusal = "Spy (agent 1002) is not in meeting 100, whose state this is"
-    assert (await heard(both, sandbox))[:2] == [refusal, refusal]
+    assert (await heard(both, sandbox))[:2] == ["this playbook is in no meeting", refusal]
 
 
 async def test_after_its_end_a_meeting_is_read_by_its_host_until_that_returns_and_not_written(
