@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from runtime.bus import Bus
@@ -88,8 +88,9 @@ class CallTriggers:
     def __init__(self, agents: Mapping[str, AgentSpec], handlers: Handlers) -> None:
         self._handlers = handlers
         self._names: dict[tuple[str, CallTrigger], list[str]] = {}
+        sharing = shares_triggers(agents)
         for agent in agents.values():
-            for name, trigger in automatic(agent, agents):
+            for name, trigger in automatic(agent, sharing):
                 owner = agents[name.rpartition(".")[0] or agent.name]
                 found = call_trigger(trigger.text, [playbook.name for playbook in (*agent.playbooks, *owner.playbooks)])
                 if found is not None and agent.playbook(found.playbook) is not None:
@@ -111,10 +112,19 @@ def _has_begun(state: FrameState) -> bool:
     return bool(state.turn or state.statements or any(not pos.startswith("before") for pos in state.records))
 
 
-def automatic(agent: AgentSpec, agents: Mapping[str, AgentSpec]) -> Iterator[tuple[str, Trigger]]:
-    """The triggers whose playbooks the runtime can begin for an agent: its own, and public ones of others, each with
-    the name by which it calls the playbook."""
-    others = [other for other in agents.values() if other.name != agent.name and other.kind is not AgentKind.HUMAN]
+def shares_triggers(agents: Mapping[str, AgentSpec]) -> Sequence[AgentSpec]:
+    """The agents whose triggers may concern others."""
+    return [
+        agent
+        for agent in agents.values()
+        if agent.kind is not AgentKind.HUMAN and any(each.public and each.triggers for each in agent.playbooks)
+    ]
+
+
+def automatic(agent: AgentSpec, sharing: Sequence[AgentSpec]) -> Iterator[tuple[str, Trigger]]:
+    """The triggers whose playbooks the runtime can begin for an agent: its own, and those of others of `sharing`, each
+    with the name by which it calls the playbook."""
+    others = [other for other in sharing if other.name != agent.name]
     for owner, playbook, trigger in triggers_of(agent, others):
         if begins_alone(playbook):
             yield (playbook.name if owner is agent else f"{owner.name}.{playbook.name}"), trigger
@@ -132,10 +142,11 @@ class VariableRules:
         self._types = {name: declared_types(spec) for name, spec in agents.items()}
         self._journal = journal
         self._handlers = handlers
+        sharing = shares_triggers(agents)
         self._conditions = {
             name: [
                 (called, condition)
-                for called, trigger in automatic(spec, agents)
+                for called, trigger in automatic(spec, sharing)
                 if (condition := condition_of(trigger.text)) is not None
             ]
             for name, spec in agents.items()
