@@ -98,8 +98,8 @@ class Stage:
         self, sandbox: MontySandbox, made: Program | None = None, *, opens: bool = True, **more: Any
     ) -> AsyncIterator[Talk]:
         """The conversation, or how it goes on after a restart."""
-        meetings, fields = MeetingHabits(threads=opens), {"world": self.world, "places": self.places} | more
-        async with talking(made or council(), Model(), sandbox, meetings=meetings, **fields) as talk:
+        around = {"meetings": MeetingHabits(threads=opens), "places": self.places} | more
+        async with talking(made or council(), Model(), sandbox, world=self.world, **around) as talk:
             yield talk
 
 
