@@ -87,10 +87,9 @@ def _meeting(state: SessionState, meeting: MeetingState) -> Iterator[str]:
     present = _listed((who(state, one) for one in meeting.joined), len(meeting.joined))
     begun = "" if meeting.status == "active" else ", not begun"
     yield f"Meeting {meeting.id} ({meeting.topic}{begun}; host: agent {meeting.host}): {present}"
-    away = {one: answer for one, answer in meeting.invited.items() if one not in meeting.joined}
-    if away:
-        said = (f"{who(state, one)}: {answer or 'no answer yet'}" for one, answer in away.items())
-        yield f"Invited to meeting {meeting.id}: " + _listed(said, len(away), "; ")
+    if meeting.asks:
+        said = (f"{who(state, one)}: {meeting.invited.get(one) or 'no answer yet'}" for one in meeting.asks)
+        yield f"Invited to meeting {meeting.id}: " + _listed(said, len(meeting.asks), "; ")
     yield from _shared(state, meeting)
 
 

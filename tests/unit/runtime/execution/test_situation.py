@@ -103,6 +103,24 @@ def test_who_is_invited_sees_by_whom_and_others_see_nothing_of_the_meeting() -> 
     assert not [line for line in facts.shown("1002.0") if "meeting" in line]
 
 
+def test_who_has_left_is_neither_in_the_meeting_nor_invited() -> None:
+    facts = supervised()
+    facts.note("joined", id="100", who="1001")
+    facts.note("left", id="100", who="1001")
+    assert "TaxAgent" not in "\n".join(facts.shown("1000.0:0.1")[2:])
+
+
+def test_artifacts_are_shown_by_their_names_and_summaries() -> None:
+    facts = Facts()
+    facts.agents("Hello")
+    facts.start("1000.0", "1000", "Main")
+    kept = {"set": {"report": "x" * 5000}, "art": {"report": "sales of May"}}
+    facts.note("res", f="1000.0", pos="0.0", name="SaveArtifact", dig="", val=None, **kept)
+    assert facts.shown("1000.0")[-1] == (
+        'Variables: $report = artifact of 5,002 characters: sales of May [LoadArtifact("report") shows it]'
+    )
+
+
 def test_a_meeting_that_has_not_begun_says_so() -> None:
     facts = supervised()
     line = next(line for line in facts.shown("1000.0:0.1") if line.startswith("Meeting"))
