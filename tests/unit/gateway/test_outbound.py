@@ -14,9 +14,11 @@ from adapters.marks import Marks
 from adapters.presenter import Presenter
 from gateway.origins import Origins
 from gateway.outbound import Outbound
-from runtime.core.address import Address
+from runtime.channels.outbox import PageSpec
+from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import AdapterError, NotDelivered, RateLimited
 from runtime.core.texts import english
+from runtime.sessions.conversation import UNRECORDED
 from tests.fakes.bucket_platform import TOTAL
 from tests.fakes.clock import FakeClock
 from tests.fakes.marked_platform import MarkedPlatform
@@ -105,3 +107,23 @@ async def test_where_a_platform_refuses_or_cannot_nothing_is_opened() -> None:
         assert await outbound.open_thread(ROOM, "Another way", nonce="f.1") is None
         assert await outbound.link(ROOM) is None
         assert await outbound.open_thread(Address("elsewhere", "1"), "Another way", nonce="f.1") is None
+
+
+async def test_what_is_shown_in_the_place_of_a_meeting_needs_the_lease_of_its_home_alone() -> None:
+    clock, asked = FakeClock(), list[str]()
+    platform = MarkedPlatform(clock)
+
+    def may_show(conversation: str) -> bool:
+        asked.append(conversation)
+        return conversation == ROOM.key
+
+    async with anyio.create_task_group() as tasks:
+        presenter = Presenter(platform, EditScheduler(TOTAL, clock, tasks, may_show=may_show), clock)
+        outbound = Outbound({"fake": presenter}, {}, {}, english(), tasks, Origins(MemoryRecords(), MemoryRecords()))
+        for address, home in ((OTHER, ROOM), (OTHER, None)):
+            page = outbound.page(PageSpec(f"{home}", address, GATEWAY, home=home), UNRECORDED)
+            tasks.start_soon(page.finish, f"of {home and home.key}")
+        await clock.advance(5)
+        assert list(platform.messages.values()) == [f"of {ROOM.key}"]
+        assert set(asked) == {ROOM.key, OTHER.key}
+        tasks.cancel_scope.cancel()
