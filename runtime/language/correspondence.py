@@ -9,11 +9,12 @@ from dataclasses import replace
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.pbasm import signature
 from runtime.language.problems import Problems
-from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step
+from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, TriggerKind
 from runtime.language.step_lines import given_steps
+from runtime.language.trigger_words import trigger_kind
 
 _CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+)\b:?\s*")
-_VARIABLE = re.compile(r"\$[A-Za-z_]\w*")
+_VARIABLE = re.compile(r"\$[A-Za-z_]\w*(?::[A-Za-z]\w*)?")
 _CALLED = re.compile(r"\b[A-Za-z_][\w.]*(?=\((?!s\)))")
 _BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
 
@@ -55,6 +56,8 @@ def _compare_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[st
         text = _CODE.sub("", item.text)
         if _words(text) != _words(trigger.text):
             differences.append(f"{source.name}: the text of trigger T{number} must be the author's: {text}")
+        elif trigger_kind(text) is TriggerKind.BGN is not trigger.kind:
+            differences.append(f"{source.name}: trigger T{number} is the beginning: its code is BGN")
     for number, (item, note) in enumerate(zip(source.notes, compiled.notes, strict=False), 1):
         text = _CODE.sub("", item.text)
         if _words(text) != _words(_CODE.sub("", note)):
@@ -98,13 +101,12 @@ def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
 
 
 def _lost_names(playbook: str, item: ListItem, step: Step) -> list[str]:
-    """The variables and the calls that a step of the source has and its compiled form has not."""
+    """The variables, with their types, and the calls that a step of the source has and its compiled form has not."""
     before, after = ("\n".join(inner.text for inner in whole.walk()) for whole in (item, step))
+    kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}
+    kept |= {name.partition(":")[0] for name in kept}
     lost = [name for pattern in (_VARIABLE, _CALLED) for name in dict.fromkeys(pattern.findall(before))]
-    kept = {name for pattern in (_VARIABLE, _CALLED) for name in pattern.findall(after)}
-    return [
-        f"{playbook}:{step.line} has lost {name} of the source" for name in lost if name not in kept | _BECOME_CODES
-    ]
+    return [f"{playbook}:{step.line} has lost {name} of the source" for name in lost if name not in kept]
 
 
 def _leaves(item: ListItem, *, folded: bool) -> int:

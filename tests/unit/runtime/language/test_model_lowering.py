@@ -140,6 +140,7 @@ async def test_three_wrong_answers_are_refused_with_the_last_differences() -> No
         (GOOD.replace("# Clerk", "# Clark"), "expected the one agent Clerk, found Clark"),
         (GOOD.replace("## Main()", "## Main($x)"), "the signature must be Main(), not Main($x)"),
         (GOOD + "\n## More()\n", "there is no playbook More in the source"),
+        (GOOD.replace("BGN", "EVT"), "trigger T1 is the beginning: its code is BGN"),
         (GOOD.replace("BGN", "XXX"), "there is no trigger code XXX"),
     ],
 )
@@ -152,18 +153,18 @@ async def test_what_is_lost_or_invented_is_told_to_the_model(wrong: str, complai
 
 
 async def test_variables_calls_and_notes_of_the_source_may_not_be_lost() -> None:
-    source = "# A\n\n## Main\n### Steps\n- Tell the item(s) of $order by Count($order)\n### Notes\n- Be kind\n"
+    source = "# A\n\n## Main\n### Steps\n- Tell the item(s) of $order:dict by Count($order)\n### Notes\n- Be kind\n"
     parsed = parse(read_text(source, "a.pb"))
     good = "# A\n\n## Main()\n### Steps\n- 01:QUE Say(user, {})\n### Notes\n- N1 {}\n"
     wrong = (
-        good.format("Tell the items of $order", "Be kind"),
+        good.format("Tell the items of $order:dict", "Be kind"),
         good.format("Tell Count()", "Be kind"),
-        good.format("Tell the items of $order by Count($order)", "Be unkind"),
+        good.format("Tell the items of $order:dict by Count($order)", "Be unkind"),
     )
     for text, complaint in zip(
-        wrong, ("Main:01 has lost Count of", "Main:01 has lost $order of", "note N1"), strict=True
+        wrong, ("Main:01 has lost Count of", "Main:01 has lost $order:dict of", "note N1"), strict=True
     ):
-        model = ScriptedModel(text, good.format("Tell Count($order)", "be kind."))
+        model = ScriptedModel(text, good.format("Tell $order:dict Count($order)", "be kind."))
         await ModelLowerer(model).lower(parsed.agents[0], parsed)
         assert complaint in model.asked[1].messages[-1].content
 
