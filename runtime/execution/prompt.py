@@ -192,7 +192,7 @@ def executed_text(frame: FrameState) -> str:
         lines.append(f"{index + 1}. {statement.source}")
         for pos in frame.order:
             record = frame.records[pos]
-            if not pos.startswith(f"{index}.") or record.name in ("Step", "Say", "Var", "Trigger", "SaveArtifact"):
+            if not pos.startswith(f"{index}.") or _goes_without_saying(record):
                 continue
             lines.append(f"   {record.name} -> {_outcome(record)}")
         if statement.error:
@@ -265,7 +265,14 @@ def results_text(frame: FrameState) -> str:
     lines = []
     for pos in frame.order:
         record = frame.records[pos]
-        if record.name in ("Step", "Say", "Var", "Trigger", "SaveArtifact") or pos.startswith(POSITION):
+        if _goes_without_saying(record) or pos.startswith(POSITION):
             continue
         lines.append(f"{record.name} gave {_outcome(record)}")
     return "\n".join(lines)
+
+
+def _goes_without_saying(record: CallRecord) -> bool:
+    """Whether what a call gave tells the model nothing. Who has acknowledged what was said it is told."""
+    if record.name == "Say":
+        return record.value is None
+    return record.name in ("Step", "Var", "Trigger", "SaveArtifact")

@@ -1,0 +1,79 @@
+"""A participant in a process of its own, with the example: killed and started again, as is the gateway."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.e2e.gateway_process import ROOT, Room, environment_of, gateway, parley
+from tests.fakes.valkey_cluster import free_port
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+
+EXAMPLE = ROOT / "examples" / "scout.pb"
+SCOUT = ROOT / "examples" / "scout.py"
+HELLO = "Name a direction, such as **north**, and I ask the scout."
+
+
+@asynccontextmanager
+async def scout(folder: Path, port: int) -> AsyncIterator[None]:
+    """The example's other process, killed at the end of the block."""
+    command = [sys.executable, str(SCOUT), f"ws://127.0.0.1:{port}/participants/scout", str(folder / "token")]
+    process = await anyio.open_process(command, env=environment_of(folder, {}), stdout=None, stderr=subprocess.STDOUT)
+    try:
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+
+
+def said(*answers: str) -> list[str]:
+    return [HELLO, *(f"The scout says: {answer}" for answer in answers)]
+
+
+async def test_nothing_is_lost_when_the_participant_and_the_gateway_are_killed(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("a-token-of-the-scout-in-tests\n")
+    (tmp_path / "parley.toml").write_text(f'[participants.tokens]\nscout = "{tmp_path / "token"}"\n')
+    port = free_port()
+    settings = {"PARLEY_WEB__PORT": str(port), "PARLEY_LOGS__LEVEL": "debug"}
+    async with gateway(tmp_path, EXAMPLE, settings) as running:
+        async with AsyncExitStack() as stack:
+            room = Room(await stack.enter_async_context(running.page()))
+            await room.join()
+            await room.say("hi")
+            await room.until(HELLO)
+            async with scout(tmp_path, port):
+                await room.say("north")
+                await room.until(*said("to the glacier"))
+            await room.say("south")
+            await room.say("east")
+            await running.prints(r"participant\.posted", times=3)
+        running.kill()
+        await running.gone()
+        async with scout(tmp_path, port), AsyncExitStack() as stack:
+            await running.start()
+            room = Room(await stack.enter_async_context(running.page()))
+            await room.join()
+            await room.until(*said("to the glacier", "to the lake", "to the village"))
+            running.kill()
+            await running.gone()
+            await running.start()
+            room = Room(await stack.enter_async_context(running.page()))
+            await room.join()
+            await room.say("west")
+            answers = said("to the glacier", "to the lake", "to the village", "nowhere, it is steep")
+            await room.until(*answers)
+
+
+async def test_a_program_whose_agent_nobody_may_play_does_not_start(tmp_path: Path) -> None:
+    code, _, errors = await parley(tmp_path, "run", str(EXAMPLE))
+    assert code == 2
+    assert "Scout is played in another process by scout, who has no token" in errors
