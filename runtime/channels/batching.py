@@ -53,13 +53,14 @@ class Batcher:
     def add(self, message: Message) -> None:
         """Take a message. Raises what `deliver` raises when it is due now; then this message is not taken."""
         self._waiting.append(message)
-        try:
-            if not _may_wait(message) or len(self._waiting) >= self._capacity:
-                self.flush()
-            elif self._is_addressed(message):
+        if _may_wait(message) and len(self._waiting) < self._capacity:
+            if self._is_addressed(message):
                 self._wait(ADDRESSED_WAIT_S)
             elif self._timer is None:
                 self._wait(MEETING_WAIT_S)
+            return
+        try:
+            self.flush()
         except BaseException:
             self._waiting.pop()
             raise
@@ -97,6 +98,6 @@ class Batcher:
 
 
 def _may_wait(message: Message) -> bool:
-    if message.from_human or message.type == MessageType.MEETING_NOTICE:
+    if message.meeting_id is None or message.recipient_id is not None or message.from_human:
         return False
-    return message.meeting_id is not None and message.recipient_id is None
+    return message.type != MessageType.MEETING_NOTICE

@@ -70,8 +70,8 @@ class _Waiter:
 class MessageQueue:
     """A bounded queue, oldest first, whose readers wait for the messages they choose.
 
-    `put` never waits, and costs the same however much waits. Readers are served in the order in which they came, each as
-    soon as it can be; a message goes to one reader. Cancelling a reader loses nothing: what it was about to get goes
+    `put` never waits, and costs the same however much waits. Readers are served in the order in which they came, each
+    as soon as it can be; a message goes to one reader. Cancelling a reader loses nothing: what it was about to get goes
     back to where it was.
     """
 
@@ -108,9 +108,9 @@ class MessageQueue:
         """Take all of the messages or none; a reader of batches sees them together. Raises as `put`."""
         self._check_room(len(messages))
         self._put += len(messages)
-        for message in messages:
-            self._insert(message)
-        self._serve(messages)
+        self._messages.update(zip(self._numbers, messages, strict=False))
+        if self._waiters:
+            self._serve(messages)
 
     async def get(self, match: Match | None = None, *, timeout_s: float | None = None) -> Message:
         """The oldest message that matches; waits for it. Raises QueueTimeout and QueueClosed."""
