@@ -69,6 +69,16 @@ what a call gave, until all conditions hold; then Return. It gives up after some
 """
 """For agents with playbooks of the mode `react`."""
 
+MEETING_RULE = """
+- A playbook marked (meeting) is a meeting. `result = await Talk(topic="the boat", attendees=["Accountant", \
+"agent 1003", "Ada"])` holds one; leave out what the playbook says itself. A result such as "Meeting 100 did not take \
+place: …" says who did not come, and why.
+- In a meeting `Say("meeting", …)` is heard by all, `Say("Accountant", …)` by one in private; `await Yld("meeting")` \
+waits for what is said. `await InviteToMeeting(["Ada"])` asks more to join, `await LeaveMeeting()` leaves, as Return \
+does, `await EndMeeting()` ends it for all. After "Meeting has ended" Return.\
+"""
+"""For agents with meetings."""
+
 TRIGGER_RULE = """
 - Behind every Step and behind every update of a variable (not of `__`) comes a line `# trig? no`; or, when one of \
 the triggers below holds that is not automatic, `# trig? <code>`, then `await Trigger("<code>")`, then the call of its \
@@ -122,7 +132,8 @@ def _reacts(playbook: PlaybookSpec) -> bool:
 
 
 def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec) -> list[str]:
-    mark = " (react)" if _reacts(playbook) else ""
+    marks = [mark for mark, is_so in (("react", _reacts(playbook)), ("meeting", playbook.meeting)) if is_so]
+    mark = f" ({', '.join(marks)})" if marks else ""
     lines = [f"## {signature(playbook.name, playbook.params, playbook.returns)}{mark}"]
     if playbook.mode == "raw":
         return [*lines, "Asks a model one question; call it for its answer.", ""]
@@ -226,6 +237,7 @@ def system_text(program: Program, agent: AgentSpec) -> str:
     others = [other for other in program.agents if other.name != agent.name]
     reacts = any(_reacts(playbook) for playbook in agent.playbooks)
     rules = CONTRACT + (REACT_RULE if reacts else "") + (TRIGGER_RULE if judges(agent, others) else "")
+    rules += MEETING_RULE if any(playbook.meeting for playbook in agent.playbooks) else ""
     handler = f"{HANDLER.name} is built in. {HANDLER.description}"
     return f"{rules}\n\nThe program:\n\n{program_text(program, agent)}\n\n{handler}"
 
