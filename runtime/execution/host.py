@@ -89,7 +89,9 @@ class Host:
     def busy(self) -> bool:
         """Whether code of a frame runs, or a call that is neither a wait nor a playbook."""
         state = self._journal.state
-        if any(f.alive and not f.still and call_key(f.id, TURN) not in state.waits for f in self._frames.values()):
+        left = {frame.caller.frame for frame in state.frames.values() if frame.caller and frame.caller.hidden}
+        running = (frame for frame in self._frames.values() if frame.alive and not frame.still)
+        if any(frame.id not in left and call_key(frame.id, TURN) not in state.waits for frame in running):
             return True
         return any(self._performs(frame, pos) for frame, pos in self._scopes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from runtime.execution.frame import Frame
 from runtime.execution.machine import Machine
 from runtime.execution.situation import shown_value
 from runtime.execution.standpoint import Standpoint
-from runtime.execution.statement import SnippetBody, lower
+from runtime.execution.statement import SnippetBody, call_name, lower
 from runtime.sandbox.executor import Snippet
 from runtime.sandbox.policy import check as check_policy
 
@@ -104,7 +104,8 @@ class Description:
             return None
         if any(name not in known and name not in owners and not hasattr(builtins, name) for name in names - _own(tree)):
             return None
-        lowered = lower(f"{_VALUE} = {source}", (), functions)
+        awaited = ast.fix_missing_locations(_Awaiting(functions).visit(tree))
+        lowered = lower(f"{_VALUE} = {ast.unparse(awaited)}", (), functions)
         used = self._standpoint.used(variables, [lowered.source])
         snippet = Snippet(lowered.source, names=used, functions=functions, keep=(_VALUE,))
         async with self._machine.sandbox.evaluate(snippet) as evaluation:
@@ -119,6 +120,21 @@ class Description:
             if evaluation.error is not None:
                 return f"(not known: {evaluation.error.type}: {evaluation.error.text})"
             return _shown(value)
+
+
+class _Awaiting(ast.NodeTransformer):
+    """Has every call of a host function awaited, wherever it stands in an expression."""
+
+    def __init__(self, functions: Collection[str]) -> None:
+        self._functions = functions
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        self.generic_visit(node.value)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return ast.Await(node) if call_name(node.func) in self._functions else node
 
 
 def _own(tree: ast.AST) -> set[str]:

@@ -6,6 +6,7 @@ from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_company import COMPANY
 from tests.unit.runtime.sessions.crash_lineage import UNDOING
 from tests.unit.runtime.sessions.crash_meetings import MEETINGS
+from tests.unit.runtime.sessions.crash_modes import MODES
 from tests.unit.runtime.sessions.crash_participants import PARTICIPANTS
 from tests.unit.runtime.sessions.crash_shared import SHARING
 from tests.unit.runtime.sessions.crash_tales import HELLO, MEETING, NESTED, PYTHON
@@ -365,4 +366,5 @@ CASES = {
     **COMPANY,
     **SHARING,
     **MEETINGS,
+    **MODES,
 }
