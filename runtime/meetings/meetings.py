@@ -78,7 +78,7 @@ class Meetings:
         number = str(FIRST_MEETING + len(self._journal.state.meetings))
         about = {"id": number, "topic": topic, "host": host, "f": frame, "type": type_}
         self._journal.note("meeting", **about, at=self._clock.now().timestamp(), status="created")
-        self._publish("meeting.started", number)
+        self._bus.publish("meeting.started", session_id=self._journal.session, meeting_id=number)
         return self.get(number)
 
     def begin_inviting(self, meeting: MeetingState, own: Sequence[str] = ()) -> bool:
@@ -106,7 +106,7 @@ class Meetings:
         outside = [agent for agent in self._attendance.waiting_for(meeting) if agent not in meeting.joined]
         self._tell(meeting, text, but=(by,), also=outside)
         self._note(meeting, "meeting_end", why=why)
-        self._publish("meeting.ended", meeting.id)
+        self._bus.publish("meeting.ended", session_id=self._journal.session, meeting_id=meeting.id)
 
     # -- coming and going
 
@@ -240,6 +240,3 @@ class Meetings:
         """A fact that the host may be waiting for."""
         frame = {"f": meeting.frame} if meeting.frame in self._journal.state.frames else {}
         self._journal.note(kind, id=meeting.id, **frame, **data)
-
-    def _publish(self, name: str, meeting: str) -> None:
-        self._bus.publish(name, session_id=self._journal.session, meeting_id=meeting)
