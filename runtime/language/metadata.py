@@ -15,8 +15,10 @@ from runtime.language.remote import check_remote
 from runtime.language.yaml_text import load_mapping
 
 _COMMON = ("public", "export", "hidden", "description", "model", "meeting")
-_MEETING = ("required_attendees", "optional_attendees")
-PLAYBOOK_KEYS = frozenset({*_COMMON, *_MEETING, "execution_mode", "cli_entry"})
+MEETING_KEYS = ("required_attendees", "optional_attendees")
+"""Who is invited to a meeting."""
+
+PLAYBOOK_KEYS = frozenset({*_COMMON, *MEETING_KEYS, "show", "execution_mode", "cli_entry"})
 AGENT_KEYS = frozenset(
     {
         *_COMMON,
@@ -30,6 +32,7 @@ _CHOICES: dict[str, dict[str, str]] = {
     "startup_mode": {"default": "default", "standby": "standby"},
     "delivery_channel": {"streaming": "streaming", "buffered": "buffered", "custom": "custom"},
     "meeting_notifications": {"all": "all", "targeted": "targeted", "none": "none"},
+    "show": {"all": "all", "summaries": "summaries", "none": "none"},
 }
 _FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "streaming_enabled", "buffer_messages")
 _LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
@@ -90,7 +93,7 @@ def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problem
         value = metadata[key]
         if key in _CHOICES and str(value) in _CHOICES[key]:
             metadata[key] = _CHOICES[key][str(value)]
-        elif key in _MEETING and isinstance(value, str):
+        elif key in MEETING_KEYS and isinstance(value, str):
             metadata[key] = [part.strip() for part in value.split(",")]
         elif wanted := _wanted(key, value):
             problems.at(line, f"`{key}` cannot be {value!r}", hint=f"Expected {wanted}.")
@@ -106,7 +109,7 @@ def _wanted(key: str, value: Any) -> str:
         return "one of " + ", ".join(_CHOICES[key])
     if key in _FLAGS:
         return "" if isinstance(value, bool) else "true or false"
-    if key in _MEETING:
+    if key in MEETING_KEYS:
         return "" if isinstance(value, list) else "a list of agents, for example [Host, Guest]"
     if key == "remote":
         return "" if isinstance(value, dict) else "a block with type, transport and url"
