@@ -39,7 +39,8 @@ The gateway says:
 
 A message is {id, seq, version, by, name, kind (person | agent | notice), text, at, live, thread, quote? {id, name,
 text}, files? [{id, name, type, size}…], choices? [{id, label}…], reactions? [{mark, by [person…]}…], edited?,
-deleted?}; `live`: its text still grows; `deleted`: nothing is left of it. `[@Name](person:<id>)` in a text mentions
+deleted?, to?}; `live`: its text still grows; `deleted`: nothing is left of it; `to`: it is said to the person of this
+name, and others read it too. `[@Name](person:<id>)` in a text mentions
 somebody. A room is {id, seq}; `seq` is its newest message's. Frames of one connection are in order, and `joined` is one
 cut through a room: what comes behind it applies to it. So nothing is lost and nothing shown twice. The connection is
 closed with 1013 when the page reads too slowly or the store is away (come back in a moment), and with 1008 when it
@@ -94,6 +95,7 @@ def _message(message: RoomMessage, live: bool) -> dict[str, Any]:
         "reactions": _reactions(message),
         "edited": message.edited,
         "deleted": message.deleted,
+        "to": message.to,
     }
     return {
         "id": message.id,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runtime.core.ids import FIRST_AGENT
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -27,10 +29,19 @@ def address_data(address: Address) -> list[str | None]:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Under which name something is shown: an agent's id and class, or the gateway itself (id "")."""
+    """Under which name something is shown: an agent's id and class, or the gateway itself (id "").
+
+    `to` is the name of the one person to whom it is said, where others who are there read it too.
+    """
 
     id: str
     name: str
+    to: str = ""
+
+    @property
+    def leads(self) -> bool:
+        """Whether it is the gateway, or the first agent: who speaks where nobody is named."""
+        return self.id in ("", str(FIRST_AGENT))
 
 
 GATEWAY = Speaker("", "Parley")

@@ -17,7 +17,7 @@ class RoomPost:
     """A message as its writer gives it. `id` is the writer's own, for recognising a repetition; `sent_at` is UTC.
 
     `final` is False while the text still grows. `thread` is None for the room's main conversation. `quote` is what
-    the message answers.
+    the message answers, `to` the name of the one person to whom it is said.
     """
 
     id: str
@@ -30,6 +30,7 @@ class RoomPost:
     thread: str | None = None
     quote: Quote | None = None
     files: tuple[Attachment, ...] = ()
+    to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class RoomMessage:
     reactions: Mapping[str, Reaction] = field(default_factory=dict)
     edited: bool = False
     deleted: bool = False
+    to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,10 +46,12 @@ class Pages:
         self.presence = Presence(journal, outbox, address)
         self.signs = Signs(journal, outbox, address, self._spec)
         self.signs.on_rest = lambda: self._room.set()
+        self.tasks = tasks
+        self.mentioned: Callable[[PageState], Mapping[str, str]] = lambda _page: {}
+        """The people whom a page may mention: ids by name."""
         self._journal = journal
         self._outbox = outbox
         self.address = address
-        self._tasks = tasks
         self._bus = bus
         self._live: dict[str, LivePage] = {}
         self._streams: dict[StreamId, str] = {}
@@ -63,14 +65,17 @@ class Pages:
     def repair(self) -> None:
         """Show what is final or closed and was not seen to be shown. Called once, after the tapes were read."""
         for page in list(self._journal.state.pages.values()):
-            if page.status != "open":
+            if page.status == "held":
+                self.release(page)
+            elif page.status != "open":
                 self.show(page)
         self.signs.restore()
 
     @property
     def unfinished(self) -> int:
-        """How many pages and signs are on their way."""
-        return self._unfinished + self.signs.under_way
+        """How many pages and signs are on their way, those included that are held back for a while."""
+        held = sum(page.status == "held" for page in self._journal.state.pages.values())
+        return self._unfinished + held + self.signs.under_way
 
     async def room(self) -> None:
         """Wait while too many utterances are on their way."""
@@ -218,7 +223,12 @@ class Pages:
         self._unfinished += 1
         live = self._page(page)
         live.ends()
-        self._tasks.start_soon(self._finish, page, live)
+        self.tasks.start_soon(self._finish, page, live)
+
+    def release(self, page: PageState) -> None:
+        """Show what was held back."""
+        self._journal.note("fin", page=page.id, text=page.text)
+        self.show(page)
 
     def let_go(self) -> None:
         """Show nothing more: the session leaves memory. What is not whole is gone on with by the next one."""
@@ -262,9 +272,17 @@ class Pages:
                 self._spec(page.id, page.agent, page.parts, page.reply_to, page.place),
                 choices=tuple(Choice(*choice) for choice in page.choices),
                 file=page.file,
+                people=self.mentioned(page),
             )
+            spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
             live = self._live[page.id] = self._outbox.page(spec, _Record(self._journal, page, self._bus))
         return live
+
+    def _addressee(self, page: PageState) -> str:
+        """The name of the one person to whom it is said, where others read it too."""
+        state = self._journal.state
+        person = state.people.get(page.to.removeprefix("person "))
+        return "" if person is None or state.private or len(state.people) == 1 else person.name
 
     def _spec(
         self, page: str, agent: str, parts: Mapping[int, str], reply_to: str | None, place: Address | None

@@ -42,8 +42,9 @@ class RoomForm:
             "sealed_text": sealed_text or None,
             "quote": self._quote(room, post.id, post.quote),
             "files": self._part(room, post.id, "files", _files(post.files) or None),
+            "to": post.to or None,
         }
-        optional = ("sealed_text", "quote", "files")
+        optional = ("sealed_text", "quote", "files", "to")
         return to_json({name: value for name, value in data.items() if value is not None or name not in optional})
 
     def text(self, room: str, message: str, text: str) -> tuple[str, str]:

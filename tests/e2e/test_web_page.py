@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -333,3 +334,14 @@ async def test_what_happens_in_a_meeting_stands_in_quiet_lines_between_what_is_s
         await expect(shown).to_have_css("text-align", "start")
         await expect(shown.locator("li")).to_have_text(["Guide (agent 1000), host", "Ada", "budget = 1200"])
         await expect(shown.locator("p")).to_have_text(["Meeting 100: Plan", "They share:", "Said so far: 1"])
+
+
+async def test_what_an_agent_says_to_one_person_says_so_above_it(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Bo")
+        for number, (to, text) in enumerate([("", "Welcome, all."), ("Ada", "Your turn."), ("Ada", "Take your time.")]):
+            await chat.adapter.send(LOBBY, text, speaker=replace(GUIDE, to=to), nonce=f"n{number}", final=True)
+        heads = page.locator(".message.agent .by-line:visible")
+        await expect(heads).to_have_count(2)
+        await expect(heads.nth(0)).not_to_contain_text("to Ada")
+        await expect(heads.nth(1)).to_contain_text("to Ada")

@@ -39,14 +39,15 @@ export class MessageView {
   }
 
   row() {
-    const { by, name, kind } = this.message;
+    const { by, name, kind, to } = this.message;
     const key = lookKey(by, name, kind);
     this.author = el("span", { class: "author" }, name);
     this.author.style.setProperty("--hue", hueOf(key));
     this.time = el("time", { class: "time" });
     const tag = kind === "agent" ? el("span", { class: "tag" }, "agent") : null;
     this.edited = el("span", { class: "edited", hidden: true }, "edited");
-    const by_line = el("div", { class: "by-line" }, this.author, tag, this.time);
+    const addressee = to ? el("span", { class: "addressee" }, `to ${to}`) : null;
+    const by_line = el("div", { class: "by-line" }, this.author, tag, addressee, this.time);
     this.sideTime = el("time", { class: "side-time", "aria-hidden": "true" });
     const margin = el("div", { class: "margin" }, avatar(name, kind, key), this.sideTime);
     return el("div", { class: "row", tabindex: "-1" }, margin, el("div", { class: "said" }, by_line, this.head, this.body, this.edited, this.foot), this.tools());
@@ -194,8 +195,8 @@ export class MessageView {
     const newDay = !before || !sameDay(before, date);
     this.day.hidden = !newDay;
     if (newDay) this.day.firstChild.textContent = dayOf(date);
-    const together =
-      !newDay && previous.by === this.message.by && previous.kind === this.message.kind && date - before < TOGETHER_MS;
+    const same = (part) => previous[part] === this.message[part];
+    const together = !newDay && same("by") && same("kind") && same("to") && date - before < TOGETHER_MS;
     this.element.classList.toggle("continued", together && this.message.kind !== "notice");
     const { kind, quote } = this.message;
     this.element.classList.toggle("answers-above", kind === "agent" && Boolean(quote) && quote.id === previous?.id);

@@ -305,3 +305,22 @@ async def test_agents_that_were_stopped_are_shown_so(sandbox: MontySandbox) -> N
         await talk.say("go")
         await talk.say("", kind="stop")
         assert await order(talk, "agents") == ["- Alone (agent 1000): was stopped"]
+
+
+@pytest.mark.parametrize(("private", "to"), [(False, ["", "Ada"]), (True, ["", ""])])
+async def test_what_is_said_to_one_of_several_people_is_shown_with_their_name(
+    private: bool, to: list[str], sandbox: MontySandbox
+) -> None:
+    code = """
+async def Main():
+    for _ in range(2):
+        await WaitForMessage("*")
+    await Say("user", "to whoever is here")
+    await Say("Ada", "to one of you")
+"""
+    async with talking(program(agent("Host", MAIN, code=code)), Model(), sandbox) as talk:
+        await talk.say("go", private=private)
+        await talk.say("hello", private=private)
+        await talk.say("hi", name="Bo", private=private)
+        speakers = [shown.spec.speaker for shown in talk.world.chat if shown.spec is not None]
+    assert [(speaker.name, speaker.to) for speaker in speakers] == [("Host", name) for name in to]
