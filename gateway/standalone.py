@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -32,6 +33,8 @@ PERSON = "terminal:person"
 
 _FAILURES = ("playbook.failed", "session.failed", "llm.failed", "sandbox.failed")
 """Events after which a chat would go on when somebody writes; a command has failed."""
+
+_KIND = re.compile(r"^LLM\w+: ")
 
 ReadLine = Callable[[], Awaitable[str | None]]
 """The next line of the person; None when there is none and never will be."""
@@ -161,7 +164,7 @@ class _Standalone:
             conversation.put(entry)
 
     def _note_failure(self, event: Event) -> None:
-        self._failures.append(str(event.data["error"]))
+        self._failures.append(_KIND.sub("", str(event.data["error"])))
 
 
 @dataclass(eq=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from linecache import getline
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,18 +61,25 @@ def _right(program: Sequence[Path], *, as_json: bool) -> bool:
 def _diagnostics(program: Sequence[Path]) -> Sequence[Diagnostic]:
     import anyio
 
+    from runtime.execution.signatures import SIGNATURES
     from runtime.language.compiler import compile_program
     from runtime.language.diagnostics import ProgramRejected
+    from runtime.language.doubts import doubts
     from runtime.language.rules import RulesLowerer
 
     async def compiled() -> Sequence[Diagnostic]:
-        report = (await compile_program(program, lowerer=RulesLowerer())).report
-        return [step.warning for step in report.unclassified]
+        result = await compile_program(program, lowerer=RulesLowerer())
+        found = [*(step.warning for step in result.report.unclassified), *doubts(result.program, SIGNATURES)]
+        return [_with_its_line(one) for one in sorted(found, key=lambda one: (one.span.file, one.span.line))]
 
     try:
         return anyio.run(compiled)
     except ProgramRejected as rejected:
         return rejected.diagnostics
+
+
+def _with_its_line(found: Diagnostic) -> Diagnostic:
+    return replace(found, source_line=getline(found.span.file, found.span.line).rstrip("\n"))
 
 
 def _show_settings(settings: Settings) -> None:

@@ -108,7 +108,7 @@ class Classifier:
         invited = phrases.INVITE.match(bare)
         if invited:
             names = self._named_agents(invited[1]) or [f'"{invited[1]}"']
-            return Instruction(Op.QUE, f"InviteToMeeting(meeting, [{', '.join(names)}])")
+            return Instruction(Op.QUE, f"InviteToMeeting([{', '.join(names)}])")
         held = phrases.HOLD.match(bare)
         meeting = self._held_meeting(held[1]) if held else None
         if meeting is None:

@@ -39,7 +39,7 @@ class DeliveryPreferences:
 
     "streaming" grows while it is written, in pieces of at least `streaming_chunk_size` characters; "buffered" is shown
     whole, together with what follows within `buffer_timeout_s`; "custom" is given to the playbook `handler` instead.
-    Of a meeting that they are in they see all, what is `targeted` at them or mentions them, or nothing.
+    Of what agents say in meetings they see all, what is `targeted` at them or names them, or nothing.
     """
 
     channel: DeliveryChannel = "streaming"
@@ -47,7 +47,7 @@ class DeliveryPreferences:
     streaming_chunk_size: int = 1
     buffer_messages: bool = False
     buffer_timeout_s: float = BUFFER_TIMEOUT_S
-    meeting_notifications: Notifications = "targeted"
+    meeting_notifications: Notifications = "all"
     handler: str | None = None
 
 
@@ -69,7 +69,7 @@ class HumanSpec:
         return text.strip().removeprefix("@").casefold() in (self.declared.casefold(), self.name.casefold())
 
 
-ANYBODY = HumanSpec("User", "User", DeliveryPreferences(meeting_notifications="all"))
+ANYBODY = HumanSpec("User", "User")
 """Whoever is declared by nobody: they see everything as it is written."""
 
 
@@ -104,7 +104,7 @@ def delivery_of(said: Mapping[str, Any]) -> DeliveryPreferences:
         streaming_chunk_size=int(said.get("streaming_chunk_size", 1)),
         buffer_messages=channel == "buffered",
         buffer_timeout_s=float(said.get("buffer_timeout", BUFFER_TIMEOUT_S)),
-        meeting_notifications=said.get("meeting_notifications", "targeted"),
+        meeting_notifications=said.get("meeting_notifications", "all"),
         handler=str(handler) if handler else None,
     )
 

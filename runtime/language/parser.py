@@ -11,7 +11,7 @@ from runtime.language.blocks import Block, Fence, Heading, Section, Text, scan, 
 from runtime.language.diagnostics import Span
 from runtime.language.fences import PUBLIC_JSON, is_python, read_fence
 from runtime.language.listing import is_item, read_list
-from runtime.language.metadata import AGENT_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, read_preamble
+from runtime.language.metadata import AGENT_KEYS, MEETING_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, read_preamble
 from runtime.language.naming import agent_name
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.participants import PARTICIPANT_NAME
@@ -50,6 +50,7 @@ def parse(source: Source) -> ParsedProgram:
         problems.at_span(Span(file, 1), "the program has no agent", hint=_FIRST)
     _refuse_duplicates(agents, sections, problems)
     _refuse_second_entry(source, agents, problems)
+    _name_attendees(agents)
     problems.stop_if_any()
     return ParsedProgram(source.name, tuple(agents), source.metadata)
 
@@ -71,6 +72,17 @@ def _refuse_second_entry(source: Source, agents: list[ParsedAgent], problems: Pr
     for entry in entries[1:]:
         message = f"a program has one entry for the command line, and it is {entries[0].name}, at {entries[0].span}"
         problems.at_span(entry.span, message, text=texts.get((entry.span.file, entry.span.line), ""))
+
+
+def _name_attendees(agents: list[ParsedAgent]) -> None:
+    """Attendees that are agents of the program by the names that these have: "Head Chef" is HeadChef."""
+    names = {agent.name for agent in agents}
+    for playbook in (playbook for agent in agents for playbook in agent.playbooks):
+        for key in MEETING_KEYS:
+            said = playbook.metadata.get(key)
+            if isinstance(said, list) and isinstance(playbook.metadata, dict):
+                made = [(one, agent_name(str(one))) for one in said]
+                playbook.metadata[key] = [name if name in names else one for one, name in made]
 
 
 class _AgentReader:

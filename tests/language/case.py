@@ -2,7 +2,8 @@
 
 A case is a `## title` and blocks between lines of `~~~~`. The first block is the program: `pb`, or `pbasm-source` for a
 .pbasm file; `file NAME` are further files beside it. What is expected of it stands in the others: `ast`, `pbasm`,
-`unclassified`, `flow`, `errors`, and with `model`, the replies of a scripted model between lines of `---`, `talk`.
+`unclassified`, `flow`, `errors`, `warnings`, and with `model`, the replies of a scripted model between lines of `---`,
+`talk`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from runtime.execution.loop import FrameLoop
+from runtime.execution.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
+from runtime.language.doubts import doubts
 from runtime.language.nodes import ParsedProgram
 from runtime.language.parser import parse
 from runtime.language.pbasm import HEADER, read, write
@@ -99,6 +101,12 @@ async def test_program_is_refused_with_these_errors(case: Case, folder: Path) ->
     assert rows == [row.rstrip() for row in case.expected["errors"].splitlines()]
 
 
+@having("warnings")
+async def test_program_is_doubted_like_this(case: Case, folder: Path) -> None:
+    found = doubts((await compiled(case, folder)).program, SIGNATURES)
+    assert "\n".join(one.render() for one in found) == case.expected["warnings"]
+
+
 @having("talk")
 async def test_program_talks_like_this(case: Case, folder: Path, sandbox: MontySandbox) -> None:
     program = (await compiled(case, folder)).program
@@ -121,11 +129,11 @@ def _replies(text: str) -> list[str]:
 
 
 def test_there_are_cases_of_everything_and_each_expects_something() -> None:
-    kinds = ("ast", "pbasm", "errors", "flow", "talk")
-    counts = {kind: sum(kind in case.expected for case in CASES) for kind in kinds}
+    least = {"ast": 40, "pbasm": 60, "errors": 50, "flow": 15, "talk": 15, "warnings": 5}
+    counts = {kind: sum(kind in case.expected for case in CASES) for kind in least}
     assert len(CASES) >= 150
-    assert all(counts[kind] >= 15 for kind in kinds), counts
-    assert [case.title for case in CASES if not (set(kinds) & case.expected.keys())] == []
+    assert all(counts[kind] >= number for kind, number in least.items()), counts
+    assert [case.title for case in CASES if not least.keys() & case.expected.keys()] == []
     assert len({case.title for case in CASES}) == len(CASES)
 
 
