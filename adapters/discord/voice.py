@@ -157,7 +157,8 @@ class Voice:
         return words if line is None else words.under(line)
 
     def _page(self, to: Address, text: str, speaker: Speaker) -> Words:
-        return page_of(text, speaker, named=self._show_names != "never" and not is_private(to))
+        named = self._show_names != "never" and not (is_private(to) and speaker.leads)
+        return page_of(text, speaker, named=named)
 
     def _is_old(self, message: str) -> bool:
         age, limit_s = self._clock.now() - moment_of(number_of(message)), CAPABILITIES.editable_for_s

@@ -326,7 +326,7 @@ class TelegramAdapter:
 
     def _page(self, bot: OurBot, to: Address, text: str, speaker: Speaker) -> Page:
         shown = self._options.show_names
-        named = shown == "always" or (shown == "groups" and not is_private(to))
+        named = shown == "always" or (shown == "groups" and not (is_private(to) and speaker.leads))
         return Page.of(text, speaker, named=named and bot.agent is None)
 
     async def _by_whom_it_can(self, to: Address, speaker: Speaker, post: Callable[[OurBot], Awaitable[str]]) -> str:

@@ -20,7 +20,8 @@ class TelegramOptions:
     """How to talk to Telegram.
 
     `base_url` is a Bot API server's address up to and including `/bot`; None is Telegram's own. `show_names` says where
-    an agent's name stands above its text, unless it has a bot of its own: `agents` are their tokens by name. A poll
+    an agent's name stands above its text, unless it has a bot of its own: `agents` are their tokens by name. With
+    "groups" it stands in private chats, too, unless the agent is the first one, for which the bot stands. A poll
     waits at most `poll_timeout_s` for a message; with `webhook_url` there are no polls, updates come there.
     `listen` says whether people in a topic where we speak are always speaking to us. `commands` stand in the menu with
     their descriptions, `translations` are descriptions by language. `chats` are groups where we should be.

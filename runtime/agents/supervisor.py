@@ -21,14 +21,14 @@ from runtime.channels.participant import HumanParticipant, Participant
 from runtime.channels.registry import Channels
 from runtime.core.clock import Clock
 from runtime.core.errors import ProgramChanged, UnknownTarget
-from runtime.core.ids import ANYONE, AgentId, MessageId, PersonId
+from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.execution.heard import heard_content
 from runtime.execution.host import Executable, Host
 from runtime.execution.prompt import said_so_far
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Target
-from runtime.language.humans import humans_of
+from runtime.language.humans import ANYBODY, humans_of
 from runtime.language.participants import participant_of
 from runtime.language.program import AgentKind, AgentSpec, Program, TriggerKind
 from runtime.tape.journal import Journal
@@ -36,9 +36,6 @@ from runtime.tape.state import counts
 
 MAX_PAST_TURNS = 20
 """What an interrupted playbook said in so many turns is known to the one that follows."""
-
-FIRST_AGENT = 1000
-"""Agents of a session are numbered from here."""
 
 
 class Supervisor:
@@ -257,6 +254,12 @@ class Supervisor:
     def executes(self, agent: str) -> bool:
         """See `Roster`."""
         return isinstance(self._agents.get(agent), Agent)
+
+    def notifies(self, person: str) -> bool:
+        """See `Roster`."""
+        known = self._journal.state.people.get(person)
+        spec = next((spec for spec in self.humans if known is not None and spec.declared == known.declared), ANYBODY)
+        return spec.delivery.meeting_notifications != "none"
 
     def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
         """See `Callees`."""

@@ -24,6 +24,9 @@ SessionId = NewType("SessionId", str)
 TapeId = NewType("TapeId", str)
 """`<session id>/<agent id>`; the session's own facts are on `<session id>/session`."""
 
+FIRST_AGENT = 1000
+"""Agents of a session are numbered from here."""
+
 ANYONE = PersonId("human")
 """The person a program means by `user` or `human` when it names nobody."""
 

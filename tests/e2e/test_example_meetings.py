@@ -1,0 +1,110 @@
+"""The examples in which agents and people meet, on the web and on Telegram at once: all that people see, in order."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.e2e.example_models import Asked, budget_review, flight_booking, release_vote, script, trip_planning
+from tests.e2e.gateway_process import ROOT, Gateway, gateway
+from tests.e2e.talks import Talk, TelegramTalk, WebTalk
+from tests.e2e.tellers import telegram_settings
+from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.telegram_limits import FloodLimits
+from tests.fakes.telegram_platform import TelegramPlatform
+from tests.fakes.telegram_server import serving
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(150)]
+
+
+@asynccontextmanager
+async def example(
+    directory: Path, name: str, model: Callable[[Asked], Reply]
+) -> AsyncIterator[tuple[Gateway, TelegramPlatform]]:
+    """The gateway with an example and its model, on both platforms."""
+    platform = TelegramPlatform(limits=FloodLimits())
+    async with OpenAIServer(script(model)) as server, serving(platform) as address:
+        environment = {
+            "PARLEY_MODEL": "openai/test",
+            "PARLEY_MODEL_BASE_URL": server.base_url,
+            "PARLEY_MODEL_API_KEY": "key",
+            **telegram_settings(address),
+        }
+        async with gateway(directory, ROOT / "examples" / f"{name}.pb", environment) as running:
+            await running.prints("telegram.*adapter.connected")
+            yield running, platform
+
+
+async def talk_through(talk: Talk, says: Sequence[tuple[str, str]]) -> list[str]:
+    """Say each text and wait for the answer that ends so; what agents said in all."""
+    for text, answer in says:
+        await talk.say(text)
+        await talk.until_that(lambda answer=answer: any(shown.endswith(answer) for shown in talk.texts()))  # type: ignore[misc]
+    return talk.texts()
+
+
+TALKS = {
+    "flight_booking": (
+        flight_booking,
+        [("hello", "Where to?"), ("to Paris", "To Paris. When?"), ("3 to 7 May", "180 euros.")],
+        [
+            ("FlightBooking", "I will help you book a flight."),
+            ("FlightBooking", "Where to?"),
+            ("FlightBooking", "To Paris. When?"),
+            ("FlightBooking", "I will check."),
+            ("FlightBooking", "Paris, 3 to 7 May: 180 euros."),
+        ],
+    ),
+    "trip_planning": (
+        trip_planning,
+        [("hello", "Where and when?"), ("to Lisbon, in May", "420 euros in all")],
+        [
+            ("TravelCoordinator", "I will coordinate your trip."),
+            ("TravelCoordinator", "Where and when?"),
+            ("TravelCoordinator", "I coordinate trips; we look for a flight and a hotel."),
+            ("TravelCoordinator", "The trip goes to Lisbon."),
+            ("FlightAgent", "Flight: TP 123 to Lisbon at 9:40, 150 euros."),
+            ("HotelAgent", "Hotel: the Mar in Lisbon, 270 euros."),
+            ("TravelCoordinator", "Thank you both!"),
+            ("TravelCoordinator", "Your trip: TP 123 at 9:40 and the Hotel Mar, 420 euros in all"),
+        ],
+    ),
+    "budget_review": (
+        budget_review,
+        [("hello", "What is the campaign about?"), ("about boats", "The verdict: 9,000 euros, not more.")],
+        [
+            ("CampaignLead", "What is the campaign about?"),
+            ("CampaignLead", "Marketing, the campaign is about boats; the budget is 11,000."),
+            ("Marketing", "It will cost 12,000 euros."),
+            ("CampaignLead", "Accounting should have a look."),
+            ("CampaignLead", "Accounting, what is left?"),
+            ("Accounting", "There are 10,000 left."),
+            ("CampaignLead", "It is decided: 9,000 euros, not more."),
+            ("CampaignLead", "The verdict: 9,000 euros, not more."),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(TALKS))
+async def test_the_talk_of_an_example_is_seen_whole_on_both_platforms(tmp_path: Path, name: str) -> None:
+    model, says, seen = TALKS[name]
+    shown: dict[str, list[str]] = {}
+
+    async def hold(platform: str, talk: Talk) -> None:
+        shown[platform] = await talk_through(talk, says)
+
+    async with example(tmp_path, name, model) as (running, platform), AsyncExitStack() as stack:
+        web = WebTalk("trip")
+        await web.look(running, stack)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(hold, "web", web)
+            tasks.start_soon(hold, "telegram", TelegramTalk(platform))
+        written = sorted(web.room.messages.values(), key=lambda message: message["seq"])
+    first = seen[0][0]
+    assert [(message["name"], message["text"]) for message in written if message["kind"] == "agent"] == seen
+    assert shown["telegram"] == [text if speaker == first else f"{speaker}\n{text}" for speaker, text in seen]
