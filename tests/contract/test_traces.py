@@ -141,6 +141,15 @@ async def test_records_and_sums_of_a_person_are_forgotten(connection: RedisConne
     assert await counters.read([f"person:{whose}:messages:60:1" for whose in (ADA, BOB)]) == [0, 1]
 
 
+async def test_that_something_was_said_to_the_person_is_forgotten(connection: RedisConnection) -> None:
+    rooms = RedisRoomStore(connection)
+    await rooms.put("hall", replace(post("m1", "hi"), author_id=ADA, author_kind="person", author_name="Ada"))
+    await rooms.put("hall", replace(post("m2", "Your turn."), to="Ada"))
+    await rooms.put("hall", replace(post("m3", "Yours."), to="Bob"))
+    await RedisTraces(connection).person(WHOSE)
+    assert [(message.id, message.to) for message in await rooms.history("hall", limit=9)] == [("m2", ""), ("m3", "Bob")]
+
+
 async def test_messages_reactions_and_quotes_in_rooms_are_forgotten(connection: RedisConnection) -> None:
     rooms = RedisRoomStore(connection)
     await rooms.put("hall", replace(post("m1", "secret"), author_id=ADA, author_kind="person"))
