@@ -139,8 +139,9 @@ class MeetingHall:
             self.hear(agent, history)
 
     def announce(self, meeting: MeetingState, text: str) -> None:
-        """See `Attendance`."""
-        self._pages.tell(text, meeting.place)
+        """See `Attendance`. It is told unless nobody in it wants that."""
+        if any(self._roster.notifies(person) for person in meeting.people):
+            self._pages.tell(text, meeting.place)
 
     def waiting_for(self, meeting: MeetingState) -> list[str]:
         """See `Attendance`."""

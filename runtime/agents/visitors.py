@@ -40,6 +40,10 @@ class Roster(Protocol):
         """Whether its playbooks are executed here."""
         ...
 
+    def notifies(self, person: str) -> bool:
+        """Whether a person wants to hear of what happens in a meeting that they are in."""
+        ...
+
     def remind(self, agent: AgentId, message: Message) -> bool:
         """Have an agent hear a message; False when it is not there. Raises QueueFull."""
         ...

@@ -144,11 +144,12 @@ class Intake:
         known = self._journal.state.heard.get(event.message_id or "")
         if known is None or known.text == event.text:
             return
-        if self._journal.state.queued(known.message) is not None:
-            changed = {"agent": known.agent, "message": known.message, "pid": event.message_id}
-            self._journal.note("changed", **changed, text=event.text)
-            return
         agent, before = AgentId(known.agent), known.text
+        unread = self._unread_by(known.message)
+        for reader in unread:
+            self._journal.note("changed", agent=reader, message=known.message, pid=event.message_id, text=event.text)
+        if agent in unread:
+            return
         self.begun(event, self._since)
         self.heard(event, agent)
         await self._hear(self._message_of(event, agent, type=MessageType.EDITED, before=before), agent)
@@ -157,14 +158,20 @@ class Intake:
         known = self._journal.state.heard.get(event.message_id or "")
         if known is None:
             return
-        if self._journal.state.queued(known.message) is not None:
-            self._journal.note("recalled", agent=known.agent, message=known.message, pid=event.message_id)
-            self._supervisor.forget(known.agent, known.message)
+        agent, unread = AgentId(known.agent), self._unread_by(known.message)
+        for reader in unread:
+            self._journal.note("recalled", agent=reader, message=known.message, pid=event.message_id)
+            self._supervisor.forget(reader, known.message)
+        if agent in unread:
             self._marked.pop(known.message, None)
             self._pages.signs.forget(event.message_id or "")
             return
-        agent = AgentId(known.agent)
         self._aside(self._message_of(event, agent, type=MessageType.DELETED, content=known.text), agent)
+
+    def _unread_by(self, message: str) -> list[str]:
+        """The agents that have not read a message yet: several of a meeting, else the one that it went to."""
+        agents = self._journal.state.agents.values()
+        return [agent.id for agent in agents if any(waiting.id == message for waiting in agent.queue)]
 
     async def _reaction(self, event: InboxEvent) -> None:
         said = self._journal.state.said.get(event.message_id or "")

@@ -113,6 +113,9 @@ class People:
         self._journal.note("in", agent=agent, message=message_to_data(message))
         return True
 
+    def notifies(self, _person: str) -> bool:
+        return True
+
     def attendee(self, name: str, _host: str) -> str:
         return name
 

@@ -6,6 +6,7 @@ import pytest
 
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
+from tests.fakes.clock import FakeClock
 from tests.fakes.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import SPAN
 from tests.unit.runtime.sessions.test_meeting_life import facts, guest, hosted, notices, post, still
@@ -106,3 +107,40 @@ async def test_a_person_is_invited_later_and_is_there_at_once_where_the_meeting_
         await talk.say("go", private=False)
         assert notices(talk, "Guest") == ["Meeting started", "Host invited Ada. Waiting…", "Ada has joined the meeting"]
         assert "hello" in await talk.say("hello", private=False)
+
+
+async def test_what_was_changed_or_taken_back_is_so_for_everybody_who_has_not_read_it(sandbox: MontySandbox) -> None:
+    slow = """
+async def Join():
+    await Sleep(100)
+    for message in await WaitForMessage("meeting"):
+        if message.get("human"):
+            await Say("user", f"guest: {message['type']} {message['text']}")
+"""
+    code = """
+while True:
+    for message in await WaitForMessage("meeting"):
+        await Say("user", f"host: {message['type']} {message['text']}")
+"""
+    world, clock = still()
+    talks = hosted(code, guest("Guest", slow), required_attendees=["user", "Guest"])
+    async with talking(talks, Model(), sandbox, world=world) as talk:
+        await post(talk, "go", private=False)
+        assert await post(talk, "one", private=False, message_id="m8") == ["host: meeting_broadcast one"]
+        await post(talk, "two", private=False, message_id="m9")
+        await post(talk, "uno", kind="edit", private=False, message_id="m8")
+        await post(talk, "", kind="deletion", private=False, message_id="m9")
+        before = len(talk.chat)
+        await clock.advance(100)
+        for _ in range(6):
+            await FakeClock.settle()
+        assert [text for text in talk.chat[before:] if "guest" in text] == ["guest: meeting_broadcast uno"]
+    assert "host: edited uno" in talk.chat
+
+
+async def test_people_who_want_no_notices_of_meetings_are_told_none(sandbox: MontySandbox) -> None:
+    quiet = AgentSpec("Alice", AgentKind.HUMAN, SPAN, metadata={"meeting_notifications": "none"})
+    talks = hosted('return await heard("hello")', quiet, CAROL, required_attendees=["Alice"])
+    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", name="Alice", private=False)
+        assert await post(talk, "hello", name="Alice", private=False) == ["hello"]
