@@ -121,7 +121,7 @@ class Visit:
         await self._link.send(frames.welcome(self._participant, WINDOW))
         self._publish("participant.connected")
         async with anyio.create_task_group() as tasks:
-            for work in (self._listen, lambda: self._deliver(attendance), lambda: self._watch(attendance)):
+            for work in (self._listen, lambda: self._deliver(attendance)):
                 tasks.start_soon(self._until_it_ends, tasks, work)
         return self._ending
 
@@ -140,11 +140,9 @@ class Visit:
     async def _deliver(self, attendance: Attendance) -> Ending:
         after = START
         while True:
-            while len(self._sent) >= WINDOW:
-                self._room = anyio.Event()
-                await self._room.wait()
-            room = WINDOW - len(self._sent)
-            found = await self._read(after, attendance, room)
+            if len(self._sent) >= WINDOW and (ending := await self._until_there_is_room(attendance)) is not None:
+                return ending
+            found = await self._read(after, attendance, WINDOW - len(self._sent))
             if found.replaced:
                 return _REPLACED
             for mail in found.mail:
@@ -152,8 +150,24 @@ class Visit:
                 await self._link.send(frames.message(mail))
                 after = mail.entry_id
 
+    async def _until_there_is_room(self, attendance: Attendance) -> Ending | None:
+        """Wait until half of what was sent is acknowledged. Not after every one: each such wait costs a connection to
+        the database, for it reads there whether somebody newer has come; then that ends the visit."""
+        ended: list[Ending] = []
+        async with anyio.create_task_group() as tasks:
+
+            async def watch() -> None:
+                await self._until_it_ends(tasks, lambda: self._watch(attendance))
+                ended.append(self._ending)
+
+            tasks.start_soon(watch)
+            while len(self._sent) > WINDOW // 2:
+                self._room = anyio.Event()
+                await self._room.wait()
+            tasks.cancel_scope.cancel()
+        return ended[0] if ended else None
+
     async def _watch(self, attendance: Attendance) -> Ending:
-        """See whether a newer connection has come, also while the participant takes nothing."""
         while not (await self._read(_NOWHERE, attendance, 1)).replaced:
             pass
         return _REPLACED

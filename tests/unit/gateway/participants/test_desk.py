@@ -91,7 +91,10 @@ async def test_who_does_not_acknowledge_gets_a_window_of_messages_and_no_more() 
         await participant.send("say", id="1", seat=SEAT.id, to="Lead", text="full")
         assert (await participant.next())["type"] == "taken"
         await participant.send("ack", entry=frames[0]["entry"])
-        assert await participant.texts(1) == [str(WINDOW)]
+        await participant.send("say", id="2", seat=SEAT.id, to="Lead", text="still so")
+        assert (await participant.next())["type"] == "taken"
+        await participant.send("ack", entry=frames[WINDOW // 2]["entry"])
+        assert await participant.texts(2) == [str(WINDOW), str(WINDOW + 1)]
 
 
 async def test_what_is_said_is_kept_once_however_often_it_is_said() -> None:
@@ -176,6 +179,23 @@ async def test_an_inbox_that_is_full_asks_to_come_back_later() -> None:
         await participant.next("message")
         await participant.send("say", id="1", seat=SEAT.id, to="Lead", text="hm")
         assert (await participant.farewell())[1] == 1013
+
+
+async def test_the_newer_connection_wins_also_on_another_node() -> None:
+    async with reception() as one, reception(mailboxes=one.mailboxes, inbox=one.inbox) as other:
+        await one.put("a", "b")
+        async with wire(one) as old:
+            entry = (await old.next("message"))["entry"]
+            await old.texts(1)
+            await old.send("ack", entry=entry)
+            await old.send("say", id="1", seat=SEAT.id, to="Lead", text="from this node")
+            await old.next("taken")
+            async with wire(other) as new:
+                assert (await old.farewell())[1] == 4409
+                assert await new.texts(1) == ["b"]
+                await new.send("say", id="2", seat=SEAT.id, to="Lead", text="from the other node")
+                await new.next("taken")
+        assert [act.text for act in await one.acts()] == ["from this node", "from the other node"]
 
 
 async def test_coming_and_going_is_told() -> None:
