@@ -16,13 +16,14 @@ from pydantic import SecretStr
 from adapters.adapter import HoldsConnections
 from gateway.catalog import CATALOG, Ground, Kind, platform_names
 from gateway.commands import menu
+from gateway.encryption import ask_keys, sealing_of
 from gateway.erasure import Erasure
 from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
 from gateway.retention import Retention
 from gateway.settings import Settings, environment_keys
 from gateway.settings_retention import NO_ARCHIVE
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import ConfigError, ContentLocked, LLMUnavailable
+from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.core.files import FileStore
 from runtime.core.texts import english
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from runtime.sandbox.monty import MontySandbox
     from runtime.storage.notice import OnEvent
     from runtime.storage.redis.connection import RedisConnection
-    from runtime.storage.redis.rekeying import Rekeying
-    from runtime.storage.sealing import Sealing
 
 _MODEL_LIMIT_S = 60.0
 _PLATFORM_LIMIT_S = 20.0
@@ -146,18 +145,6 @@ async def open_sandbox(settings: Settings) -> AsyncIterator[MontySandbox]:
             yield sandbox
 
 
-def sealing_of(settings: Settings) -> Sealing:
-    """How content is written where it is stored. Raises ConfigError for keys that are none."""
-    from runtime.storage.sealing import PLAIN
-
-    written = plain(settings.encryption.keys)
-    if written is None:
-        return PLAIN
-    from runtime.storage.encryption import Encryption, keys_from
-
-    return Encryption(keys_from(written, "encryption.keys"), settings.encryption.conversations)
-
-
 def people_in(connection: RedisConnection, clock: Clock) -> People:
     """Who may talk, as the database has it."""
     from runtime.storage.redis.records import RedisRecords
@@ -233,33 +220,6 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     return Keeping(RedisDeadLetters(connection), catalog, tapes, RedisFileStore(connection), erasure, retention)
 
 
-def rekeying_of(connection: RedisConnection) -> Rekeying:
-    """What writes the database anew after its keys have changed."""
-    from adapters.web.acts import PLATFORM
-    from runtime.storage.redis.rekeying import Rekeying
-
-    return Rekeying(connection, PLATFORM)
-
-
-async def renew_archive(connection: RedisConnection, archive: Archive | None) -> int:
-    """Write every session in the archive anew as the settings have it now; how many cannot be opened and stay."""
-    from runtime.storage.redis.catalog import RedisSessionCatalog
-
-    catalog, locked = RedisSessionCatalog(connection), 0
-    sessions = [] if archive is None else [session async for session in archive.sessions()]
-    for session in sessions:
-        try:
-            whole = None if archive is None else await archive.get(session)
-        except ContentLocked:
-            locked += 1
-            continue
-        if archive is not None and whole is not None:
-            await archive.put(whole)
-            if await catalog.find(session) is None:  # it was deleted meanwhile
-                await archive.remove(session)
-    return locked
-
-
 async def probes(settings: Settings) -> list[Probe]:
     """Everything `parley check` asks, in order. No model is no fault: programs in Python need none."""
     choice = await chosen_model(settings)
@@ -268,6 +228,7 @@ async def probes(settings: Settings) -> list[Probe]:
         Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_model(settings)),
         Probe("valkey", lambda: _ask_valkey(settings)),
         Probe("archive", lambda: _ask_archive(settings), "set retention.archive_url"),
+        Probe("encryption", lambda: ask_keys(settings), "content is stored as it is; set encryption.keys_file"),
         *(Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}") for name, kind in CATALOG.items()),
         Probe("programs", lambda: _ask_programs(settings)),
         Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),

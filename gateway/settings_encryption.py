@@ -21,4 +21,5 @@ class EncryptionSettings(Section):
     def key_words(self) -> frozenset[str]:
         """Every secret among the keys."""
         text = "" if self.keys is None else self.keys.get_secret_value()
-        return frozenset(word.partition(":")[2] or word for word in text.split())
+        words = [word for line in text.splitlines() for word in line.partition("#")[0].split()]
+        return frozenset(word.partition(":")[2] or word for word in words)

@@ -33,20 +33,20 @@ def new(
 ) -> None:
     """Make a key and write it into the file of keys, in front of the others; without a file, print it."""
     with plain_errors():
-        from runtime.storage.encryption import new_key
+        from gateway.encryption import made_key
 
-        key, path = new_key(), file or load_settings(config).encryption.keys_file
+        (key, line), path = made_key(), file or load_settings(config).encryption.keys_file
         if path is None:
-            say(key.line)
+            say(line)
             note("Keep it where only the gateway reads it: as PARLEY_ENCRYPTION__KEYS, or in a file that")
             note("encryption.keys_file names. What is encrypted with it cannot be read without it, ever.")
             return
         try:
-            others = _written_with(path, key.line, last)
+            others = _written_with(path, line, last)
         except OSError as error:
             note(f"parley: {path} cannot be written ({error.strerror}); choose another file.")
             raise typer.Exit(FAILED) from error
-    say(f"{path} has the key {key.id}, {'behind' if last and others else 'in front of'} {others} others.")
+    say(f"{path} has the key {key}, {'behind' if last and others else 'in front of'} {others} others.")
     note("Restart the gateway. Keep a copy of the file apart from the database's backups.")
 
 
@@ -56,7 +56,8 @@ def list_keys(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     import anyio
 
     async def ask() -> Counter[str]:
-        from gateway.parts import open_storage, rekeying_of
+        from gateway.encryption import rekeying_of
+        from gateway.parts import open_storage
 
         async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
             return await rekeying_of(connection).survey()
@@ -76,7 +77,8 @@ def rotate(config: ConfigOption = None) -> None:
     import anyio
 
     async def ask() -> tuple[int, int, Counter[str]]:
-        from gateway.parts import open_archive, open_storage, rekeying_of, renew_archive
+        from gateway.encryption import rekeying_of, renew_archive
+        from gateway.parts import open_archive, open_storage
 
         opened = open_storage(settings, patience_s=_PATIENCE_S)
         async with opened as connection, open_archive(settings) as archive:
@@ -101,10 +103,10 @@ def _written_with(path: Path, line: str, last: bool) -> int:
     import os
     from contextlib import suppress
 
-    from runtime.storage.encryption import keys_from
+    from gateway.encryption import key_ids
 
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    others = len(keys_from(text, str(path)))
+    others = len(key_ids(text, str(path)))
     whole = f"{text.rstrip()}\n{line}\n".lstrip() if last else f"{line}\n{text}"
     beside = path.with_name(f".{path.name}.new")
     with suppress(FileNotFoundError):
@@ -119,10 +121,10 @@ def _written_with(path: Path, line: str, last: bool) -> int:
 
 def _say_counts(settings: Settings, found: Counter[str], *, as_json: bool) -> int:
     """Say what there is under each key; how much there is that is not written as it would be now."""
-    from runtime.storage.encryption import keys_from
+    from gateway.encryption import key_ids
 
     secret = settings.encryption.keys
-    keys = [key.id for key in keys_from("" if secret is None else secret.get_secret_value(), "encryption.keys")]
+    keys = key_ids("" if secret is None else secret.get_secret_value(), "encryption.keys")
     rows = []
     for number, id_ in enumerate([*keys, *sorted(set(found) - {*keys, ""})]):
         state = "missing" if id_ not in keys else "reading" if number else "writing and reading"

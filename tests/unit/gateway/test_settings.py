@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from gateway import settings
-from gateway.settings import Settings, changed, environment_keys, load
+from gateway.settings import Settings, changed, environment_keys, load, secrets
 from runtime.core.errors import ConfigError
 
 
@@ -252,3 +252,11 @@ def test_a_group_that_is_not_there_and_a_person_that_cannot_be_are_refused(tmp_p
 def test_wrong_limits_and_access_are_refused_by_name(tmp_path: Path, toml: str, error: str) -> None:
     with pytest.raises(ConfigError, match=error):
         _load(tmp_path, toml)
+
+
+def test_each_key_of_encryption_is_a_secret_and_remarks_are_none(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("# of the year\nabcd:c2VjcmV0 # the newest\n\nefgh:b3RoZXI=\n")
+    found = _load(tmp_path, f'[encryption]\nkeys_file = "{tmp_path / "keys"}"')
+    assert {"c2VjcmV0", "b3RoZXI="} <= secrets(found)
+    assert secrets(found).isdisjoint({"of", "the", "year", "newest", "#"})
+    assert "b3RoZXI=" not in str(changed(found))

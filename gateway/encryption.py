@@ -1,0 +1,75 @@
+"""Encryption as the settings have it: what seals content, what replaces keys, and whether it is in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway.settings import Settings
+from runtime.core.errors import ContentLocked
+from runtime.sessions.archive import Archive
+from runtime.storage.sealing import PLAIN, Sealing
+
+if TYPE_CHECKING:
+    from runtime.storage.redis.connection import RedisConnection
+    from runtime.storage.redis.rekeying import Rekeying
+
+
+def sealing_of(settings: Settings) -> Sealing:
+    """How content is written where it is stored. Raises ConfigError for keys that are none."""
+    keys = settings.encryption.keys
+    if keys is None:
+        return PLAIN
+    from runtime.storage.encryption import Encryption, keys_from
+
+    return Encryption(keys_from(keys.get_secret_value(), "encryption.keys"), settings.encryption.conversations)
+
+
+def made_key() -> tuple[str, str]:
+    """A new key: its id, and its line in a file of keys."""
+    from runtime.storage.encryption import new_key
+
+    key = new_key()
+    return key.id, key.line
+
+
+def key_ids(text: str, name: str) -> list[str]:
+    """The ids of the keys of a file, in order; `name` is what errors call it. Raises ConfigError."""
+    from runtime.storage.encryption import keys_from
+
+    return [key.id for key in keys_from(text, name)]
+
+
+def rekeying_of(connection: RedisConnection) -> Rekeying:
+    """What writes the database anew after its keys have changed."""
+    from adapters.web.acts import PLATFORM
+    from runtime.storage.redis.rekeying import Rekeying
+
+    return Rekeying(connection, PLATFORM)
+
+
+async def renew_archive(connection: RedisConnection, archive: Archive | None) -> int:
+    """Write every session in the archive anew as the settings have it now; how many cannot be opened and stay."""
+    from runtime.storage.redis.catalog import RedisSessionCatalog
+
+    catalog, locked = RedisSessionCatalog(connection), 0
+    sessions = [] if archive is None else [session async for session in archive.sessions()]
+    for session in sessions:
+        try:
+            whole = None if archive is None else await archive.get(session)
+        except ContentLocked:
+            locked += 1
+            continue
+        if archive is not None and whole is not None:
+            await archive.put(whole)
+            if await catalog.find(session) is None:  # it was deleted meanwhile
+                await archive.remove(session)
+    return locked
+
+
+async def ask_keys(settings: Settings) -> str | None:
+    """How content is encrypted, in a line; None where it is not. Raises ConfigError."""
+    sealing, encryption = sealing_of(settings), settings.encryption
+    if sealing is PLAIN:
+        return None
+    where = ", ".join(encryption.conversations) or "nowhere: new content is stored as it is"
+    return f"{len(encryption.key_words())} keys, in {'all conversations' if where == '*' else where}"
