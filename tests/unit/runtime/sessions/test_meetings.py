@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from runtime.language.program import AgentSpec, Program
+from runtime.language.program import AgentSpec, PlaybookSpec, Program
+from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
 pytestmark = pytest.mark.anyio
 
@@ -40,6 +41,36 @@ async def Join():
             if "suggest" in message["text"]:
                 await Say("meeting", "a boat")
 """
+
+
+def meets(name: str, *required: str, trigger: str | None = None) -> PlaybookSpec:
+    """A meeting in natural language."""
+    metadata = {"meeting": True, "required_attendees": list(required)}
+    return replace(llm(name), metadata=metadata, triggers=triggers(trigger) if trigger else ())
+
+
+class Script(Model):
+    """Answers by the playbook that is executed and by a word that it hears, the first that fits."""
+
+    def __init__(self, *reactions: tuple[str, str, tuple[str, ...]]) -> None:
+        super().__init__()
+        self._reactions = reactions
+
+    def stream(self, request: CompletionRequest, /) -> Any:
+        asked = request.messages[-1].content
+        heard = asked.partition("You execute")[0]
+        self._replies = [
+            next(block(*lines) for name, word, lines in self._reactions if _executes(asked, name) and word in heard)
+        ]
+        return super().stream(request)
+
+    def heard(self, playbook: str) -> list[str]:
+        """What the model was told in the turns of a playbook."""
+        return [asked[-1].content for asked in self.asked if _executes(asked[-1].content, playbook)]
+
+
+def _executes(asked: str, playbook: str) -> bool:
+    return f"You execute {playbook} " in asked
 
 
 def meeting(*guests: AgentSpec, **attendees: Any) -> Program:
@@ -118,3 +149,69 @@ async def test_a_guest_on_the_model_hears_its_invitation_and_takes_part(sandbox:
     async with talking(meeting(guest, required_attendees=["Guest"]), model, sandbox) as talk:
         assert await talk.say("go") == ["Guest, what do you suggest?", "a cart", "we chose a cart"]
     assert "You are invited to meeting 100: Talk" in model.told(0)
+
+
+async def test_models_hold_a_meeting_invite_more_to_it_whisper_and_end_it(sandbox: MontySandbox) -> None:
+    host = agent("Chief", llm("Main", begins=True), meets("BudgetReview", "Marketing"))
+    marketing = agent("Marketing", meets("Costs"), meets("Review", trigger="EVT When in budget review meeting"))
+    accounting = agent("Accounting", meets("Join"))
+    model = Script(
+        ("Main", "", ('r = await BudgetReview(topic="the budget", attendees=["Marketing"])',
+                      'await Say("user", f"agreed on {r}")', 'await Yld("exit")')),
+        ("BudgetReview", "please start", ('await Say("meeting", "What do we spend?")', 'await Yld("meeting")')),
+        ("BudgetReview", "600", ('await Var("__", "over")', "await EndMeeting()", 'await Return("600")')),
+        ("BudgetReview", "", ('await Yld("meeting")',)),
+        ("Review", "What do we spend", ('await Say("meeting", "Let us ask accounting.")',
+                                        'await InviteToMeeting(["Accounting"])', 'await Yld("meeting")')),
+        ("Review", "Accounting (agent 1002) has joined", ('await Say("Accounting", "between us: how much?")',
+                                                          'await Yld("meeting")')),
+        ("Review", "has ended", ('await Var("__", "done")', "await Return(None)")),
+        ("Review", "", ('await Yld("meeting")',)),
+        ("Join", "between us", ('await Say("meeting", "It is 600.")', 'await Yld("meeting")')),
+        ("Join", "has ended", ('await Var("__", "done")', "await Return(None)")),
+        ("Join", "", ('await Yld("agent Marketing")',)),
+    )  # fmt: skip
+    async with talking(program(host, marketing, accounting), model, sandbox) as talk:
+        assert await talk.say("go") == [
+            *("What do we spend?", "Let us ask accounting.", "It is 600.", "agreed on 600"),
+        ]
+    history = [told for told in model.heard("Join") if "What was said before you came" in told]
+    assert "Chief: What do we spend?" in history[0]
+    assert "Marketing: Let us ask accounting." in history[0]
+
+
+async def test_an_agent_that_waits_for_a_meeting_it_is_not_in_wakes_up_when_that_ends(sandbox: MontySandbox) -> None:
+    watch = """
+async def Watch():
+    for message in await WaitForMessage("meeting 100"):
+        return message["text"]
+"""
+    source = """
+import asyncio
+
+async def Main():
+    await Say("user", await Talk())
+
+async def Talk():
+    seen = asyncio.create_task(Watcher.Watch())
+    await Say("Guest", "end it soon")
+    return "seen: " + await seen
+"""
+    join = """
+async def Join():
+    await WaitForMessage("agent 1000")
+    await Sleep(60)
+    await EndMeeting()
+"""
+    talks = program(
+        agent(
+            "Host",
+            python("Main", trigger="BGN When"),
+            python("Talk", meeting=True, required_attendees=["Guest"]),
+            code=source,
+        ),
+        agent("Guest", python("Join", meeting=True), code=join),
+        agent("Watcher", python("Watch", public=True), code=watch),
+    )
+    async with talking(talks, Model(), sandbox) as talk:
+        assert await talk.say("go") == ["seen: Meeting has ended"]
