@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Mapping
 from typing import Any, Protocol
 
 import anyio
@@ -15,6 +15,7 @@ from runtime.core.clock import Clock
 from runtime.core.ids import AgentId, ParticipantId, StreamId, new_message_id, new_stream_id
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, message_to_data
 from runtime.core.stream import StreamStart
+from runtime.execution.delivery import Delivery, Way, addressed, surely_addressed
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import site
 from runtime.execution.receipts import Receipts, within_of
@@ -23,6 +24,9 @@ from runtime.execution.speech import Pages
 from runtime.execution.targets import Population, Target, resolve_target
 from runtime.tape.journal import Journal
 from runtime.tape.state import PageState
+
+NOT_SHOWN = Way()
+"""The way of what no person hears."""
 
 
 class Conduits(Protocol):
@@ -43,19 +47,30 @@ class Conduits(Protocol):
 class LiveStream:
     """An utterance in progress: `Say` whose text is still being written."""
 
-    def __init__(self, channel: Channel, stream: StreamId, target: Target) -> None:
+    def __init__(self, channel: Channel, stream: StreamId, target: Target, piece_chars: int, whom: str | None) -> None:
+        """At least `piece_chars` characters are shown at a time; `whom` of several people it is said to, by name."""
         self.channel = channel
         self.stream = stream
         self.target = target
-        self.text = ""
+        self.whom = whom
+        self._piece_chars = piece_chars
+        self._text = ""
+        self._shown_chars = 0
 
     async def write(self, text: str) -> None:
-        """Show the next piece."""
-        self.text += text
-        await self.channel.stream_chunk(self.stream, text)
+        """Show the next piece, when there is enough of it."""
+        self._text += text
+        await self._show(self._piece_chars)
+
+    async def _show(self, at_least_chars: int) -> None:
+        said = surely_addressed(self._text, self.whom)
+        if len(said) - self._shown_chars >= at_least_chars:
+            piece, self._shown_chars = said[self._shown_chars :], len(said)
+            await self.channel.stream_chunk(self.stream, piece)
 
     async def fail(self, reason: str) -> None:
         """End the stream without a message; its page stays open for the frame's next utterance."""
+        await self._show(1)
         await self.channel.complete_stream(self.stream, None, error=reason)
 
 
@@ -72,6 +87,7 @@ class Utterances:
         self._clock = clock
         self._bus = bus
         self._streams: dict[str, LiveStream] = {}
+        self.delivery = Delivery(journal, pages, population.humans, clock)
         self.receipts = Receipts(journal, pages.presence, conduits.acknowledgements, clock)
         self._turns: dict[tuple[str, str], anyio.Lock] = {}  # a frame has one open page per target
 
@@ -82,14 +98,20 @@ class Utterances:
     async def begin_stream(self, frame: Frame, target: Target) -> LiveStream | None:
         """Start to show an utterance to `target` while it is written; None when nobody would see it grow."""
         channel = self._conduits.channel(frame.state.agent, target)
-        page = await self._page(frame, channel, target)
-        if page is None:
+        way = self.delivery.way(frame, target, None)
+        if not way.piece_chars or not _has_people(channel):
             return None
+        page = await self._pages.adopt(frame.id, target.key)
         start = StreamStart(new_stream_id(), channel.id, self._me(frame), frame.agent.klass, target.recipient)
         self._pages.expect_stream(start.stream_id, page)
         if not await channel.start_stream(start):
             return None
-        return LiveStream(channel, start.stream_id, target)
+        return LiveStream(channel, start.stream_id, target, way.piece_chars, self._whom(target))
+
+    def _whom(self, target: Target) -> str | None:
+        """The name of the one person whom it is said to, where others read along."""
+        state = self._journal.state
+        return None if state.private or target.person is None else state.people[target.person].name
 
     async def open_stream(self, frame: Frame, target: Target) -> LiveStream | None:
         """Begin to show what the frame's next `Say` will say; one to another target, or none at all, ends it."""
@@ -150,14 +172,21 @@ class Utterances:
 
     async def _finish_say(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> None:
         channel = self._conduits.channel(frame.state.agent, target)
-        page = await self._page(frame, channel, target)
+        text = addressed(text, live.whom if live is not None else self._whom(target))
+        way = self.delivery.way(frame, target, text) if _has_people(channel) else NOT_SHOWN
+        await self.delivery.hand_over(frame, call, way, target, text)
+        page = await self._page(frame, target, way, live)
         message = self._message(frame, call, target, text, live)
         if page is None:
             await channel.send(message)  # first: an agent that cannot take it makes the call fail
-            self._note_said(frame, call, message, channel, None, target)
+            self._note_said(frame, call, message, channel, target, {})
         else:
-            self._note_said(frame, call, message, channel, page, target)
-            self._pages.expect_message(message.id, page)
+            known: dict[str, Any] = {"page": page.id, "text": message.content}
+            if live is None and way.hold_s is not None:
+                known["due"] = self.delivery.until(page, way.hold_s)
+            else:
+                self._pages.expect_message(message.id, page)
+            self._note_said(frame, call, message, channel, target, known)
             if live is not None:
                 await live.channel.complete_stream(live.stream, message)
             else:
@@ -170,23 +199,28 @@ class Utterances:
         self._bus.publish("message.delivered", session_id=self._journal.session, **about)
 
     def _note_said(
-        self, frame: Frame, call: Call, message: Message, channel: Channel, page: PageState | None, target: Target
+        self,
+        frame: Frame,
+        call: Call,
+        message: Message,
+        channel: Channel,
+        target: Target,
+        known: Mapping[str, Any],
     ) -> None:
-        """The call's result, or that it waits for acknowledgements."""
-        known: dict[str, Any] = {} if page is None else {"page": page.id, "text": message.content}
+        """The call's result, or that it waits for acknowledgements; `known` is what a fact says of the page, if any."""
+        kind = "res" if not known else "held" if "due" in known else "fin"
         if not message.ack_required:
-            result = {**site(frame, call), "val": None, "to": target.key}
-            self._journal.note("res" if page is None else "fin", **known, **result)
+            self._journal.note(kind, **known, **site(frame, call), val=None, to=target.key)
             return
-        if page is not None:
-            self._journal.note("fin", **known)
+        if known:
+            self._journal.note(kind, **known)
         who = [str(hearer.id) for hearer in channel.hearers(message)]
-        self.receipts.ask(frame, call, message, who, page=page.id if page is not None else None, to=target.key)
+        self.receipts.ask(frame, call, message, who, page=known.get("page"), to=target.key)
 
-    async def _page(self, frame: Frame, channel: Channel, target: Target) -> PageState | None:
-        if not any(not str(participant.id).isdecimal() for participant in channel.participants):
-            return None
-        return await self._pages.adopt(frame.id, target.key)
+    async def _page(self, frame: Frame, target: Target, way: Way, live: LiveStream | None) -> PageState | None:
+        if live is None and way.hold_s is not None:
+            return await self.delivery.held_page(frame, target)
+        return await self._pages.adopt(frame.id, target.key) if way.shown or live is not None else None
 
     def _message(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> Message:
         within_s = within_of(call_arguments(call, "target", "message", "ack_within_s", optional=1)[2])
@@ -195,7 +229,8 @@ class Utterances:
         klass = None
         if target.recipient is not None:
             other = state.agents.get(str(target.recipient))
-            klass = other.klass if other else HUMAN_CLASS
+            person = state.people.get(str(target.recipient))
+            klass = other.klass if other else (person.declared if person else None) or HUMAN_CLASS
         return Message(
             id=new_message_id(),
             sender_id=self._me(frame),
@@ -215,3 +250,7 @@ class Utterances:
     @staticmethod
     def _me(frame: Frame) -> ParticipantId:
         return AgentId(frame.state.agent)
+
+
+def _has_people(channel: Channel) -> bool:
+    return any(not str(participant.id).isdecimal() for participant in channel.participants)

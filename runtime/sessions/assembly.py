@@ -9,6 +9,7 @@ from typing import Any
 from anyio.abc import TaskGroup
 
 from runtime.agents.continuity import Continuity
+from runtime.agents.delivery_handlers import DeliveryHandlers
 from runtime.agents.library import Library
 from runtime.agents.supervisor import Supervisor
 from runtime.execution.artifact_calls import ArtifactCalls
@@ -78,6 +79,7 @@ def assembled(
     def watch(kind: str, data: Mapping[str, Any]) -> None:
         intake.noted(kind, data)
         builtins.utterances.receipts.noted(kind, data)
+        builtins.utterances.delivery.noted(kind, data)
         places.noted()
         minutes.noted(kind, data)
         reminders.noted(kind)
@@ -112,6 +114,7 @@ def assembled(
     )
     library = Library(program, machine, supervisor.hall)
     supervisor.equip(library, host)
+    builtins.utterances.delivery.handlers = DeliveryHandlers(program, library, host, supervisor)
     supervisor.hall.equip(library, questions, places, minutes.open_to_people)
     agents = {spec.name: spec for spec in program.agents}
     handlers = Handlers(journal, host, supervisor, around.bus)

@@ -2,7 +2,8 @@
 
 Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a call's position in it):
 session   wake · broken[why] · begin[program, playbooks] ·
-          adopted[program, playbooks, versions, begun, news] · told · person[id, name, since?, alike?] · bound[id, human] ·
+          adopted[program, playbooks, versions, begun, news] · told ·
+          person[id, name, since?, alike?] · bound[id, human] ·
           file[name, type, url, size] · ended · heard[person, name, private, agent, message, text, pid?, place?]
 lineage   branch[session, seq, why, home?] · returned · exchange[seq, person, name, text, pid?] · during[pid] ·
           thread[event, platform, conversation, thread?, seq] · forked[event] ·
@@ -23,7 +24,7 @@ waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides
 sign      marking[pid, mark, place?] · marked[pid] ·
           closed[page, agent, text, free, reply, parts, place?] · settled[page]
 page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, part, text] · sent[page, part, pid] ·
-          fin[page, text, + res] · close[page, text] · shown[page]
+          held[page, text, due, + res] · fin[page, text, + res] · close[page, text] · shown[page]
 meeting   meeting[id, topic, host, f, type, at, status] · inviting[id, own?] ·
           asked[id, who, by, times, due, required] · invite[id, who, answer, again?] · joined[id, who, named?] ·
           meeting_active[id] · spoke[id, message] · hears[f, message] · left[id, who] · meeting_end[id, why?] ·

@@ -200,6 +200,8 @@ def _stop(state: SessionState, _: int, data: Data) -> None:
         if message.id in dropped and message.ack_required:
             settle_message(state.acks, message.id, agent, has_it=False)
     leave_mailbox(owner, dropped)
+    if owner.participant is not None:
+        owner.stops += 1
     owner.queue = [message for message in owner.queue if message.id not in dropped]
     for meeting in state.meetings.values():
         meeting.joined = [who for who in meeting.joined if who != agent]
@@ -318,6 +320,14 @@ def _fin(state: SessionState, _: int, data: Data) -> None:
         _record(state, data)
 
 
+def _held(state: SessionState, _: int, data: Data) -> None:
+    page = state.pages[data["page"]]
+    page.text = f"{page.text}\n\n{data['text']}" if page.status == "held" else data["text"]
+    page.status, page.due = "held", data["due"]
+    if data.get("pos") is not None:
+        _record(state, data)
+
+
 RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "start": _start,
     "ret": _ret,
@@ -339,4 +349,5 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "took": _took,
     "ask": _ask,
     "fin": _fin,
+    "held": _held,
 }

@@ -28,7 +28,7 @@ MAX_FILES = 50
 SHARED = "shared"
 """The plain name by which statements read the shared state of the meeting that they are executed in."""
 
-PageStatus = Literal["open", "final", "closed"]
+PageStatus = Literal["open", "held", "final", "closed"]
 
 
 @dataclass(slots=True)
@@ -121,7 +121,9 @@ class FrameState:
 
 @dataclass(slots=True)
 class PageState:
-    """One utterance on its way to people. `opened` are the parts that were about to be sent, with that text."""
+    """One utterance on its way to people, or several that are shown together (`held` until then). `opened` are the
+    parts that were about to be sent, with that text.
+    """
 
     id: str
     frame: str
@@ -138,6 +140,8 @@ class PageState:
     file: Attachment | None = None
     place: Address | None = None
     """Where it is shown, if not in the session's own conversation."""
+    due: float | None = None
+    """When what is held back is shown at the latest, in seconds since the epoch."""
 
 
 @dataclass(slots=True)
@@ -200,6 +204,8 @@ class AgentState:
     """The name of who plays it in another process; None for one that is executed here."""
     posted: list[str] = field(default_factory=list)
     """Messages of `queue` that are in the mailbox of that process."""
+    stops: int = 0
+    """How often what that process does was stopped: then it comes to nothing."""
 
     def has_work(self) -> bool:
         """Whether something in the queue waits for us, and not for another process to fetch it."""
@@ -479,6 +485,8 @@ class SessionState:
 
         Whoever is the declared human of this name comes first, then the owner of this id, then all who show this name.
         """
+        if text.strip() in self.people:
+            return [text.strip()]
         wanted = text.strip().removeprefix("@").casefold()
         people = self.people.items()
         found = [id_ for id_, person in people if person.declared and person.declared.casefold() == wanted]
@@ -523,8 +531,12 @@ class SessionState:
     def restless(self) -> bool:
         """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
-            return self.home is not None
+            return self.home is not None or self.unposted()
         return self.broken is None and self.at_work()
+
+    def unposted(self) -> bool:
+        """Whether something that was said to an agent in another process is still to go there."""
+        return any(agent.participant is not None and agent.has_work() for agent in self.agents.values())
 
     def at_work(self) -> bool:
         """Whether a frame does something else than waiting, or is about to: then there is no going on from here."""
