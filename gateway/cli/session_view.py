@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gateway.cli.keeping import say_json, shortened
 from gateway.cli.terminal import say
 from runtime.core.errors import Divergence
 from runtime.tape.fold import apply
-from runtime.tape.state import SessionState
+from runtime.tape.state import MeetingState, SessionState
 from runtime.tape.tape import last_facts
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ LAST_MESSAGES = 10
 
 
 def view_of(whole: WholeSession) -> dict[str, Any]:
-    """Agents with their stacks, people, pages and the last messages, as JSON data.
+    """Agents with their stacks, people, meetings, pages and the last messages, as JSON data.
 
     `trouble` says where the tape cannot be read on; the rest is how it was until there.
     """
@@ -32,7 +32,7 @@ def view_of(whole: WholeSession) -> dict[str, Any]:
     for fact in whole.facts:
         said.extend(_said(state, fact))
         try:
-            apply(state, fact.seq, fact.kind, fact.data)
+            apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
         except (Divergence, LookupError) as error:
             trouble = str(error)
             break
@@ -45,14 +45,26 @@ def view_of(whole: WholeSession) -> dict[str, Any]:
         }
         for agent in state.agents.values()
     ]
+    meetings = [_meeting(meeting) for meeting in state.meetings.values() if meeting.status != "ended"]
     pages = [{"page": page.id, "status": page.status, "text": page.text} for page in state.pages.values()]
     return {
         "agents": agents,
         "people": {person: known.name for person, known in state.people.items()},
+        "meetings": meetings,
         "pages": pages,
         "last": list(said),
         "broken": state.broken,
         "trouble": trouble,
+    }
+
+
+def _meeting(meeting: MeetingState) -> dict[str, Any]:
+    return {
+        "meeting": meeting.id,
+        "topic": meeting.topic,
+        "status": meeting.status,
+        "joined": meeting.joined,
+        "shared": {name: {"value": v.value, "version": v.version, "by": v.by} for name, v in meeting.shared.items()},
     }
 
 
@@ -90,10 +102,20 @@ def say_view(view: Mapping[str, Any]) -> None:
         doing = " → ".join(agent["stack"]) or "idle"
         waiting = f", {agent['waiting']} messages wait" if agent["waiting"] else ""
         say(f"{'agent':<14}{agent['class']} ({agent['agent']}): {doing}{waiting}")
+    _say_meetings(view["meetings"])
     for page in view["pages"]:
         say(f"{'page':<14}{page['page']} {page['status']}: {shortened(page['text'])}")
     for message in view["last"]:
         say(f"{message['at'][:19].replace('T', ' ')}  {message['who']}: {shortened(message['text'], 90)}")
+
+
+def _say_meetings(meetings: Sequence[Mapping[str, Any]]) -> None:
+    for meeting in meetings:
+        joined = ", ".join(meeting["joined"])
+        say(f"{'meeting':<14}{meeting['meeting']} {meeting['status']}, {meeting['topic']}: {joined}")
+        for name, known in meeting["shared"].items():
+            value = shortened(json.dumps(known["value"], ensure_ascii=False))
+            say(f"{'shared':<14}{name} = {value}, version {known['version']} by {known['by']}")
 
 
 def say_fact(fact: Fact, *, as_json: bool) -> None:

@@ -33,7 +33,7 @@ REFERS: Mapping[str, tuple[str, ...]] = {
         *("fin", "page", "meeting", "hears", "acks"),
     ),
     "page": ("opening", "sent", "fin", "close", "shown", "ask", "closed", "settled"),
-    "id": ("inviting", "asked", "invite", "joined", "left", "meeting_active", "spoke", "meeting_end"),
+    "id": ("inviting", "asked", "invite", "joined", "left", "meeting_active", "spoke", "meeting_end", "shared"),
     "host": ("meeting",),
     "pid": ("changed", "recalled"),
 }
@@ -170,6 +170,8 @@ class Facts:
             return names | {"mids": [m.id for m in state.agents[agent].queue][: self._rng.randrange(1, 3)]}
         if kind == "acks":
             return names | {"message": f"m{seq}", "who": ["1001", "human"], "page": self._rng.choice([None, "3"])}
+        if kind == "shared":
+            return names | {"name": self._rng.choice("ab"), "value": {"x": [seq]}, "by": "1000"}
         if kind == "invite":
             return names | {"agent": "1001", "answer": self._rng.choice(["", "REJECTED - busy"])}
         if kind in ("in", "aside", "spoke", "hears"):
