@@ -125,8 +125,7 @@ class MeetingHall:
         try:
             self._roster.remind(AgentId(agent), message)
         except QueueFull as error:
-            about = {"meeting_id": message.meeting_id, "participant_id": agent, "message_id": message.id}
-            self._bus.publish("message.undelivered", error=str(error), **about)
+            self._undelivered(message, agent, error)
 
     def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
         """See `Attendance`. A model is told with its first turn, code by its first wait."""
@@ -170,20 +169,30 @@ class MeetingHall:
             self._journal.hurry()
 
     async def _send(self, meeting: MeetingState, asked: Sequence[str]) -> None:
-        """Bring invitations that are noted to those who are asked."""
+        """Bring invitations that are noted to those who are asked. Who can take no more is asked again in time."""
         before, self._asked = self._asked, anyio.Event()
         before.set()
         for who in asked:
-            ask = meeting.asks.get(who)
-            if ask is None:
+            if who not in meeting.asks:
                 continue
             if not who.isdecimal():
                 self.visitors.ask(meeting, who)
             elif self._roster.lives(who):
-                by = ask.by if ask.by.isdecimal() else meeting.host
-                text = f"You are invited to meeting {meeting.id}: {meeting.topic}"
-                kind = MessageType.MEETING_INVITATION
-                await self._direct(by, who).send(self.meetings.message(meeting, text, kind, sender=by, to=who))
+                by, text = self._inviter(meeting, who), f"You are invited to meeting {meeting.id}: {meeting.topic}"
+                message = self.meetings.message(meeting, text, MessageType.MEETING_INVITATION, sender=by, to=who)
+                try:
+                    await self._direct(by, who).send(message)
+                except QueueFull as error:
+                    self._undelivered(message, who, error)
+
+    def _inviter(self, meeting: MeetingState, who: str) -> str:
+        """The agent that asks `who`: the host does so for people, and for agents that are gone."""
+        by = meeting.asks[who].by if who in meeting.asks else meeting.host
+        return by if by.isdecimal() and self._roster.lives(by) else meeting.host
+
+    def _undelivered(self, message: Message, who: str, error: QueueFull) -> None:
+        about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
+        self._bus.publish("message.undelivered", error=str(error), **about)
 
     async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
         """See `Reception`."""
@@ -223,8 +232,7 @@ class MeetingHall:
         return {who for m in self.meetings.going_on() for who in m.pending if m.invited[who] == BUSY}
 
     async def _answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
-        by = meeting.asks[agent].by if agent in meeting.asks else meeting.host
-        to = by if by.isdecimal() and self._roster.lives(by) else meeting.host
+        to = self._inviter(meeting, agent)
         if self._roster.lives(to):
             kind = MessageType.MEETING_RESPONSE
             await self._direct(agent, to).send(self.meetings.message(meeting, answer, kind, sender=agent, to=to))

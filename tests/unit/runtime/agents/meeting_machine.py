@@ -6,7 +6,7 @@ machine that would wait for something is an error, so every step is one whole ba
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -20,6 +20,7 @@ from runtime.bus import Bus
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
 from runtime.channels.registry import Channels
 from runtime.core.clock import SystemClock
+from runtime.core.errors import QueueFull
 from runtime.core.ids import ANYONE, AgentId, PersonId, SessionId
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.core.texts import english
@@ -83,8 +84,9 @@ class Screen:
 class People:
     """The roster, without loops: agents hear at once."""
 
-    def __init__(self, journal: Journal, screen: Screen) -> None:
+    def __init__(self, journal: Journal, screen: Screen, full: Collection[str]) -> None:
         self._journal = journal
+        self._full = full
         self.human = HumanParticipant(ANYONE, screen)
         self._known: dict[str, Participant] = {p: HumanParticipant(PersonId(p), screen) for p in PEOPLE}
         for agent in AGENTS:
@@ -93,6 +95,8 @@ class People:
 
     def _hears(self, agent: str) -> Any:
         def hear(message: Message) -> None:
+            if agent in self._full:
+                raise QueueFull(f"agent {agent} can take no more")
             if message.type == MessageType.MEETING_RESPONSE:
                 self.hall.answered(message)
             elif message.type != MessageType.MEETING_INVITATION:
@@ -157,6 +161,8 @@ class MeetingMachine(RuleBasedStateMachine):
         self.known: dict[str, Known] = {}
         self.heard: dict[str, list[str]] = {agent: [] for agent in AGENTS}
         self.frames = 0
+        self.full: set[str] = set()
+        """Agents that can take no more."""
         self.start_process()
         for agent in AGENTS:
             self.journal.note("agent", id=agent, **{"class": f"Agent{agent}"}, vars={})
@@ -170,7 +176,7 @@ class MeetingMachine(RuleBasedStateMachine):
         for fact in self.facts:
             self.journal.restore(fact)
         bus, screen = Bus(self.clock), Screen(self.journal)
-        roster = People(self.journal, screen)
+        roster = People(self.journal, screen, self.full)
         pages = cast("Any", screen)
         self.hall = roster.hall = MeetingHall(self.journal, roster, pages, Channels(bus), self.clock, bus)
         nobody: Any = None

@@ -11,7 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from runtime.agents.hall import MeetingHall
 from runtime.meetings.meetings import Meetings
 from runtime.tape.state import MeetingState
-from tests.unit.runtime.agents.meeting_machine import MeetingMachine
+from tests.unit.runtime.agents.meeting_machine import AGENTS, MeetingMachine, done
 
 LIMITS = settings(
     max_examples=60,
@@ -65,3 +65,15 @@ def test_the_machine_finds_a_planted_bug(planted: type[Meetings]) -> None:
     limits: Any = settings(LIMITS, phases=[Phase.generate], print_blob=False)
     with pytest.raises(AssertionError):
         run_state_machine_as_test(Planted, settings=limits)
+
+
+def test_who_can_take_no_more_is_asked_again_in_time_and_harms_nobody() -> None:
+    machine = MeetingMachine()
+    machine.create(AGENTS[0])
+    meeting = machine.hall.meetings.get("100")
+    machine.full.add(AGENTS[1])
+    assert done(machine.hall.invite(meeting, AGENTS[0], AGENTS[1:3])) == list(AGENTS[1:3])
+    done(machine.hall._answer(meeting, AGENTS[2], "JOINED"))
+    machine.hall.meetings.start(meeting)
+    assert meeting.pending == [AGENTS[1]]
+    assert [message.content for message in machine.journal.state.agents[AGENTS[2]].queue] == ["Meeting started"]
