@@ -33,7 +33,18 @@ REFERS: Mapping[str, tuple[str, ...]] = {
         *("fin", "page", "meeting", "hears", "acks"),
     ),
     "page": ("opening", "sent", "fin", "close", "shown", "ask", "closed", "settled"),
-    "id": ("inviting", "asked", "invite", "joined", "left", "meeting_active", "spoke", "meeting_end", "shared"),
+    "id": (
+        "inviting",
+        "asked",
+        "invite",
+        "joined",
+        "left",
+        "meeting_active",
+        "spoke",
+        "meeting_end",
+        "shared",
+        "place",
+    ),
     "host": ("meeting",),
     "pid": ("changed", "recalled"),
 }
@@ -103,7 +114,9 @@ class Facts:
     def _data(self, kind: str) -> dict[str, Any]:
         state = self._state
         seq = str(state.seq)
+        places = [["test", "1", "t1"], ["test", "2", None]]
         made: dict[str, Any] = {
+            "place": self._rng.choice(places if kind == "place" else [None, *places]),
             "pos": self._rng.choice("0123"),
             "name": self._rng.choice(["Say", "Step", "name"]),
             "dig": "d",
