@@ -13,6 +13,7 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import TurboClock, World
 from tests.fakes.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.test_meeting_places import Stage, opened, there
 
 pytestmark = pytest.mark.anyio
 
@@ -324,3 +325,36 @@ async def Main():
         await talk.say("hi", name="Bo", private=private)
         speakers = [shown.spec.speaker for shown in talk.world.chat if shown.spec is not None]
     assert [(speaker.name, speaker.to) for speaker in speakers] == [("Host", name) for name in to]
+
+
+async def test_in_the_place_of_a_meeting_an_order_means_that_one_and_is_answered_there(sandbox: MontySandbox) -> None:
+    stage = Stage()
+    async with stage.talking(sandbox) as talk:
+        await opened(talk)
+        shown = await there(talk, "", kind="meeting")
+        assert timeless(shown)[0].startswith("**Meeting 100: The boat**\n- Host (agent 1000), host\n- Ada")
+        assert "Meeting 100 is ended." in await there(talk, "end", kind="meeting")
+
+
+async def test_after_a_restart_a_meeting_is_as_it_was_with_what_it_shares_and_since_when(sandbox: MontySandbox) -> None:
+    said = planning(optional_attendees=["Ada", "Guest"])
+    async with talking(said, Model(), sandbox) as talk:
+        await talk.say("go")
+        await talk.say("set budget 900", kind="meeting")
+        before = await talk.say("", kind="meeting")
+    async with talking(said, Model(), sandbox, world=talk.world) as talk:
+        assert await talk.say("", kind="meeting") == before
+        assert "it is over: 900" in await order(talk, "meeting", "end")
+
+
+async def test_a_program_that_cannot_go_on_shows_its_meeting_and_takes_nobody_into_it(sandbox: MontySandbox) -> None:
+    said = planning(required_attendees=["Guest"])
+    async with talking(said, Model(), sandbox) as talk:
+        await talk.say("go")
+    gone = program(agent("Host", MAIN, code="async def Main(): pass\n"), digest="2")
+    async with talking(gone, Model(), sandbox, world=talk.world) as talk:
+        for kind, text in [("invite", "Cook"), ("leave", "")]:
+            assert (await order(talk, kind, text))[0].startswith("⚠️ ")
+        assert (await order(talk, "meeting"))[0].startswith("**Meeting 100: Plan**")
+        assert (await order(talk, "agents"))[0].startswith("- Host (agent 1000): ")
+    assert not [fact for fact in talk.world.facts if fact.kind == "asked" and fact.data["who"] != "1001"]
