@@ -1,12 +1,13 @@
-"""Placeholders in a playbook's description: `{expression}`, evaluated once when the playbook is called."""
+"""Placeholders in a playbook's description: `{expression}`, evaluated once when the playbook is called.
+
+Those in words are left to the model, which sees the description.
+"""
 
 from __future__ import annotations
 
 import ast
 import builtins
-import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Any
 
 from runtime.core.errors import NoWorker, SandboxError
@@ -16,6 +17,7 @@ from runtime.execution.machine import Machine
 from runtime.execution.situation import shown_value
 from runtime.execution.standpoint import Standpoint
 from runtime.execution.statement import SnippetBody, call_name, lower
+from runtime.language.placeholders import placeholders
 from runtime.sandbox.executor import Snippet
 from runtime.sandbox.policy import check as check_policy
 
@@ -26,47 +28,6 @@ MAX_PLACEHOLDER_CHARS = 20_000
 """What stands for one is cut here."""
 
 _VALUE = "placeholder_value"
-_DOLLAR = re.compile(r"\$(?=[A-Za-z_])")
-
-
-@dataclass(frozen=True, slots=True)
-class Placeholder:
-    """`text[start:end]` is `{expression}` or `{{expression}}`; `source` is Python, without `$`."""
-
-    start: int
-    end: int
-    source: str
-
-
-def placeholders(text: str) -> Iterator[Placeholder]:
-    """The placeholders of a description. Braces around what is no Python expression are text."""
-    at = text.find("{")
-    while at >= 0:
-        found = _placeholder_at(text, at)
-        if found is not None:
-            yield found
-        at = text.find("{", found.end if found else at + 1)
-
-
-def _placeholder_at(text: str, start: int) -> Placeholder | None:
-    doubled = text.startswith("{{", start)
-    close = "}}" if doubled else "}"
-    begin = start + len(close)
-    end = text.find(close, begin)
-    while end >= 0:
-        source = _DOLLAR.sub("", text[begin:end]).strip()
-        if _is_expression(source):
-            return Placeholder(start, end + len(close), source)
-        end = text.find(close, end + 1)
-    return None
-
-
-def _is_expression(source: str) -> bool:
-    try:
-        tree = ast.parse(source, mode="eval")
-    except (SyntaxError, ValueError, RecursionError):
-        return False
-    return not isinstance(tree.body, ast.Constant | ast.Tuple)
 
 
 class Description:
@@ -84,8 +45,8 @@ class Description:
         if state.turn or state.description is not None or "{" not in self._template:
             return
         text, at = "", 0
-        for number, placeholder in enumerate(placeholders(self._template)):
-            value = await self._value(number, placeholder.source)
+        for number, placeholder in enumerate(one for one in placeholders(self._template) if one.code):
+            value = await self._value(number, placeholder.code)
             written = self._template[placeholder.start : placeholder.end] if value is None else value
             text += self._template[at : placeholder.start] + written
             at = placeholder.end

@@ -12,6 +12,7 @@ from runtime.language.signature import parse_python
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _NAME = re.compile(r"\$([A-Za-z_]\w*)")
 _WORDS = re.compile(r"[^\W\d_][\w\s$,.'\u2019?-]*\s[\w\s$,.'\u2019?-]*")
+_DATA = (ast.Set, ast.Tuple, ast.Dict)
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -33,9 +34,9 @@ class Placeholder:
 def placeholders(text: str) -> tuple[Placeholder, ...]:
     """The placeholders of a text in order.
 
-    A placeholder stands on one line and is a Python expression that names something, or words ("{the month in
-    French}"). `{{` and `}}` are braces as such; other braces (JSON, sets of numbers), a brace that is never closed and
-    everything in a fence are text.
+    A placeholder stands on one line and is a Python expression that has to be worked out, or words ("{the month in
+    French}"); an expression may have two braces at each end. Other braces (JSON, sets, numbers), a brace that is never
+    closed and everything in a fence are text.
     """
     return tuple(_placeholders(text))
 
@@ -47,8 +48,9 @@ def _placeholders(text: str) -> Iterator[Placeholder]:
         fence = next((end for start, end in fences if start <= at < end), None)
         if fence is not None:
             at = fence
-        elif text.startswith("{{", at):
-            at = _after_escape(text, at)
+        elif text.startswith("{{", at) and (doubled := _doubled(text, at)):
+            yield doubled
+            at = doubled.end
         elif (end := _closing(text, at)) is None:
             at += 1
         elif found := _placeholder(text, at, end):
@@ -56,11 +58,6 @@ def _placeholders(text: str) -> Iterator[Placeholder]:
             at = end
         else:
             at += 1
-
-
-def unescaped(text: str) -> str:
-    """Text between placeholders as people see it: `{{` is `{`, `}}` is `}`."""
-    return text.replace("{{", "{").replace("}}", "}")
 
 
 def plain_names(expression: str) -> str:
@@ -86,7 +83,7 @@ def _placeholder(text: str, start: int, end: int) -> Placeholder | None:
     code = _code(said)
     if not code and not _WORDS.fullmatch(said):
         return None
-    return Placeholder(start, end, said, code, tuple(dict.fromkeys(_NAME.findall(said))))
+    return Placeholder(start, end, said, code, _variables(said))
 
 
 def _code(said: str) -> str:
@@ -96,8 +93,10 @@ def _code(said: str) -> str:
         body = parse_python(f"({code})").body
     except SyntaxError:
         return ""
-    named = len(body) == 1 and isinstance(body[0], ast.Expr)
-    return code if named and any(isinstance(node, ast.Name) for node in ast.walk(body[0])) else ""
+    if len(body) != 1 or not isinstance(body[0], ast.Expr) or isinstance(body[0].value, _DATA):
+        return ""
+    worked_out = isinstance(body[0].value, ast.BinOp) or any(isinstance(node, ast.Name) for node in ast.walk(body[0]))
+    return code if worked_out else ""
 
 
 def _closing(text: str, start: int) -> int | None:
@@ -130,8 +129,15 @@ def _end_of_string(text: str, start: int) -> int:
     return start + 1
 
 
-def _after_escape(text: str, start: int) -> int:
-    """The place behind `{{…}}`, or behind `{{` alone."""
-    end = text.find("}}", start + 2)
-    line_end = text.find("\n", start)
-    return start + 2 if end < 0 or 0 <= line_end < end else end + 2
+def _doubled(text: str, start: int) -> Placeholder | None:
+    """`{{expression}}`, which is the same as `{expression}`."""
+    end = _closing(text, start)
+    if end is None or not text.startswith("}}", end - 2) or _closing(text, start + 1) != end - 1:
+        return None
+    said = text[start + 2 : end - 2].strip()
+    code = _code(said)
+    return Placeholder(start, end, said, code, _variables(said)) if code else None
+
+
+def _variables(said: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_NAME.findall(said)))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.language.placeholders import placeholders, plain_names, unescaped
+from runtime.language.placeholders import placeholders, plain_names
 
 
 def found(text: str) -> list[str]:
@@ -24,6 +24,7 @@ def found(text: str) -> list[str]:
         ("{$order['total']:>9}", []),
         ("{$order['total']}", ["order['total']"]),
         ("{$items[0]}", ["items[0]"]),
+        ("{2 + 3}", ["2 + 3"]),
         ("{len($items) + 1}", ["len(items) + 1"]),
         ("{$a if $b else $c}", ["a if b else c"]),
         ('{Loadfile("rules.md", inline=True, silent=True)}', ['Loadfile("rules.md", inline=True, silent=True)']),
@@ -34,7 +35,8 @@ def found(text: str) -> list[str]:
         ("{round($price, 2)}", ["round(price, 2)"]),
         ("{', '.join($names)}", ["', '.join(names)"]),
         ("{[n for n in $names]}", ["[n for n in names]"]),
-        ("{{'a': $x}['a']}", []),
+        ("{{'a': $x}['a']}", ["{'a': x}['a']"]),
+        ("{{LoadFile('x')}} and {{ $y }}", ["LoadFile('x')", "y"]),
         ("{'$5'.format($x)}", ["'$5'.format(x)"]),
         ("{the current month in French}", ["? the current month in French"]),
         ("{what $name likes best}", ["? what $name likes best"]),
@@ -51,8 +53,9 @@ def test_an_expression_in_braces_is_a_placeholder(text: str, codes: list[str]) -
         '{"public": true}',
         "{}",
         "{1, 2}",
-        "{{x}}",
-        "{{LoadFile('x')}}",
+        "{3}",
+        '{{"public": true}}',
+        '{{"a": 1}}',
         "{ open",
         "{two\nlines}",
         "{x!}",
@@ -77,11 +80,6 @@ def test_a_placeholder_knows_its_place_and_its_variables() -> None:
 
 def test_what_stands_after_a_fence_is_read_again() -> None:
     assert found("{a}\n```\n{b}\n```\n{c}") == ["a", "c"]
-
-
-def test_braces_that_are_meant_are_written_twice() -> None:
-    assert unescaped("a {{b}}") == "a {b}"
-    assert found("{{a}} {b}") == ["b"]
 
 
 @pytest.mark.parametrize(
