@@ -6,18 +6,20 @@ import json
 
 from runtime.channels.mailbox import Letter, Seat
 from runtime.core.address import Address
+from runtime.core.errors import ContentLocked
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.storage.codec import to_json
-from runtime.storage.sealing import PLAIN, Binding, Sealing, session_home
+from runtime.storage.sealing import PLAIN, Binding, Sealing, key_of, session_home
 
 
 def seat_to_json(seat: Seat) -> str:
-    return to_json([seat.session, seat.agent, seat.address.platform, seat.address.conversation, seat.address.thread])
+    address = [seat.address.platform, seat.address.conversation, seat.address.thread]
+    return to_json([seat.session, seat.agent, seat.stops, *address])
 
 
 def seat_from_json(text: str) -> Seat:
-    session, agent, *address = json.loads(text)
-    return Seat(SessionId(session), AgentId(agent), Address(*address))
+    session, agent, stops, *address = json.loads(text)
+    return Seat(SessionId(session), AgentId(agent), Address(*address), stops)
 
 
 def letter_to_json(letter: Letter, sealing: Sealing = PLAIN) -> str:
@@ -32,5 +34,18 @@ def letter_from_json(text: str, sealing: Sealing = PLAIN) -> Letter:
     return Letter(seat, message, json.loads(sealing.open(_binding(seat, message), data["content"])))
 
 
+def letter_key(text: str) -> str:
+    """The id of the key with which a letter is sealed; "" where it is not."""
+    return key_of(str(json.loads(text)["content"]))
+
+
+def letter_anew(text: str, sealing: Sealing) -> str:
+    """A letter as it would be written now; as it is where it cannot be opened."""
+    try:
+        return letter_to_json(letter_from_json(text, sealing), sealing)
+    except ContentLocked:
+        return text
+
+
 def _binding(seat: Seat, message: MessageId) -> Binding:
-    return Binding(session_home(seat.session), ("letter", seat.agent, message))
+    return Binding(session_home(seat.session), ("letter", seat.id, message))
