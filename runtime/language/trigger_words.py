@@ -19,6 +19,8 @@ _EVENT = re.compile(
     r"|receives?|received|arrives?|replies|answers?|joins?|leaves?|wants?|uploads?|called|calling|before|after|every)\b",
     re.IGNORECASE,
 )
+_OF_A_VARIABLE = re.compile(r"^(?:(?:when|whenever|once|if|as soon as)\s+)?(?:the\s+)?\$\w", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$\w+")
 _CONDITION = re.compile(
     r"\$\w|[<>=]|\b(?:is|are|becomes?|equals?|exceeds?|reaches|reached|has|have|more|less|fewer|need|needs)\b",
     re.IGNORECASE,
@@ -29,6 +31,8 @@ def trigger_kind(text: str) -> TriggerKind:
     """BGN for the start of the program, EVT for what people and agents do, CND for the state of things."""
     if _BEGIN.search(text.strip().rstrip(".")):
         return TriggerKind.BGN
-    if _EVENT.search(text):
+    if _OF_A_VARIABLE.match(text.strip()):
+        return TriggerKind.CND
+    if _EVENT.search(_VARIABLE.sub("", text)):
         return TriggerKind.EVT
     return TriggerKind.CND if _CONDITION.search(text) else TriggerKind.EVT
