@@ -29,6 +29,7 @@ from runtime.storage.redis.session_places import SessionPlaces
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, agent_tape, session_tape
+from tests.contract.setups import ENCRYPTED, sealing_of
 from tests.contract.storage_samples import T0, shard_lease
 from tests.fakes.postgres import RealPostgres
 
@@ -48,11 +49,12 @@ def postgres() -> Iterator[RealPostgres]:
     server.remove()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres", ENCRYPTED])
 async def archive(request: pytest.FixtureRequest, tmp_path: Path, anyio_backend: str) -> AsyncIterator[Archive]:
     async with AsyncExitStack() as stack:
-        if request.param == "sqlite":
-            yield await stack.enter_async_context(open_sqlite(tmp_path / "archive.sqlite"))
+        if request.param != "postgres":
+            opened_file = open_sqlite(tmp_path / "archive.sqlite", sealing_of(request.param))
+            yield await stack.enter_async_context(opened_file)
             return
         server: RealPostgres = request.getfixturevalue("postgres")
         opened = await stack.enter_async_context(open_postgres(server.url))
@@ -62,8 +64,11 @@ async def archive(request: pytest.FixtureRequest, tmp_path: Path, anyio_backend:
 
 
 @pytest.fixture
-async def connection(valkey_socket: Path, anyio_backend: str) -> AsyncIterator[RedisConnection]:
-    async with open_connection(valkey_socket, patience_s=5) as opened:
+async def connection(
+    request: pytest.FixtureRequest, valkey_socket: Path, anyio_backend: str
+) -> AsyncIterator[RedisConnection]:
+    archived_in = request.node.callspec.params.get("archive", "") if hasattr(request.node, "callspec") else ""
+    async with open_connection(valkey_socket, patience_s=5, sealing=sealing_of(archived_in)) as opened:
         yield opened
 
 

@@ -16,7 +16,7 @@ from runtime.storage.letter_form import letter_from_json, letter_to_json
 from runtime.storage.memory_mailboxes import MemoryMailboxes
 from runtime.storage.redis.connection import open_connection
 from runtime.storage.redis.mailboxes import RedisMailboxes
-from tests.contract.setups import SETUPS, location_of
+from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 
 pytestmark = pytest.mark.anyio
 
@@ -25,12 +25,13 @@ SEAT = Seat(SessionId("s1"), AgentId("1001"), Address("web", "room", "7"))
 ELSEWHERE = Seat(SessionId("s2"), AgentId("1001"), Address("telegram", "42"))
 
 
-@pytest.fixture(params=["memory", *SETUPS])
+@pytest.fixture(params=["memory", *SETUPS, ENCRYPTED])
 async def mailboxes(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Mailboxes]:
     if request.param == "memory":
         yield MemoryMailboxes(bound=BOUND)
         return
-    async with open_connection(location_of(request.param, request), patience_s=20) as connection:
+    location, sealing = location_of(request.param, request), sealing_of(request.param)
+    async with open_connection(location, patience_s=20, sealing=sealing) as connection:
         yield RedisMailboxes(connection, bound=BOUND)
 
 

@@ -35,7 +35,7 @@ from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.traces import RedisTraces
 from runtime.tape.tape import Branch, Fact, session_tape
-from tests.contract.setups import SETUPS, location_of
+from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.storage_samples import T0, post, shard_lease
 
 pytestmark = pytest.mark.anyio
@@ -44,9 +44,10 @@ ADA, BOB = "telegram:42", "telegram:421"
 WHOSE = Whose(ADA, frozenset({ADA}))
 
 
-@pytest.fixture(params=SETUPS)
+@pytest.fixture(params=[*SETUPS, ENCRYPTED])
 async def connection(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[RedisConnection]:
-    async with open_connection(location_of(request.param, request), patience_s=20) as opened:
+    location, sealing = location_of(request.param, request), sealing_of(request.param)
+    async with open_connection(location, patience_s=20, sealing=sealing) as opened:
         yield opened
 
 
