@@ -110,7 +110,7 @@ async def test_program_is_doubted_like_this(case: Case, folder: Path) -> None:
 @having("talk")
 async def test_program_talks_like_this(case: Case, folder: Path, sandbox: MontySandbox) -> None:
     program = (await compiled(case, folder)).program
-    replies = [Reply(f"```python\n{text.strip()}\n```") for text in _replies(case.expected.get("model", ""))]
+    replies = [_reply(text.strip()) for text in _replies(case.expected.get("model", ""))]
     model, wanted, rows = Model(*replies), case.expected["talk"].splitlines(), []
     async with talking(program, model, sandbox) as talk:
         for said in (row.removeprefix(PERSON) for row in wanted if row.startswith(PERSON)):
@@ -122,6 +122,12 @@ async def test_program_talks_like_this(case: Case, folder: Path, sandbox: MontyS
         rows += ["(ended)"] * bool(talk.facts("ended"))
     assert rows == wanted
     assert model.left == 0
+
+
+def _reply(text: str) -> Reply:
+    """A reply of statements; one whose lines begin with `>` is text."""
+    said = [row.removeprefix(">").removeprefix(" ") for row in text.splitlines() if row.startswith(">")]
+    return Reply("\n".join(said) if said else f"```python\n{text}\n```")
 
 
 def _replies(text: str) -> list[str]:
