@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from runtime.core.errors import LLMError
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
+from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.state import FrameState
 
 TRANSCRIPT_CHARS = 100_000
 """A past of more characters is summed up: about 25,000 tokens, which every model of today takes beside its program."""
@@ -45,17 +45,20 @@ class Compaction:
         self._budget_chars = budget_chars
         self._summary_chars = min(MAX_SUMMARY_CHARS, budget_chars // _SUMMED_UP)
 
-    def due(self, frame: FrameState) -> bool:
-        """Whether the past is longer than the budget."""
-        return _length(frame.transcript) > self._budget_chars and len(frame.transcript) > 1
+    def due(self, frame: FrameState, fits_chars: int | None = None) -> bool:
+        """Whether the past is longer than the budget, or than what fits into the model's window."""
+        return transcript_chars(frame.transcript) > self._budget(fits_chars) and len(frame.transcript) > 1
 
-    async def shorten(self, frame: FrameState) -> Usage | None:
+    def _budget(self, fits_chars: int | None) -> int:
+        return self._budget_chars if fits_chars is None else min(self._budget_chars, fits_chars)
+
+    async def shorten(self, frame: FrameState, fits_chars: int | None = None) -> Usage | None:
         """Sum up what is over the budget, or at least the first turn; None when nothing can be left out.
 
         What the model took for it is told; where the model fails, the beginnings of what was said stand for a summary.
         """
         past = frame.transcript
-        turns = _over(past, min(self._budget_chars, _length(past)) // _KEPT)
+        turns = _over(past, min(self._budget(fits_chars), transcript_chars(past)) // _KEPT)
         if not turns:
             return None
         summary, usage = await self._summary(past[:turns])
@@ -94,7 +97,8 @@ def beginnings(past: Sequence[Mapping[str, str]], max_chars: int) -> str:
     return "\n".join([_HEAD_CUT, *reversed(lines)])
 
 
-def _length(past: Sequence[Mapping[str, str]]) -> int:
+def transcript_chars(past: Sequence[Mapping[str, str]]) -> int:
+    """How long a past is."""
     return sum(len(turn["heard"]) + len(turn["said"]) for turn in past)
 
 
@@ -102,7 +106,7 @@ def _over(past: Sequence[Mapping[str, str]], kept_chars: int) -> int:
     """How many turns from the beginning are left out, for the others to fit; the last one always stays."""
     left = kept_chars
     for number in range(len(past) - 1, 0, -1):
-        left -= _length(past[number : number + 1])
+        left -= transcript_chars(past[number : number + 1])
         if left < 0:
             return min(number + 1, len(past) - 1)
     return 1 if len(past) > 1 else 0

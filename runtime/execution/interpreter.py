@@ -9,7 +9,7 @@ import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoWorker, VerificationError
 from runtime.core.message import Message, MessageType
-from runtime.execution.compaction import Compaction
+from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.doing import doing_step
 from runtime.execution.frame import Frame
 from runtime.execution.machine import Machine
@@ -60,6 +60,7 @@ class Interpreter:
         self._playbook = playbook
         self._standpoint = Standpoint(machine, frame, agent, playbook, callable_now, state_types)
         self._statements = StatementRun(machine, frame, self._standpoint, self._refused)
+        self._other_chars = 0
         self._calls = ModelCalls(machine, frame)
         self._raw = RawAnswer(machine.journal, frame, agent, playbook)
         self._description = Description(machine, frame, self._standpoint, playbook.description)
@@ -68,7 +69,7 @@ class Interpreter:
     async def run(self) -> Any:
         """Execute the frame to its value. Raises VerificationError or RaisedByPlaybook when it fails."""
         while self._frame.alive:
-            if self._compaction.due(self._frame.state):
+            if self._compaction.due(self._frame.state, self._fits_chars()):
                 await self._compact()
             await self._hear()
             await self._turn()
@@ -162,10 +163,14 @@ class Interpreter:
         """Shorten what the model is told of earlier turns; False when that cannot be."""
         if not await self._calls.allowed():
             return False
-        usage = await self._compaction.shorten(self._frame.state)
+        usage = await self._compaction.shorten(self._frame.state, self._fits_chars())
         if usage is not None:
             self._calls.end(usage)
         return usage is not None
+
+    def _fits_chars(self) -> int | None:
+        """How long the past may be beside what else the model was told last."""
+        return self._machine.window.past_chars(self._other_chars)
 
     def _steering(self) -> list[Message]:
         """What people said to the agent while it worked, when that is for the work to see."""
@@ -209,6 +214,9 @@ class Interpreter:
             with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
                 await machine.builtins.utterances.drop_stream(frame.id, "the reply broke off")
         self._calls.end(usage)
+        told = sum(len(message.content) for message in request.messages)
+        self._other_chars = told - transcript_chars(frame.state.transcript)
+        machine.window.answered(told, usage)
         if run.rejected is not None:
             self._reject(run.rejected)
 

@@ -9,6 +9,7 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.execution.builtins import Builtins
 from runtime.execution.compaction import TRANSCRIPT_CHARS
+from runtime.execution.context_window import ContextWindow
 from runtime.execution.host import Host
 from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.execution.speech import Pages
@@ -43,3 +44,4 @@ class Machine:
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     transcript_chars: int = TRANSCRIPT_CHARS
     strict: bool = True
+    window: ContextWindow = field(default_factory=ContextWindow)

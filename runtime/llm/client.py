@@ -28,12 +28,16 @@ class CompletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, as the provider counts them, and their price in US dollars; zeros where nobody says."""
+    """Tokens, as the provider counts them, and their price in US dollars; zeros where nobody says.
+
+    `window_tokens` is how many the model takes in one request, its answer included.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     cost_usd: float = 0.0
+    window_tokens: int = 0
 
 
 class Completion(Protocol):

@@ -1,4 +1,4 @@
-"""What an answer costs, by litellm's price list."""
+"""What an answer costs, and how much a model takes, by litellm's lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from runtime.llm.client import Usage
 
 
 def priced(litellm: ModuleType, model: str, usage: Usage) -> Usage:
-    """`usage` with its price in US dollars; 0 for a model whose price litellm does not know."""
+    """`usage` with its price in US dollars and the model's window; 0 each for a model that litellm does not know."""
+    usage = replace(usage, window_tokens=_window(litellm, model))
     try:
         given, made = litellm.cost_per_token(
             model=model,
@@ -20,3 +21,10 @@ def priced(litellm: ModuleType, model: str, usage: Usage) -> Usage:
     except Exception:  # noqa: BLE001 - litellm raises whatever its lists lead to; an answer is worth more than its price
         return usage
     return replace(usage, cost_usd=float(given) + float(made))
+
+
+def _window(litellm: ModuleType, model: str) -> int:
+    try:
+        return int(litellm.get_model_info(model).get("max_input_tokens") or 0)
+    except Exception:  # noqa: BLE001 - see above
+        return 0

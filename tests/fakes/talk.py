@@ -34,6 +34,7 @@ class Reply:
     breaks: LLMError | None = None
     gate: anyio.Event | None = None
     piece: int = 7
+    usage: Usage = field(default_factory=Usage)
 
 
 def block(*lines: str) -> Reply:
@@ -79,7 +80,7 @@ class _Pieces:
     def __init__(self, reply: Reply, writing: anyio.Event) -> None:
         self._reply = reply
         self._writing = writing
-        self.usage = Usage()
+        self.usage = reply.usage
 
     async def __aiter__(self) -> AsyncIterator[str]:
         text, middle = self._reply.text, len(self._reply.text) // 2

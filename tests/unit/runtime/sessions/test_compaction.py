@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from runtime.core.errors import ContextTooLong, LLMUnavailable
 from runtime.execution import interpreter
 from runtime.execution.compaction import MAX_SUMMARY_CHARS, Compaction, beginnings
-from runtime.llm.client import CompletionRequest
+from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
@@ -31,6 +32,15 @@ SUMMARY = "Ada likes the number 17."
 
 def answer(text: str) -> Reply:
     return block('await Step("Main:01:QUE")', f'await Say("user", "{text}")', 'await Yld("user")')
+
+
+class Summing(Model):
+    """Sums up whenever it is asked to."""
+
+    def stream(self, request: CompletionRequest, /) -> Any:
+        if request.purpose == "summarize":
+            self._replies.insert(0, Reply(SUMMARY))
+        return super().stream(request)
 
 
 async def long_talk(talk: Talk, turns: int) -> None:
@@ -67,6 +77,16 @@ async def test_what_is_summed_up_again_has_the_last_summary_in_it(sandbox: Monty
     prompt = "\n".join(message.content for message in model.asked[-1])
     assert "Still 17." in prompt
     assert SUMMARY not in prompt
+
+
+async def test_what_does_not_fit_into_the_models_window_is_summed_up_before_the_model_refuses_it(
+    sandbox: MontySandbox,
+) -> None:
+    model = Summing(*(replace(reply, usage=Usage(2_000, 50, window_tokens=3_000)) for reply in answers(0, 6)))
+    async with talking(CHAT, model, sandbox) as talk:
+        await long_talk(talk, 6)
+        assert talk.facts("compact")
+    assert SUMMARY in "\n".join(message.content for message in model.asked[-1])
 
 
 async def test_a_short_past_is_told_whole(sandbox: MontySandbox) -> None:
