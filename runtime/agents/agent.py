@@ -258,6 +258,7 @@ class Agent:
 
     async def _run(self, frame: str, executable: Executable) -> None:
         self._publish("playbook.started", executable)
+        await self._refuse_invitations()
         failure: BaseException | None = None
         with anyio.CancelScope() as self._running:
             failure = await self._keeper.run_root(frame, executable)
@@ -271,6 +272,13 @@ class Agent:
         again = "_again" if self._keeper.beginning(self.state.klass) else ""
         error = str(failure).rstrip(".")
         await self._keeper.tell(f"session.playbook_failed{again}", playbook=executable.name, error=error)
+
+    async def _refuse_invitations(self) -> None:
+        """Those that came while it had nothing to do, and another was taken before them."""
+        for message in [waiting for waiting in self.state.queue if waiting.type == MessageType.MEETING_INVITATION]:
+            self._journal.note("dropped", agent=self.id, mids=[message.id])
+            self.forget({message.id})
+            await self._keeper.hall.busy(self.id, message)
 
     def _publish(self, name: str, executable: Executable, **data: Any) -> None:
         self._bus.publish(name, session_id=self._journal.session, agent_id=self.id, playbook=executable.name, **data)

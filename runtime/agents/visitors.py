@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -13,11 +14,14 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.host import Executable
 from runtime.execution.questions import Questions, answer_of
 from runtime.execution.speech import Pages
-from runtime.meetings.invitations import DECLINED, JOINED, LEFT
+from runtime.meetings.invitations import DECLINED, JOINED, LEFT, rejected
 from runtime.meetings.meetings import Meetings
 from runtime.tape.journal import Journal
 from runtime.tape.meeting_rules import question_of
 from runtime.tape.state import MeetingState
+
+MAX_REASON_CHARS = 200
+"""So much of why somebody does not come is told."""
 
 
 class Roster(Protocol):
@@ -147,15 +151,23 @@ class Visitors:
         person = str(message.sender_id)
         if person not in meeting.joined:
             asked_as = self._asked_as(meeting, person)
-            answer = answer_of(message, self._labels) if asked_as is not None else ""
-            if asked_as is not None and answer == self._labels[1]:
-                self._meetings.answered(meeting, person, DECLINED, named=asked_as)
-                return None
-            self._meetings.answered(meeting, person, JOINED, named=asked_as)
-            if asked_as is not None and answer == self._labels[0]:
+            answer = JOINED if asked_as is None else self._answer_in_words(message)
+            self._meetings.answered(meeting, person, answer or JOINED, named=asked_as)
+            if asked_as is not None and answer is not None:
                 return None
         kind = MessageType.MEETING_BROADCAST if message.type == MessageType.DIRECT else message.type
         return replace(message, recipient_id=None, type=kind, meeting_id=MeetingId(meeting.id))
+
+    def _answer_in_words(self, message: Message) -> str | None:
+        """What somebody answers who was asked; None when they just say something. A reason may follow a refusal."""
+        join, decline = self._labels
+        chosen = answer_of(message, self._labels)
+        if chosen in self._labels:
+            return JOINED if chosen == join else DECLINED
+        refusal = re.match(rf"{re.escape(decline)}\b[\s,.:;-]*(?P<reason>.*)", chosen, re.IGNORECASE | re.DOTALL)
+        if refusal is None:
+            return None
+        return rejected(refusal["reason"].strip()[:MAX_REASON_CHARS]) if refusal["reason"].strip() else DECLINED
 
     def _asked_as(self, meeting: MeetingState, person: str) -> str | None:
         """The name under which a person is asked to a meeting: their id, whom they are declared to be, or anybody."""
@@ -165,7 +177,8 @@ class Visitors:
 
     @staticmethod
     def _stays_away(meeting: MeetingState, person: str) -> bool:
-        return meeting.invited.get(person, JOINED) in (LEFT, DECLINED)
+        answer = meeting.invited.get(person, JOINED)
+        return answer == LEFT or answer.startswith(rejected(""))
 
     def _names_another(self, meeting: MeetingState, text: str) -> bool:
         """Whether the text begins with the name of an agent that is not in the meeting."""

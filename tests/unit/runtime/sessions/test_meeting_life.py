@@ -360,3 +360,29 @@ async def test_a_session_that_comes_back_goes_on_with_its_meeting(sandbox: Monty
         assert await talk.say("", kind="new") == []
         assert await talk.say("go") == []
     assert len(facts(talk, "meeting_active")) == 2
+
+
+async def test_two_hosts_have_the_same_guest_one_after_the_other(sandbox: MontySandbox) -> None:
+    source = """
+async def Main():
+    await Say("user", f"{variables['startup_message']}: {await Talk()}")
+
+async def Talk():
+    await Say("meeting", "please say hello")
+    while True:
+        for message in await WaitForMessage("meeting"):
+            if message["text"] == "hello":
+                return "met"
+"""
+    hosts = [
+        agent(name, MAIN, python("Talk", meeting=True, required_attendees=["Guest"]), code=source)
+        for name in ("First", "Second")
+    ]
+    world, clock = still()
+    async with talking(program(*hosts, guest("Guest")), Model(), sandbox, world=world) as talk:
+        await post(talk, "go")
+        for _ in range(4):
+            await clock.advance(6)
+        assert talk.chat.count("go: met") == 2
+    assert answers(talk) == [("1002", "REJECTED - busy")]
+    assert [data["id"] for data in facts(talk, "joined")] == ["100", "101"]

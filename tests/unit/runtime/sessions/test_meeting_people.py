@@ -64,18 +64,24 @@ async def test_somebody_who_has_not_come_yet_is_asked_in_the_chat_until_they_joi
     assert [data.get("named") for data in facts(talk, "joined")] == ["Alice"]
 
 
-@pytest.mark.parametrize("by_words", [True, False])
-async def test_somebody_who_declines_is_missing_and_the_caller_hears_it(by_words: bool, sandbox: MontySandbox) -> None:
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [("decline", "declined"), ("Decline: I am ill", "I am ill"), ("", "declined")],
+    ids=["in a word", "with a reason", "by the choice"],
+)
+async def test_somebody_who_declines_is_missing_and_the_caller_hears_it(
+    words: str, answer: str, sandbox: MontySandbox
+) -> None:
     talks = hosted("return 1", ALICE, CAROL, required_attendees=["Alice"])
     async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
         await post(talk, "go", private=False)
-        if by_words:
-            shown = await post(talk, "decline", name="Alice", private=False)
+        if words:
+            shown = await post(talk, words, name="Alice", private=False)
         else:
             choice = talk.world.offered[-1].choices[1].id
             await post(talk, "", name="Alice", private=False, kind="choice", choice=choice)
             shown = talk.chat[1:]
-    assert shown == ["Meeting 100 did not take place: Alice: REJECTED - declined"]
+    assert shown == [f"Meeting 100 did not take place: Alice: REJECTED - {answer}"]
 
 
 async def test_only_who_was_asked_can_answer(sandbox: MontySandbox) -> None:
