@@ -25,7 +25,8 @@ from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.language.rules import RulesLowerer
 from runtime.sandbox.executor import Snippet
 from runtime.sandbox.monty import MontySandbox
-from runtime.tape.state import AgentState, FrameState, SessionState
+from runtime.tape.frame_state import FrameState
+from runtime.tape.state import AgentState, SessionState
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 UPSTREAM_SYSTEM_CHARS = 21_000

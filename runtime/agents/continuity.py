@@ -10,8 +10,8 @@ from runtime.core.errors import ProgramChanged
 from runtime.execution.frame import Frame
 from runtime.language.program import Program
 from runtime.language.versions import differences, outline
+from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.state import FrameState
 
 
 class Growing(Protocol):

@@ -27,8 +27,9 @@ from runtime.meetings.meeting import absence, may_join, meeting_of, missing
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.places import Places
 from runtime.meetings.showing import OpenToPeople
+from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.state import FrameState, MeetingState
+from runtime.tape.state import MeetingState
 
 
 class MeetingHall:

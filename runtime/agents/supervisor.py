@@ -31,8 +31,8 @@ from runtime.execution.targets import Target
 from runtime.language.humans import ANYBODY, humans_of
 from runtime.language.participants import participant_of
 from runtime.language.program import AgentKind, AgentSpec, Program, TriggerKind
+from runtime.tape.frame_state import counts
 from runtime.tape.journal import Journal
-from runtime.tape.state import counts
 
 MAX_PAST_TURNS = 20
 """What an interrupted playbook said in so many turns is known to the one that follows."""
@@ -131,7 +131,7 @@ class Supervisor:
         self, agent: Agent | RemoteAgent, *, drop: Sequence[str] = (), past: Sequence[Mapping[str, str]] = ()
     ) -> None:
         roots = self._journal.state.roots(agent.id)
-        if not roots and not drop:
+        if not roots and not drop and not isinstance(agent, RemoteAgent):
             return
         for root in roots:
             await self._host.reap(root.id)
@@ -166,6 +166,12 @@ class Supervisor:
         """The agent of this id, when it is played in another process."""
         found = self._agents.get(agent)
         return found if isinstance(found, RemoteAgent) else None
+
+    async def all_posted(self) -> None:
+        """Return when what was said to agents in other processes is in their mailboxes."""
+        for agent in list(self._agents.values()):
+            if isinstance(agent, RemoteAgent):
+                await agent.all_posted()
 
     async def undelivered(self, message: Message, agent: AgentId, reason: str) -> None:
         """See `Returns`."""

@@ -10,8 +10,9 @@ from runtime.execution.artifacts import is_large
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
 from runtime.execution.signatures import call_arguments
+from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.state import FrameState, SessionState
+from runtime.tape.state import SessionState
 
 
 class ArtifactCalls:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from runtime.tape.frame_rules import UNNAMED
-from runtime.tape.state import FrameState
+from runtime.tape.frame_state import FrameState
 
 ARTIFACT_CHARS = 500
 """What a playbook returns to the model becomes an artifact when it is longer, as JSON."""

@@ -20,8 +20,9 @@ from runtime.execution.speech import Pages
 from runtime.execution.targets import Population, wait_source
 from runtime.execution.utterances import Conduits, Utterances
 from runtime.tape.frame_rules import TURN, call_key
+from runtime.tape.frame_state import takes
 from runtime.tape.journal import Journal
-from runtime.tape.state import AgentState, takes
+from runtime.tape.state import AgentState
 
 MAX_WAITED_MESSAGES = 100
 """At most this many messages are taken by one wait."""
@@ -146,6 +147,10 @@ class Builtins:
         mids = [message.id for message in taken or ()]
         self._journal.note("took", **site(frame, call), mids=mids, val=values, asides=bool(asides))
         await self._journal.commit()
+
+    def now_s(self) -> float:
+        """The present time in seconds since the epoch."""
+        return self._clock.now().timestamp()
 
     async def sleep(self, frame: Frame, call: Call) -> None:
         """Wait for a time; a restart does not begin it anew."""

@@ -15,7 +15,8 @@ from runtime.execution.speech import Pages
 from runtime.execution.targets import Target
 from runtime.language.humans import ANYBODY, HumanSpec
 from runtime.tape.journal import Journal
-from runtime.tape.state import PageState, SessionState
+from runtime.tape.people_state import PageState
+from runtime.tape.state import SessionState
 
 _WORD = r"(?<!\w){}(?!\w)"
 

@@ -15,8 +15,8 @@ from runtime.execution.doing import doing_call
 from runtime.execution.frame import Call, Frame
 from runtime.execution.speech import Pages
 from runtime.tape.frame_rules import TURN, call_key
+from runtime.tape.frame_state import CallSite
 from runtime.tape.journal import Journal, as_data
-from runtime.tape.state import CallSite
 
 Builtin = Callable[[Frame, Call], Awaitable[None]]
 

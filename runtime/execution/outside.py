@@ -16,8 +16,8 @@ from runtime.execution.drive import check_call
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import described, rebuilt, site
 from runtime.tape.frame_rules import call_key
+from runtime.tape.frame_state import CallRecord, IntentState
 from runtime.tape.journal import Journal, as_data
-from runtime.tape.state import CallRecord, IntentState
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from runtime.execution.trigger_kinds import judged_by_model, judges
 from runtime.execution.verifier import Rejected
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step, Trigger, TriggerKind
 from runtime.llm.client import ChatMessage
-from runtime.tape.state import CallRecord, FrameState, SessionState
+from runtime.tape.frame_state import CallRecord, FrameState
+from runtime.tape.state import SessionState
 
 MAX_FILE_CHARS = 20_000
 """What was read from a file and is longer than this is shown to the model by its beginning and its length."""

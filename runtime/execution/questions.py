@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from runtime.core.errors import PlaybookError, UnknownTarget
@@ -14,7 +15,7 @@ from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal
-from runtime.tape.state import PageState, QuestionState
+from runtime.tape.people_state import PageState, QuestionState
 
 MAX_OPTIONS = 25
 MAX_OPTION_CHARS = 200
@@ -35,31 +36,74 @@ class Questions:
         return {"Ask": self.ask}
 
     async def ask(self, frame: Frame, call: Call) -> None:
-        """Ask the people, and wait: the chosen option, or what somebody wrote; without options only that."""
+        """Ask the people, and wait: the chosen option, or what somebody wrote; without options only that.
+
+        Several people by name are each asked: what they answered by these names, once all have. None, or what is there,
+        when the time is over.
+        """
+        text, options, of, within = call_arguments(call, "question", "options", "of", "within_s", optional=3)
+        within_s = None if within is None else float(within)
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.questions:
-            await self._put(frame, call)
+            await self._put(frame, call, str(text), [] if options is None else _labels(options), of, within_s)
         question = self._journal.state.questions[key]
-        taken = await self._builtins.receive(frame, call.pos, at_most=1)
+        if question.each:
+            await self._collect(frame, call, question, within_s)
+            self._journal.note("took", **site(frame, call), mids=[], val=question.answers)
+            await self._journal.commit()
+            return
+        taken = await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s)
         answer = answer_of(taken[0], question.options) if taken else None
         mids = [message.id for message in taken or ()]
         self._journal.note("took", **site(frame, call), mids=mids, val=answer)
         await self._journal.commit()
 
-    async def _put(self, frame: Frame, call: Call) -> None:
-        text, options, of = call_arguments(call, "question", "options", "of", optional=2)
-        labels = [] if options is None else _labels(options)
-        person = None if of is None else self._person(str(of))
+    async def _collect(self, frame: Frame, call: Call, question: QuestionState, within_s: float | None) -> None:
+        """Take one answer of each; all see how many have answered."""
+        while len(question.answers) < len(question.each):
+            taken = await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s)
+            if taken is None:
+                return
+            [message] = taken
+            who = next(name for name, person in question.each.items() if person == message.sender_id)
+            said = {"mids": [message.id], "who": who, "text": answer_of(message, question.options)}
+            self._journal.note("answered", f=frame.id, pos=call.pos, **said)
+            count = {"count": len(question.answers), "of": len(question.each)}
+            place = self._journal.state.written_at.get(message.platform_id or "")
+            self._pages.tell(self._pages.texts("session.question_answered", name=who, **count), place)
+            await self._journal.commit()
+
+    async def _put(
+        self, frame: Frame, call: Call, text: str, labels: Sequence[str], of: Any, within_s: float | None
+    ) -> None:
+        each = {str(name).removeprefix("@"): self._person(str(name)) for name in of} if _are_several(of) else {}
+        if len(set(each.values())) < len(each):
+            raise PlaybookError(f"Ask needs different people, not {', '.join(each)}")
+        person = None if of is None or each else self._person(str(of))
         await self._builtins.utterances.drop_stream(frame.id, "a question was asked")
         await self._pages.room()
-        page = self.put(frame.id, call.pos, str(text), labels, person)
-        source = {"human": True, "ask": page.id, "of": person}
-        self._journal.note("wait", **site(frame, call), source=source, due=None)
+        page = self.put(frame.id, call.pos, text, labels, person, each)
+        source: dict[str, Any] = {"human": True, "ask": page.id, "of": person}
+        source |= {"people": list(each.values())} if each else {}
+        due = None if within_s is None else self._builtins.now_s() + within_s
+        self._journal.note("wait", **site(frame, call), source=source, due=due)
 
-    def put(self, frame: str, pos: str, text: str, labels: Sequence[str], of: str | None) -> PageState:
-        """Show a question for which a frame has a place; `of` is whose answer counts, by id. Does not wait."""
+    def put(
+        self,
+        frame: str,
+        pos: str,
+        text: str,
+        labels: Sequence[str],
+        of: str | None,
+        each: Mapping[str, str] = MappingProxyType({}),
+    ) -> PageState:
+        """Show a question for which a frame has a place. Does not wait.
+
+        `of` is whose answer counts, by id; `each` are several of whom each is asked, ids by name.
+        """
         page = self._pages.question(frame, self._prefix, labels)
-        self._journal.note("ask", f=frame, pos=pos, page=page.id, text=text, options=list(labels), of=of)
+        more = {"each": dict(each)} if each else {}
+        self._journal.note("ask", f=frame, pos=pos, page=page.id, text=text, options=list(labels), of=of, **more)
         self._journal.note("fin", page=page.id, text=text)
         self._pages.show(page)
         return page
@@ -83,17 +127,18 @@ class Questions:
 
     def _person(self, name: str) -> str:
         """Somebody by id, else by a name that nobody else has: people choose their names themselves."""
+        person = self._builtins.utterances.person(name)
+        if person is not None:
+            return person
         state = self._journal.state
-        found = state.people_named(name)
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise UnknownTarget(f"several people are called {name!r}: {', '.join(found)}; give one of these ids")
-        here = ", ".join(person.name for person in state.people.values())
+        here = ", ".join(map(state.called, state.people))
         raise UnknownTarget(f"nobody called {name!r} is here; here are {here or 'no people yet'}")
 
-    def open_for(self, choice: str) -> tuple[QuestionState, str] | None:
-        """The question that a choice belongs to and the label; None when it was answered or is not known."""
+    def open_for(self, choice: str, person: str) -> tuple[QuestionState, str] | None:
+        """The question that a choice of somebody belongs to and the label; None when it was answered or is not known.
+
+        One that several are asked is answered for whoever has answered it.
+        """
         prefix, _, rest = choice.partition(".")
         page, _, index = rest.partition(".")
         if prefix != self._prefix:
@@ -101,13 +146,18 @@ class Questions:
         for question in self._journal.state.questions.values():
             number = _number(index)
             known = question.page == page and number is not None and number < len(question.options)
-            if known and not self._answered(question):
+            if known and not self._answered(question, person):
                 return question, question.options[number or 0]
         return None
 
-    def _answered(self, question: QuestionState) -> bool:
+    def _answered(self, question: QuestionState, person: str | None = None) -> bool:
         queue = self._journal.state.agents[self._journal.state.frames[question.frame].agent].queue
-        return any(message.answers == question.page for message in queue)
+        pressed = [message.sender_id for message in queue if message.answers == question.page]
+        if not question.each:
+            return bool(pressed)
+        if person in question.each.values():
+            return person in pressed or not question.wants(str(person))
+        return len(question.answers) == len(question.each)
 
 
 def answer_of(message: Message, options: Sequence[str]) -> str:
@@ -122,6 +172,15 @@ def answer_of(message: Message, options: Sequence[str]) -> str:
     if number is not None and 1 <= number <= len(options):
         return options[number - 1]
     return message.content
+
+
+def _are_several(of: Any) -> bool:
+    """Whether `of` names several people. Raises PlaybookError for an empty list."""
+    if not isinstance(of, list | tuple):
+        return False
+    if not of:
+        raise PlaybookError("Ask needs somebody to ask: of=[] names nobody")
+    return True
 
 
 def _number(text: str) -> int | None:

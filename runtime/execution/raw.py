@@ -12,8 +12,8 @@ from runtime.execution.situation import shown_value
 from runtime.execution.value_types import coerced
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.state import FrameState
 
 _FENCED = re.compile(r"\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 

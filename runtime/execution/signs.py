@@ -13,7 +13,7 @@ from runtime.core.address import Address, address_data
 from runtime.core.errors import StorageError
 from runtime.core.message import Choice, Mark
 from runtime.tape.journal import Journal
-from runtime.tape.state import ClosedQuestion, QuestionState
+from runtime.tape.people_state import ClosedQuestion, QuestionState
 
 SpecOf = Callable[[str, str, Mapping[int, str], str | None, Address | None], PageSpec]
 """A page's spec from its id, its agent, its parts, what it answers, and its place."""

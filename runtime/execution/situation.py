@@ -10,7 +10,8 @@ from typing import Any
 from runtime.core.message import Attachment
 from runtime.execution.artifacts import is_large, shown_artifact
 from runtime.meetings.shared_state import who
-from runtime.tape.state import AgentState, FrameState, MeetingState, SessionState
+from runtime.tape.frame_state import FrameState
+from runtime.tape.state import AgentState, MeetingState, SessionState
 
 MAX_VALUE_CHARS = 2000
 """A value longer than this is shown to the model by its beginning and its length."""

@@ -22,7 +22,7 @@ from runtime.execution.presence import Presence
 from runtime.execution.signs import Signs
 from runtime.meetings.whereabouts import place_of
 from runtime.tape.journal import Journal
-from runtime.tape.state import PageState
+from runtime.tape.people_state import PageState
 
 INTERRUPTED = " ⏹"
 """Closes an utterance that was broken off and will not be finished."""

@@ -14,7 +14,7 @@ from runtime.execution.trigger_kinds import judges, triggers_of
 from runtime.execution.verifier import CallShape, Position, step_line
 from runtime.language.flow import Flow
 from runtime.language.program import AgentSpec, PlaybookSpec
-from runtime.tape.state import SHARED
+from runtime.tape.frame_state import SHARED
 
 _WAITS = frozenset({"Ask", "WaitForMessage"})
 """Calls that wait for somebody themselves."""

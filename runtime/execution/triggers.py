@@ -15,8 +15,8 @@ from runtime.execution.trigger_kinds import CallTrigger, begins_alone, call_trig
 from runtime.execution.value_types import coerced
 from runtime.language.program import AgentKind, AgentSpec, Trigger
 from runtime.tape.frame_rules import call_key
+from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.state import FrameState
 
 _STATE_NAME = re.compile(r"\$([A-Za-z_]\w*)(?::([a-z]+(?:\[[\w\[\], ]*\])?))?")
 

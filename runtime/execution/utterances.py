@@ -21,9 +21,9 @@ from runtime.execution.host import site
 from runtime.execution.receipts import Receipts, within_of
 from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
-from runtime.execution.targets import Population, Target, resolve_target
+from runtime.execution.targets import Population, Target, person_named, resolve_target
 from runtime.tape.journal import Journal
-from runtime.tape.state import PageState
+from runtime.tape.people_state import PageState
 
 NOT_SHOWN = Way()
 """The way of what no person hears."""
@@ -94,6 +94,11 @@ class Utterances:
     def target(self, frame: Frame, text: str) -> Target:
         """Whom the frame means by `text`. Raises UnknownTarget."""
         return resolve_target(text, self._journal.state, self._population, meeting=frame.state.meeting)
+
+    def person(self, text: str) -> str | None:
+        """The id of the person whom programs mean by `text`; None when it means nobody. Raises UnknownTarget for a
+        name that several have, and for a declared human who is not here."""
+        return person_named(text, self._journal.state, self._population)
 
     async def begin_stream(self, frame: Frame, target: Target) -> LiveStream | None:
         """Start to show an utterance to `target` while it is written; None when nobody would see it grow."""

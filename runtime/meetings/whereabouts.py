@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from runtime.core.address import Address
 from runtime.core.ids import parse_meeting_id
-from runtime.tape.state import FrameState, MeetingState, SessionState
+from runtime.tape.frame_state import FrameState
+from runtime.tape.state import MeetingState, SessionState
 
 
 def meeting_held_at(state: SessionState, place: Address) -> MeetingState | None:

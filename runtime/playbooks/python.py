@@ -36,8 +36,8 @@ from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, PythonF
 from runtime.language.versions import Version
 from runtime.playbooks.playbook import bound, check_signature, state_values
 from runtime.playbooks.remote import REMOTE_ERRORS
+from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.state import FrameState
 
 _NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
 

@@ -8,7 +8,7 @@ from runtime.core.clock import Clock
 from runtime.language.humans import HumanSpec
 from runtime.sessions.inbox import InboxEvent
 from runtime.tape.journal import Journal
-from runtime.tape.state import PersonState
+from runtime.tape.people_state import PersonState
 
 
 class Binding:

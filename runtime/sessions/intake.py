@@ -14,13 +14,15 @@ from runtime.execution.speech import Pages
 from runtime.sessions.inbox import SCHEDULE, InboxEvent
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.sessions.surroundings import Busy
+from runtime.tape.frame_state import takes
 from runtime.tape.journal import Journal
-from runtime.tape.state import MeetingState, QuestionState, SessionState, takes
+from runtime.tape.people_state import QuestionState
+from runtime.tape.state import MeetingState, SessionState
 
 _MAX_PRESSES = 200
 """Presses that were answered with words and are remembered, so that pressing on is not."""
 
-_TAKES = frozenset({"took", "start", "anew", "steer"})
+_TAKES = frozenset({"took", "start", "anew", "steer", "answered"})
 
 
 class Intake:
@@ -187,7 +189,7 @@ class Intake:
         self._journal.note("aside", agent=agent, message=message_to_data(message))
 
     async def _choice(self, event: InboxEvent) -> None:
-        found = self._questions.open_for(event.choice or "")
+        found = self._questions.open_for(event.choice or "", event.person_id)
         if found is None:
             if self._first_press(event):
                 self._pages.tell(self._pages.texts("session.question_closed"), event.place)
@@ -196,7 +198,7 @@ class Intake:
         if self._supervisor.hall.visitors.chosen(question.page, event.person_id, label):
             self.begun(event, self._since)
             return
-        if question.of not in (None, event.person_id):
+        if not question.wants(event.person_id):
             if self._first_press(event):
                 self._refuse(question, event.place)
             return
@@ -219,8 +221,10 @@ class Intake:
         return True
 
     def _refuse(self, question: QuestionState, place: Address | None) -> None:
-        person = self._journal.state.people.get(question.of or "")
-        self._pages.tell(self._pages.texts("session.question_for", name=person.name if person else ""), place)
+        state = self._journal.state
+        asked = list(question.each.values()) or [question.of or ""]
+        names = [state.people[person].name for person in asked if person in state.people and question.wants(person)]
+        self._pages.tell(self._pages.texts("session.question_for", name=", ".join(names)), place)
 
     async def _hear(self, message: Message, agent: AgentId) -> None:
         working = self._works(agent, message)
@@ -241,7 +245,7 @@ class Intake:
         pid = message.platform_id
         place = self._journal.state.written_at.get(pid or "")
         for question in self._journal.state.questions.values():
-            if question.of is not None and self._journal.state.frames[question.frame].agent == agent:
+            if (question.of is not None or question.each) and self._journal.state.frames[question.frame].agent == agent:
                 self._refuse(question, place)
                 return
         if pid is not None and self._pages.signs.mark(pid, "queued"):

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from runtime.core.texts import Texts
 from runtime.execution.doing import doing_call, doing_step
 from runtime.language.program import Program
-from runtime.tape.state import AgentState, FrameState, SessionState, WaitState
+from runtime.tape.frame_state import FrameState, WaitState
+from runtime.tape.state import AgentState, SessionState
 
 MAX_LINES = 50
 """So many agents, or participants of a meeting, are named; the others are counted."""

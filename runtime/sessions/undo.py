@@ -15,7 +15,7 @@ from runtime.sessions.store import SessionRecord
 from runtime.sessions.succession import Succession, name_within, words_within
 from runtime.sessions.surroundings import Surroundings
 from runtime.tape.journal import Journal
-from runtime.tape.state import MAX_EXCHANGES, ExchangeState
+from runtime.tape.people_state import MAX_EXCHANGES, ExchangeState
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,18 @@ from typing import Any
 from runtime.core.errors import Divergence
 from runtime.core.message import Message
 from runtime.tape.acks import settle_message
-from runtime.tape.state import (
-    MAX_ARTIFACTS,
+from runtime.tape.frame_state import (
     SHARED,
-    AgentState,
     CallRecord,
     CallSite,
     Ending,
     FrameState,
     IntentState,
-    QuestionState,
-    SessionState,
     StatementState,
     WaitState,
 )
+from runtime.tape.people_state import QuestionState
+from runtime.tape.state import MAX_ARTIFACTS, AgentState, SessionState
 
 Data = Mapping[str, Any]
 
@@ -308,9 +306,19 @@ def _took(state: SessionState, _: int, data: Data) -> None:
 
 def _ask(state: SessionState, _: int, data: Data) -> None:
     page = state.pages[data["page"]]
-    state.questions[call_key(data["f"], data["pos"])] = QuestionState(
+    question = state.questions[call_key(data["f"], data["pos"])] = QuestionState(
         data["f"], page.id, data["text"], list(data["options"]), data.get("of"), page.reply_to, place=page.place
     )
+    question.each = dict(data.get("each") or {})
+
+
+def _answered(state: SessionState, _: int, data: Data) -> None:
+    key = call_key(data["f"], data["pos"])
+    question, wait = state.questions[key], state.waits[key]
+    take_messages(state, state.frames[data["f"]].agent, data["mids"])
+    question.answers[data["who"]] = data["text"]
+    left = [person for name, person in question.each.items() if name not in question.answers]
+    wait.source = {**(wait.source or {}), "people": left}
 
 
 def _fin(state: SessionState, _: int, data: Data) -> None:
@@ -348,6 +356,7 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "wait": _wait,
     "took": _took,
     "ask": _ask,
+    "answered": _answered,
     "fin": _fin,
     "held": _held,
 }

@@ -7,7 +7,8 @@ from typing import Any
 
 from runtime.tape.acks import AckState
 from runtime.tape.frame_rules import call_key, note_addressed, take_messages
-from runtime.tape.state import SessionState, WaitState
+from runtime.tape.frame_state import WaitState
+from runtime.tape.state import SessionState
 
 Data = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from runtime.core.address import Address
 from runtime.core.message import Attachment, message_from_data
 from runtime.tape.acks import settle_page
-from runtime.tape.state import (
+from runtime.tape.people_state import (
     MAX_FILES,
     MAX_REMEMBERED,
     ClosedQuestion,
@@ -17,8 +17,8 @@ from runtime.tape.state import (
     PageState,
     PersonState,
     SaidState,
-    SessionState,
 )
+from runtime.tape.state import SessionState
 
 Data = Mapping[str, Any]
 

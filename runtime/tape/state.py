@@ -2,170 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runtime.core.address import Address
-from runtime.core.message import Attachment, Mark, Message, MessageType
+from runtime.core.message import Attachment, Mark, Message
 from runtime.tape.acks import AckState
-
-MAX_REMEMBERED = 500
-"""Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
+from runtime.tape.frame_state import FrameState, IntentState, WaitState, takes
+from runtime.tape.people_state import (
+    ClosedQuestion,
+    ExchangeState,
+    HeardState,
+    HomeState,
+    PageState,
+    PersonState,
+    QuestionState,
+    SaidState,
+    ThreadState,
+)
 
 MAX_HISTORY = 100
 """What was said in a meeting is remembered for those who come later, so much of it."""
 
-MAX_EXCHANGES = 100
-"""Exchanges of one conversation that can be undone, the latest ones."""
 
 MAX_ARTIFACTS = 50
 """Artifacts of one agent that nobody named; the oldest are forgotten."""
-
-MAX_FILES = 50
-"""Files of one conversation that its agents can read."""
-
-SHARED = "shared"
-"""The plain name by which statements read the shared state of the meeting that they are executed in."""
-
-PageStatus = Literal["open", "held", "final", "closed"]
-
-
-@dataclass(slots=True)
-class CallRecord:
-    """What a host call came to, kept where its frame made it. `error` is exception type and text.
-
-    `hidden` records belong to the runtime (a fired trigger's playbook); they are not handed to the frame.
-    """
-
-    name: str
-    digest: str
-    value: Any = None
-    error: tuple[str, str] | None = None
-    variables: dict[str, Any] = field(default_factory=dict)
-    hidden: bool = False
-
-
-@dataclass(slots=True)
-class StatementState:
-    """A statement of the present turn that was accepted; `variables` are the agent's, as it sees them, and `SHARED`."""
-
-    source: str
-    variables: dict[str, Any]
-    done: bool = False
-    error: tuple[str, str] | None = None
-    remarks: list[str] = field(default_factory=list)
-    """The comments before it."""
-
-
-@dataclass(slots=True)
-class CallSite:
-    """The host call that a frame answers: its caller's frame and position, and the call's name and digest."""
-
-    frame: str
-    pos: str
-    name: str
-    digest: str
-    hidden: bool = False
-
-
-@dataclass(slots=True)
-class Ending:
-    """How a turn ended: `Return` with a value, or `Yld` with what it waits for."""
-
-    kind: Literal["return", "yield"]
-    value: Any = None
-
-
-@dataclass(slots=True)
-class FrameState:
-    """A playbook in execution.
-
-    `records` hold this turn's results by position, `order` the order in which they are handed out. `base` are the
-    agent's variables when the turn began. `transcript` is what the model was told and answered in earlier turns, `gave`
-    what the calls of the last one gave.
-    """
-
-    id: str
-    agent: str
-    playbook: str
-    args: list[Any]
-    kwargs: dict[str, Any]
-    version: str
-    caller: CallSite | None = None
-    turn: int = 0
-    base: dict[str, Any] = field(default_factory=dict)
-    locals: dict[str, Any] = field(default_factory=dict)
-    prelude: list[str] = field(default_factory=list)
-    records: dict[str, CallRecord] = field(default_factory=dict)
-    order: list[str] = field(default_factory=list)
-    statements: list[StatementState] = field(default_factory=list)
-    step: str | None = None
-    turn_steps: list[str] = field(default_factory=list)
-    inbox: list[Message] = field(default_factory=list)
-    transcript: list[dict[str, str]] = field(default_factory=list)
-    gave: str = ""
-    rejections: list[dict[str, Any]] = field(default_factory=list)
-    ending: Ending | None = None
-    waits_for: dict[str, Any] | None = None
-    meeting: str | None = None
-    steered: list[str] = field(default_factory=list)
-    """Messages of `inbox` that came while the frame was working."""
-    description: str | None = None
-    """The playbook's description with values in the place of its placeholders, where it has any."""
-    unwaited: int = 0
-    """Turns in a row that waited for nobody."""
-    since: float = 0.0
-    """When it began, in seconds since the epoch."""
-
-
-@dataclass(slots=True)
-class PageState:
-    """One utterance on its way to people, or several that are shown together (`held` until then). `opened` are the
-    parts that were about to be sent, with that text.
-    """
-
-    id: str
-    frame: str
-    agent: str
-    to: str
-    status: PageStatus = "open"
-    text: str = ""
-    opened: dict[int, str] = field(default_factory=dict)
-    parts: dict[int, str] = field(default_factory=dict)
-    shown: bool = False
-    reply_to: str | None = None
-    choices: list[list[Any]] = field(default_factory=list)
-    """Id and label of each."""
-    file: Attachment | None = None
-    place: Address | None = None
-    """Where it is shown, if not in the session's own conversation."""
-    due: float | None = None
-    """When what is held back is shown at the latest, in seconds since the epoch."""
-
-
-@dataclass(slots=True)
-class WaitState:
-    """A frame waits for messages or for a time. `due` is in seconds since the epoch; None waits for ever."""
-
-    frame: str
-    pos: str
-    name: str
-    digest: str
-    source: dict[str, Any] | None
-    due: float | None
-    seq: int
-    since: float = 0.0
-    """When it began, in seconds since the epoch."""
-
-
-@dataclass(slots=True)
-class IntentState:
-    """An outside effect that was begun; `key` is the session and the number of the fact that says so."""
-
-    name: str
-    digest: str
-    key: str
 
 
 @dataclass(slots=True)
@@ -210,96 +72,6 @@ class AgentState:
     def has_work(self) -> bool:
         """Whether something in the queue waits for us, and not for another process to fetch it."""
         return any(message.id not in self.posted for message in self.queue)
-
-
-@dataclass(slots=True)
-class PersonState:
-    """A person who took part: the name they show, and which human of the program they are, if one.
-
-    `since` is when they first did, in seconds since the epoch; 0 when that is not known.
-    """
-
-    name: str
-    declared: str | None = None
-    since: float = 0.0
-    alike: bool = False
-    """Whether the name they show is that of a human of the program whom they are not."""
-
-    def names(self) -> tuple[str, ...]:
-        """What they may be called, in small letters."""
-        return (self.name.casefold(), *([self.declared.casefold()] if self.declared else []))
-
-
-@dataclass(slots=True)
-class HeardState:
-    """A person's message as the platform knows it; `agent` is whom it went to."""
-
-    message: str
-    agent: str
-    person: str
-    name: str
-    text: str
-
-
-@dataclass(slots=True)
-class SaidState:
-    """An agent's message as the platform knows it."""
-
-    agent: str
-    text: str
-
-
-@dataclass(slots=True)
-class QuestionState:
-    """A question that waits for its answer. `parts` are the platform's ids of its page, `of` whose answer counts."""
-
-    frame: str
-    page: str
-    text: str
-    options: list[str]
-    of: str | None
-    reply_to: str | None
-    parts: dict[int, str] = field(default_factory=dict)
-    place: Address | None = None
-
-
-@dataclass(slots=True)
-class ClosedQuestion:
-    """A question whose choices have to go; `free`: it asked for words."""
-
-    page: str
-    agent: str
-    text: str
-    free: bool
-    reply_to: str | None
-    parts: dict[int, str]
-    place: Address | None = None
-
-
-@dataclass(slots=True)
-class ExchangeState:
-    """What somebody did while nothing went on, and all that came of it until nothing went on again.
-
-    `seq` is the last fact before it. `message` is the platform's id of what was said, `also` those of what was said
-    while it was being answered.
-    """
-
-    seq: int
-    person: str
-    name: str
-    text: str
-    message: str | None
-    also: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class ThreadState:
-    """A conversation that was opened for a fork which has not been told of yet: where, and up to which fact it goes."""
-
-    platform: str
-    conversation: str
-    thread: str | None
-    seq: int
 
 
 @dataclass(slots=True)
@@ -382,51 +154,6 @@ class ReminderState:
     text: str
     trigger: str | None = None
     """The code of the trigger whose time it is."""
-
-
-def takes(source: Mapping[str, Any], message: Message) -> bool:
-    """Whether a wait for `source` takes `message`. Keys of a source: `any`, `human`, `agents` (ids), `meeting` (id).
-
-    With `human` may come `person` (id) or, while nobody is known to be them, `declared` (a human of the program): then
-    nobody else's words count, and `people` (ids) of a question that several are asked.
-    A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
-    for the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait
-    but a question. Who waits for a meeting also hears what is said to them in private. An invitation is for none: who is at work cannot come.
-    """
-    if message.type == MessageType.MEETING_INVITATION:
-        return False
-    if message.type in (MessageType.REMINDER, MessageType.TRIGGER):
-        return "ask" not in source
-    if message.type == MessageType.CHOICE:
-        return message.answers is not None and source.get("ask") == message.answers
-    if message.from_human and not counts(source, str(message.sender_id), message.sender_class):
-        return False
-    if source.get("any") or message.from_human:
-        return True
-    if "meeting" in source:
-        in_private = message.meeting_id is None and message.type == MessageType.DIRECT
-        return in_private or message.meeting_id == source["meeting"]
-    return message.meeting_id is None and message.sender_id in source.get("agents", ())
-
-
-def counts(source: Mapping[str, Any], person: str, declared: str | None) -> bool:
-    """Whether what a person says, perhaps a declared one, counts for a wait that may be for certain people."""
-    certain = source.get("person") or source.get("of")
-    if certain is not None and certain != person:
-        return False
-    if source.get("declared") not in (None, declared):
-        return False
-    return source.get("people") is None or person in source["people"]
-
-
-@dataclass(slots=True)
-class HomeState:
-    """Where the result of a fork goes when it ends; `first` is the first fact of its own."""
-
-    platform: str
-    conversation: str
-    thread: str | None
-    first: int
 
 
 @dataclass(slots=True)

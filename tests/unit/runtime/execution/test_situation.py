@@ -7,7 +7,8 @@ from typing import Any
 from runtime.core.message import Attachment
 from runtime.execution.situation import MAX_LISTED, situation
 from runtime.tape.fold import apply
-from runtime.tape.state import PersonState, SessionState
+from runtime.tape.people_state import PersonState
+from runtime.tape.state import SessionState
 
 
 class Facts:

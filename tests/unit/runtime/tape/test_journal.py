@@ -13,8 +13,9 @@ from runtime.core.errors import Divergence, StorageUnavailable, TapeConflict
 from runtime.core.ids import AgentId, MessageId, PersonId, SessionId
 from runtime.core.message import Message, message_to_data
 from runtime.tape.fold import _RULES, apply
+from runtime.tape.frame_state import takes
 from runtime.tape.journal import Batch, Journal, as_data, digest_of
-from runtime.tape.state import SessionState, takes
+from runtime.tape.state import SessionState
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

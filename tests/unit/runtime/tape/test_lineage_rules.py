@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.tape.fold import apply
-from runtime.tape.state import MAX_EXCHANGES, SessionState, ThreadState
+from runtime.tape.people_state import MAX_EXCHANGES, ThreadState
+from runtime.tape.state import SessionState
 
 MESSAGE = {
     "id": "merge.1",

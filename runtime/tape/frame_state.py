@@ -1,0 +1,161 @@
+"""Playbooks in execution as a session's state has them: their frames, calls and waits. Data only; `fold` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from runtime.core.message import Message, MessageType
+
+SHARED = "shared"
+"""The plain name by which statements read the shared state of the meeting that they are executed in."""
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """What a host call came to, kept where its frame made it. `error` is exception type and text.
+
+    `hidden` records belong to the runtime (a fired trigger's playbook); they are not handed to the frame.
+    """
+
+    name: str
+    digest: str
+    value: Any = None
+    error: tuple[str, str] | None = None
+    variables: dict[str, Any] = field(default_factory=dict)
+    hidden: bool = False
+
+
+@dataclass(slots=True)
+class StatementState:
+    """A statement of the present turn that was accepted; `variables` are the agent's, as it sees them, and `SHARED`."""
+
+    source: str
+    variables: dict[str, Any]
+    done: bool = False
+    error: tuple[str, str] | None = None
+    remarks: list[str] = field(default_factory=list)
+    """The comments before it."""
+
+
+@dataclass(slots=True)
+class CallSite:
+    """The host call that a frame answers: its caller's frame and position, and the call's name and digest."""
+
+    frame: str
+    pos: str
+    name: str
+    digest: str
+    hidden: bool = False
+
+
+@dataclass(slots=True)
+class Ending:
+    """How a turn ended: `Return` with a value, or `Yld` with what it waits for."""
+
+    kind: Literal["return", "yield"]
+    value: Any = None
+
+
+@dataclass(slots=True)
+class FrameState:
+    """A playbook in execution.
+
+    `records` hold this turn's results by position, `order` the order in which they are handed out. `base` are the
+    agent's variables when the turn began. `transcript` is what the model was told and answered in earlier turns, `gave`
+    what the calls of the last one gave.
+    """
+
+    id: str
+    agent: str
+    playbook: str
+    args: list[Any]
+    kwargs: dict[str, Any]
+    version: str
+    caller: CallSite | None = None
+    turn: int = 0
+    base: dict[str, Any] = field(default_factory=dict)
+    locals: dict[str, Any] = field(default_factory=dict)
+    prelude: list[str] = field(default_factory=list)
+    records: dict[str, CallRecord] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    statements: list[StatementState] = field(default_factory=list)
+    step: str | None = None
+    turn_steps: list[str] = field(default_factory=list)
+    inbox: list[Message] = field(default_factory=list)
+    transcript: list[dict[str, str]] = field(default_factory=list)
+    gave: str = ""
+    rejections: list[dict[str, Any]] = field(default_factory=list)
+    ending: Ending | None = None
+    waits_for: dict[str, Any] | None = None
+    meeting: str | None = None
+    steered: list[str] = field(default_factory=list)
+    """Messages of `inbox` that came while the frame was working."""
+    description: str | None = None
+    """The playbook's description with values in the place of its placeholders, where it has any."""
+    unwaited: int = 0
+    """Turns in a row that waited for nobody."""
+    since: float = 0.0
+    """When it began, in seconds since the epoch."""
+
+
+@dataclass(slots=True)
+class WaitState:
+    """A frame waits for messages or for a time. `due` is in seconds since the epoch; None waits for ever."""
+
+    frame: str
+    pos: str
+    name: str
+    digest: str
+    source: dict[str, Any] | None
+    due: float | None
+    seq: int
+    since: float = 0.0
+    """When it began, in seconds since the epoch."""
+
+
+@dataclass(slots=True)
+class IntentState:
+    """An outside effect that was begun; `key` is the session and the number of the fact that says so."""
+
+    name: str
+    digest: str
+    key: str
+
+
+def takes(source: Mapping[str, Any], message: Message) -> bool:
+    """Whether a wait for `source` takes `message`. Keys of a source: `any`, `human`, `agents` (ids), `meeting` (id).
+
+    With `human` may come `person` (id) or, while nobody is known to be them, `declared` (a human of the program): then
+    nobody else's words count, and `people` (ids) of a question that several are asked.
+    A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
+    for the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait
+    but a question. Who waits for a meeting also hears what is said to them in private. An invitation is for none:
+    who is at work cannot come.
+    """
+    if message.type == MessageType.MEETING_INVITATION:
+        return False
+    if message.type in (MessageType.REMINDER, MessageType.TRIGGER):
+        return "ask" not in source
+    if message.type == MessageType.CHOICE:
+        asked = message.answers is not None and source.get("ask") == message.answers
+        return asked and counts(source, str(message.sender_id), message.sender_class)
+    if message.from_human and not counts(source, str(message.sender_id), message.sender_class):
+        return False
+    if source.get("any") or message.from_human:
+        return True
+    if "meeting" in source:
+        in_private = message.meeting_id is None and message.type == MessageType.DIRECT
+        return in_private or message.meeting_id == source["meeting"]
+    return message.meeting_id is None and message.sender_id in source.get("agents", ())
+
+
+def counts(source: Mapping[str, Any], person: str, declared: str | None) -> bool:
+    """Whether what a person says, perhaps a declared one, counts for a wait that may be for certain people."""
+    certain = source.get("person") or source.get("of")
+    if certain is not None and certain != person:
+        return False
+    if source.get("declared") not in (None, declared):
+        return False
+    return source.get("people") is None or person in source["people"]

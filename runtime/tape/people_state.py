@@ -1,0 +1,157 @@
+"""People, what they did and what they see, as a session's state has them. Data only; `fold` writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from runtime.core.address import Address
+from runtime.core.message import Attachment
+
+MAX_REMEMBERED = 500
+"""Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
+
+MAX_EXCHANGES = 100
+"""Exchanges of one conversation that can be undone, the latest ones."""
+
+MAX_FILES = 50
+"""Files of one conversation that its agents can read."""
+
+PageStatus = Literal["open", "held", "final", "closed"]
+
+
+@dataclass(slots=True)
+class PageState:
+    """One utterance on its way to people, or several that are shown together (`held` until then). `opened` are the
+    parts that were about to be sent, with that text.
+    """
+
+    id: str
+    frame: str
+    agent: str
+    to: str
+    status: PageStatus = "open"
+    text: str = ""
+    opened: dict[int, str] = field(default_factory=dict)
+    parts: dict[int, str] = field(default_factory=dict)
+    shown: bool = False
+    reply_to: str | None = None
+    choices: list[list[Any]] = field(default_factory=list)
+    """Id and label of each."""
+    file: Attachment | None = None
+    place: Address | None = None
+    """Where it is shown, if not in the session's own conversation."""
+    due: float | None = None
+    """When what is held back is shown at the latest, in seconds since the epoch."""
+
+
+@dataclass(slots=True)
+class PersonState:
+    """A person who took part: the name they show, and which human of the program they are, if one.
+
+    `since` is when they first did, in seconds since the epoch; 0 when that is not known.
+    """
+
+    name: str
+    declared: str | None = None
+    since: float = 0.0
+    alike: bool = False
+    """Whether the name they show is that of a human of the program whom they are not."""
+
+    def names(self) -> tuple[str, ...]:
+        """What they may be called, in small letters."""
+        return (self.name.casefold(), *([self.declared.casefold()] if self.declared else []))
+
+
+@dataclass(slots=True)
+class HeardState:
+    """A person's message as the platform knows it; `agent` is whom it went to."""
+
+    message: str
+    agent: str
+    person: str
+    name: str
+    text: str
+
+
+@dataclass(slots=True)
+class SaidState:
+    """An agent's message as the platform knows it."""
+
+    agent: str
+    text: str
+
+
+@dataclass(slots=True)
+class QuestionState:
+    """A question that waits for its answer. `parts` are the platform's ids of its page, `of` whose answer counts.
+
+    `each` are those who are all asked, ids by the names that the program has for them, and `answers` what they said.
+    """
+
+    frame: str
+    page: str
+    text: str
+    options: list[str]
+    of: str | None
+    reply_to: str | None
+    parts: dict[int, str] = field(default_factory=dict)
+    each: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+
+    def wants(self, person: str) -> bool:
+        """Whether the answer of this person counts."""
+        if self.each:
+            return any(id_ == person and name not in self.answers for name, id_ in self.each.items())
+        return self.of in (None, person)
+
+    place: Address | None = None
+
+
+@dataclass(slots=True)
+class ClosedQuestion:
+    """A question whose choices have to go; `free`: it asked for words."""
+
+    page: str
+    agent: str
+    text: str
+    free: bool
+    reply_to: str | None
+    parts: dict[int, str]
+    place: Address | None = None
+
+
+@dataclass(slots=True)
+class ExchangeState:
+    """What somebody did while nothing went on, and all that came of it until nothing went on again.
+
+    `seq` is the last fact before it. `message` is the platform's id of what was said, `also` those of what was said
+    while it was being answered.
+    """
+
+    seq: int
+    person: str
+    name: str
+    text: str
+    message: str | None
+    also: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ThreadState:
+    """A conversation that was opened for a fork which has not been told of yet: where, and up to which fact it goes."""
+
+    platform: str
+    conversation: str
+    thread: str | None
+    seq: int
+
+
+@dataclass(slots=True)
+class HomeState:
+    """Where the result of a fork goes when it ends; `first` is the first fact of its own."""
+
+    platform: str
+    conversation: str
+    thread: str | None
+    first: int
