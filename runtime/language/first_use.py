@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from runtime.language.phrases import ASSIGN, whole_call
@@ -14,33 +14,51 @@ from runtime.language.signature import parse_python
 TYPES = frozenset({"str", "int", "float", "bool", "list", "dict"})
 
 _ONE = re.compile(r"^\$(\w+)(\s*=(?!=)\s*)")
-_TYPED = re.compile(r"\$(\w+):[A-Za-z]")
+_NAMED = re.compile(r"\$(\w+)")
 _YIELD = re.compile(r";\s*YLD for .*$", re.DOTALL)
 
 
 class FirstUses:
-    """Gives the variables of one playbook their types, step by step in the order of the text.
+    """Gives the variables of one playbook their types, where they first appear in the order of the text.
 
-    A variable that is assigned a literal, or what a playbook with a declared result gives, gets that type where it
-    first appears: `$n = 3` is `$n:int = 3`. One that has a type already, by its author or as a parameter, keeps it.
+    A variable that is assigned a literal, or what a playbook with a declared result gives, gets that type: `$n = 3` is
+    `$n:int = 3`. One that has a type already, by its author or as a parameter, keeps it; one that is also given
+    something of another type, or changed by a step in prose, has none.
     """
 
     def __init__(self, typed: frozenset[str], results: Mapping[str, str]) -> None:
         """`typed` are variables with a type already, `results` the types of playbooks' results by name."""
         self._seen = set(typed)
         self._results = results
+        self._types: dict[str, set[str]] = {}
 
-    def typed(self, step: Step) -> Step:
-        """The step, with the types that its variables get by it; the steps below it too."""
+    def typed(self, steps: Sequence[Step]) -> tuple[Step, ...]:
+        """The steps of the playbook, with the types of its variables."""
+        for step in (inner for outer in steps for inner in outer.walk()):
+            self._learn(step)
+        return tuple(self._typed(step) for step in steps)
+
+    def _learn(self, step: Step) -> None:
+        """Note what a step gives to variables: "" for what cannot be told."""
+        match = _ONE.match(step.text)
+        if match and step.op in (Op.EXE, Op.QUE):
+            given = self._type_of(_YIELD.sub("", step.text[match.end() :]))
+            self._types.setdefault(match[1], set()).add(given)
+        elif step.op is Op.EXE or ASSIGN.match(step.text):
+            for name in _NAMED.findall(step.text):
+                self._types.setdefault(name, set()).add("")
+
+    def _typed(self, step: Step) -> Step:
         text = self._assignment(step.text) if step.op in (Op.EXE, Op.QUE) else step.text
-        self._seen |= set(_TYPED.findall(text)) | set(re.findall(r"\$(\w+)", text))
-        return replace(step, text=text, children=tuple(self.typed(child) for child in step.children))
+        self._seen |= set(_NAMED.findall(text))
+        return replace(step, text=text, children=tuple(self._typed(child) for child in step.children))
 
     def _assignment(self, text: str) -> str:
         match = _ONE.match(text)
         if match is None or match[1] in self._seen or not ASSIGN.match(text):
             return text
-        kind = self._type_of(_YIELD.sub("", text[match.end() :]))
+        kinds = self._types[match[1]]
+        kind = next(iter(kinds)) if len(kinds) == 1 else ""
         return f"${match[1]}:{kind}{match[2]}{text[match.end() :]}" if kind else text
 
     def _type_of(self, value: str) -> str:

@@ -73,7 +73,7 @@ def _steps(
     if given is not None:
         return given
     uses = FirstUses(frozenset(param.name for param in playbook.params), results)
-    return tuple(uses.typed(step) for step in lowering.lower_all(playbook.steps, ""))
+    return uses.typed(lowering.lower_all(playbook.steps, ""))
 
 
 def _results(agent: ParsedAgent, program: ParsedProgram) -> Mapping[str, str]:
