@@ -11,7 +11,7 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Step": (1, ("location",)),
     "Trigger": (1, ("code",)),
     "Say": (2, ("target", "message", "ack_within_s")),
-    "Ask": (1, ("question", "options", "of")),
+    "Ask": (1, ("question", "options", "of", "within_s")),
     "Var": (2, ("name", "value")),
     "Artifact": (3, ("name", "summary", "value")),
     "SaveArtifact": (3, ("name", "summary", "value")),

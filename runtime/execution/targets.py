@@ -71,7 +71,7 @@ def resolve_target(text: str, state: SessionState, population: Population, *, me
     first, *others = [part.strip() for part in text.split(",")]
     if first.lower() == "meeting" or parse_meeting_id(first):
         return _meeting_target(first, others, state, population, meeting)
-    found = _agent(text, state, population) or _person(text, state, population)
+    found = _agent(text, state, population) or person_named(text, state, population)
     if found is None:
         raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {_known(state, population)}")
     return Target(f"agent {found}" if found.isdecimal() else f"{_PERSON}{found}", found)
@@ -85,10 +85,11 @@ def _agent(text: str, state: SessionState, population: Population) -> AgentId | 
     return population.ensure(text.strip()) if text.strip() in population.classes() else None
 
 
-def _person(text: str, state: SessionState, population: Population) -> PersonId | None:
+def person_named(text: str, state: SessionState, population: Population) -> PersonId | None:
     """The person that `text` names: a declared human by class or name, else anybody by id or name; None when nobody is.
 
-    A declared human's name is theirs also while they are not here: then nobody else is meant by it.
+    A declared human's name is theirs also while they are not here: then nobody else is meant by it. Raises
+    UnknownTarget then, and for a name that several have.
     """
     wanted = text.strip().removeprefix(_PERSON)
     spec = declared(wanted, population)
@@ -125,7 +126,7 @@ def _participant(text: str, meeting: MeetingState, state: SessionState, populati
     found = next((who for who in agents if who == named or state.agents[who].klass == text), None)
     if found is not None:
         return found
-    person = None if named is not None or text in population.classes() else _person(text, state, population)
+    person = None if named is not None or text in population.classes() else person_named(text, state, population)
     if person is None or (len(agents) < len(meeting.joined) and person not in meeting.joined):
         inside = ", ".join(f"agent {who}" if who in state.agents else state.called(who) for who in meeting.joined)
         raise UnknownTarget(f"{text} is not in meeting {meeting.id}; in it are {inside}")

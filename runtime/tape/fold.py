@@ -19,7 +19,8 @@ statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f
 call      res[f, pos, name, dig, val|exc, set?, art?, to?] · set[f, pos, name, val, fired] ·
           intent[f, pos, name, dig, key]
 waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
-          ask[f, pos, page, options, of?] · reask[f, pos, page] · remind[agent, due, text, trigger?] · unremind[id] ·
+          ask[f, pos, page, options, of?, each?] ·
+          answered[f, pos, mids, who, text] · reask[f, pos, page] · remind[agent, due, text, trigger?] · unremind[id] ·
           acks[f, pos, name, dig, message, who, page?, to, due]
 sign      marking[pid, mark, place?] · marked[pid] ·
           closed[page, agent, text, free, reply, parts, place?] · settled[page]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
@@ -221,3 +224,84 @@ async def test_a_press_without_a_session_is_told_so(sandbox: MontySandbox) -> No
         talk.post("Yes", kind="choice", choice="0.1.0")
         await talk.rested()
         assert talk.chat == ["That question is no longer open."]
+
+
+TOGETHER = """
+async def Main():
+    await WaitForMessage("user")
+    await WaitForMessage("user")
+    votes = await Ask("Shall we?", ["Yes", "No"], of=["Ada", "Bo"], within_s=60)
+    await Say("user", str(votes))
+"""
+
+
+def together() -> Program:
+    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=TOGETHER))
+
+
+async def gathered(talk: Talk) -> None:
+    """Both are here and are asked."""
+    for name in ("Ada", "Ada"):
+        await talk.say("here", name=name, private=False)
+    await after(talk, "Shall we?", "here", name="Bo", private=False)
+
+
+async def after(talk: Talk, expected: str, text: str, **more: Any) -> None:
+    """Somebody does something, and this is seen last; a time goes on being waited for."""
+    talk.post(text, **more)
+    await talk.until(lambda: talk.chat[-1:] == [expected])
+
+
+def still() -> World:
+    """A world in which time passes only when the test says so."""
+    world = World(())
+    world.clock = FakeClock()  # type: ignore[assignment]
+    return world
+
+
+async def test_several_people_are_asked_and_each_answers_once(sandbox: MontySandbox) -> None:
+    async with talking(together(), Model(), sandbox, world=still()) as talk:
+        await gathered(talk)
+        yes, no = talk.world.offered[-1].choices
+        await after(talk, "This question is for Ada, Bo.", "", kind="choice", choice=yes.id, name="Cy")
+        await after(talk, "Bo has answered (1 of 2).", "", kind="choice", choice=yes.id, name="Bo")
+        await after(talk, "That question is no longer open.", "", kind="choice", choice=no.id, name="Bo")
+        await after(talk, "This question is for Ada.", "but", name="Cy")
+        await after(talk, "{'Bo': 'Yes', 'Ada': 'No'}", "2", name="Ada")
+        assert talk.chat[-2:] == ["Ada has answered (2 of 2).", "{'Bo': 'Yes', 'Ada': 'No'}"]
+    assert len(talk.world.settled) == 1
+
+
+async def test_who_has_not_answered_when_the_time_is_over_is_missing(sandbox: MontySandbox) -> None:
+    async with talking(together(), Model(), sandbox, world=still()) as talk:
+        clock = talk.world.clock
+        assert isinstance(clock, FakeClock)
+        await gathered(talk)
+        await after(talk, "Ada has answered (1 of 2).", "no", name="Ada")
+        await clock.advance(59)
+        assert talk.chat[-1] == "Ada has answered (1 of 2)."
+        await clock.advance(1)
+        await talk.until(lambda: talk.chat[-1] == "{'Ada': 'No'}")
+
+
+async def test_one_person_who_does_not_answer_in_time_gives_none(sandbox: MontySandbox) -> None:
+    code = 'async def Main():\n    await Say("user", str(await Ask("Shall we?", ["Yes"], of="Ada", within_s=5)))'
+    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    async with talking(main, Model(), sandbox) as talk:
+        talk.post("go")
+        await talk.until(lambda: talk.chat == ["Shall we?", "None"])
+
+
+async def test_a_question_for_nobody_or_for_one_person_twice_is_refused(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    for of in ([], ["Ada", "test:Ada"]):
+        try:
+            await Ask("Shall we?", ["Yes"], of=of)
+        except PlaybookError as error:
+            await Say("user", str(error))
+"""
+    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    async with talking(main, Model(), sandbox) as talk:
+        nobody = "Ask needs somebody to ask: of=[] names nobody"
+        assert await talk.say("go") == [nobody, "Ask needs different people, not Ada, test:Ada"]
