@@ -212,11 +212,13 @@ def executed_text(frame: FrameState) -> str:
     return "\n".join(lines)
 
 
-def rejection_text(rejection: dict[str, Any]) -> str:
-    """A rejection as the model is told of it."""
+def rejection_text(rejection: dict[str, Any], step: str | None = None) -> str:
+    """A rejection as the model is told of it; `step` is where the frame stands."""
     lines = [f"Your reply was refused: {rejection['message']} (rule: {rejection['rule']})."]
     if rejection.get("source"):
         lines.append(f"Refused: {rejection['source']}")
+    if step is not None:
+        lines.append(f"You stand at {step}.")
     if rejection.get("legal"):
         lines.append("Legal next steps: " + ", ".join(rejection["legal"]))
     lines.append("Nothing of the refused statement ran. Answer again, corrected.")
@@ -253,7 +255,7 @@ def build_prompt(program: Program, agent: AgentSpec, state: SessionState, frame:
         messages[-1] = ChatMessage("assistant", frame.transcript[-1]["said"], cacheable=True)
     now = [heard_text(frame), situation(state, frame)]
     if frame.rejections:
-        now.append(rejection_text(frame.rejections[-1]))
+        now.append(rejection_text(frame.rejections[-1], frame.step))
     if frame.statements:
         now.append(RESUME.format(executed=executed_text(frame), count=len(frame.statements)))
     messages.append(ChatMessage("user", "\n\n".join(now)))

@@ -8,10 +8,10 @@ import anyio
 import pytest
 
 from runtime.core.errors import LLMRateLimited, LLMTimeout, LLMUnavailable
-from runtime.language.program import Program
+from runtime.language.program import PlaybookSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, Reply, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
 pytestmark = pytest.mark.anyio
 
@@ -28,16 +28,10 @@ GREET = block(
 )
 
 
-def one_step(*more: object, code: str = "") -> Program:
+def one_step(*more: PlaybookSpec, code: str = "") -> Program:
     """An agent whose Main waits for the person again and again."""
-    return program(
-        agent(
-            "Main",
-            llm("Main", "01:QUE Do what is said; YLD for user unless told to end", begins=True),
-            *more,
-            code=code,
-        )
-    )  # type: ignore[arg-type]
+    main = llm("Main", "01:QUE Do what is said; YLD for user unless told to end", begins=True)
+    return program(agent("Main", main, *more, code=code))
 
 
 def turn(*lines: str, end: str = 'await Yld("user")') -> Reply:
@@ -303,3 +297,59 @@ async def test_a_reply_makes_the_same_tape_in_pieces_of_any_size(sandbox: MontyS
             tapes.append([(fact.kind, fact.data) for fact in talk.world.facts if fact.kind in kinds])
     assert len(tapes[0]) > 10
     assert all(tape == tapes[0] for tape in tapes)
+
+
+LAX = program(agent("Main", llm("Main", "01:QUE Ask; YLD for user", "02:QUE Tell", "03:RET", begins=True)))
+LAX_REPLY = block(
+    'await Step("Main:01:QUE")', 'await Step("Main:02:QUE")', 'await Say("user", "told")', "await Return(1)"
+)
+
+
+async def test_strict_execution_is_the_default_and_lenient_execution_takes_what_is_legal(sandbox: MontySandbox) -> None:
+    async with talking(LAX, Model(LAX_REPLY, LAX_REPLY), sandbox) as talk:
+        (said,) = await talk.say("hi")
+        assert "step 01 waits: end the turn with its Yld before Step (rule: wait)" in said
+    async with talking(LAX, Model(LAX_REPLY), sandbox, strict=False) as talk:
+        assert await talk.say("hi") == ["told"]
+
+
+async def test_a_refusal_names_the_rule_the_place_and_the_legal_steps_and_is_on_the_tape(sandbox: MontySandbox) -> None:
+    early = block('await Step("Main:02:QUE")', 'await Say("user", "told")', 'await Var("__", "x")', "await Return(1)")
+    steps = program(agent("Main", llm("Main", "01:QUE Ask", "02:QUE Tell", "03:RET", begins=True)))
+    good = block('await Step("Main:01:QUE")', 'await Yld("user")')
+    model = Model(block('await Step("Main:01:QUE")', 'await Step("Main:03:RET")'), good)
+    async with talking(steps, Model(early, early), sandbox) as talk:
+        await talk.say("hi")
+        assert [rejected["rule"] for rejected in talk.facts("rej")] == ["order", "order"]  # type: ignore[index]
+    async with talking(steps, model, sandbox) as talk:
+        await talk.say("hi")
+    assert "(rule: order)" in model.told(1)
+    assert "You stand at Main:01:QUE." in model.told(1)
+    assert "Legal next steps: Main:02:QUE" in model.told(1)
+
+
+async def test_triggers_are_checked_in_a_whole_conversation_and_what_was_remarked_is_remembered(
+    sandbox: MontySandbox,
+) -> None:
+    helper = replace(llm("Help", "01:RET"), triggers=triggers("EVT When the user wants help"))
+    both = program(agent("Main", llm("Main", "01:QUE Ask; YLD for user", "02:QUE Tell", begins=True), helper))
+    model = Model(
+        block('await Step("Main:01:QUE")', 'await Say("user", "unseen")', 'await Yld("user")'),
+        block("# resume: 1", "# recap: it begins", 'await Say("user", "Well?")', 'await Yld("user")'),
+        block(
+            'await Step("Main:02:QUE")',
+            "# trig? Main:Help:T1:EVT",
+            'await Trigger("Main:Help:T1:EVT")',
+            "await Help()",
+            'await Yld("call")',
+        ),
+        block('await Step("Help:01:RET")', "# trig? no", 'await Var("__", "helped")', "await Return()"),
+        block('await Say("user", "There you are.")', 'await Yld("user")'),
+    )
+    async with talking(both, model, sandbox) as talk:
+        assert await talk.say("hi") == ["Well?"]
+        assert await talk.say("help me") == ["There you are."]
+        assert [event.data["rule"] for event in talk.named("step.rejected")] == ["trigger"]
+    said = [message.content for message in model.asked[-1] if message.role == "assistant"]
+    assert "# recap: it begins" in said[0]
+    assert "# trig? Main:Help:T1:EVT" in said[1]

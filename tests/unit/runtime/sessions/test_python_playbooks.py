@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from runtime.core.errors import Divergence, Unjournaled
@@ -327,3 +329,26 @@ async def Other():
         assert await talk.say("go") == ["x is 1"]
     async with talking(main(code, python("Other")), Model(), sandbox, world=talk.world) as later:
         assert await later.say("now") == ["now 3"]
+
+
+HELD = threading.Event()
+"""What a plain function waits for until a test lets it go."""
+
+
+async def test_a_plain_function_runs_beside_the_loop_and_a_stop_does_not_wait_for_it(sandbox: MontySandbox) -> None:
+    code = """
+from tests.unit.runtime.sessions.test_python_playbooks import HELD
+
+def Main():
+    HELD.wait(60)
+"""
+    HELD.clear()
+    try:
+        async with talking(main(code), Model(), sandbox) as talk:
+            talk.post("go")
+            await talk.until(lambda: bool(talk.facts("start")))
+            await talk.say("", kind="stop")
+            assert talk.chat == ["⏹ Stopped. Write to begin anew."]
+            assert not HELD.is_set()
+    finally:
+        HELD.set()

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,27 @@ async def test_the_model_is_told_of_tools_and_calls_them(
     assert "# Weather (tools of a server; call them, Say does not reach it." in told
     assert "- Weather.forecast(city:str, days:int = 3) -> dict: What the weather will be." in told
     assert [event.data["playbook"] for event in talk.named("playbook.started")] == ["Main"]
+
+
+async def test_react_works_with_tools_until_its_exit_conditions_hold(
+    weather: AgentSpec, stand: Stand, sandbox: MontySandbox
+) -> None:
+    plan = replace(llm("Plan"), description="Find a day for a picnic.", metadata={"execution_mode": "react"})
+    main = llm("Main", "01:QUE Do what is said; YLD for user unless told to end", begins=True)
+    model = Model(
+        turn('await Say("user", await Plan())'),
+        block(
+            "# think: the sky decides",
+            'exit_conditions = ["a day with a clear sky is known"]',
+            'sky = await Weather.forecast(city="Oslo", days=1)',
+            'await Yld("call")',
+        ),
+        block('await Var("__", "looked at the sky")', "await Return(f\"in {sky['days']} day\")"),
+    )
+    made = program(agent("Main", main, plan), weather)
+    async with talking(made, model, sandbox, servers=stand.pool) as talk:
+        assert await talk.say("hi") == ["in 1 day"]
+    assert 'Weather.forecast gave {"city": "Oslo"' in model.told(2)
 
 
 @pytest.mark.parametrize(
