@@ -271,7 +271,8 @@ def _web_adapter(
 ) -> WebAdapter:
     rooms = RedisRoomStore(ground.connection, platform=PLATFORM)
     news = RedisRoomNews(ground.connection, holder.node)
-    return WebAdapter(rooms, ground.clock, files=files, commands=commands, news=news)
+    titled = ground.settings.encryption.keys is None
+    return WebAdapter(rooms, ground.clock, files=files, commands=commands, news=news, titled=titled)
 
 
 async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | None:

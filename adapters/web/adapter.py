@@ -79,12 +79,15 @@ class WebAdapter:
         files: FileStore | None = None,
         commands: Mapping[str, str] | None = None,
         news: RoomNews | None = None,
+        titled: bool = True,
     ) -> None:
         """Without `files` none are taken or sent; `commands` are those of its menu, with what they do. `news` is the
-        way to the other nodes, where there may be any."""
+        way to the other nodes, where there may be any. Rooms that are opened have their titles in their ids unless
+        `titled` is False: an id is not encrypted."""
         self._rooms = rooms
         self._clock = clock
         self._files = files
+        self._titled = titled
         self._hub = Hub()
         self._intake = Intake()
         self._echo = Echo(news)
@@ -193,7 +196,7 @@ class WebAdapter:
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """A new room, named after its title and its nonce; it begins with the title."""
-        opened = Address(PLATFORM, room_of(title, nonce))
+        opened = Address(PLATFORM, room_of(title if self._titled else _UNTITLED, nonce))
         await self.send(opened, title, speaker=GATEWAY, nonce=nonce, final=True)
         return opened
 
@@ -222,6 +225,9 @@ class WebAdapter:
         kept = await self._board.post(to.conversation, post)
         if post.final and not kept.final:
             await self._board.change(to.conversation, post.id, post.text, final=True)
+
+
+_UNTITLED = "room"
 
 
 def room_of(title: str, nonce: str) -> str:

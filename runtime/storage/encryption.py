@@ -70,7 +70,8 @@ def keys_from(text: str, name: str) -> Sequence[Key]:
 
 
 class Encryption(Sealing):
-    """Seals with the first key, and opens with any. `conversations` are patterns with `*`; others stay as they are."""
+    """Seals with the first key, and opens with any. `conversations` are patterns with `*`, which hold for
+    threads as well; the others stay as they are."""
 
     def __init__(self, keys: Sequence[Key], conversations: Sequence[str] = ("*",)) -> None:
         """Raises ConfigError without a key, or where this machine's OpenSSL has not the cipher."""
@@ -90,7 +91,8 @@ class Encryption(Sealing):
         return "*" not in self._conversations
 
     def of(self, conversation: str) -> Sealing:
-        covered = any(fnmatchcase(conversation, pattern) for pattern in self._conversations)
+        names = {conversation, conversation.partition("#")[0]}
+        covered = any(fnmatchcase(name, pattern) for pattern in self._conversations for name in names)
         return self if covered else PLAIN
 
     @property

@@ -87,9 +87,14 @@ def test_digests_tell_nothing_without_the_key() -> None:
 
 
 def test_only_conversations_that_a_pattern_names_are_sealed() -> None:
-    sealing = Encryption([FIRST], ["web:*", "telegram:42#*"])
-    covered = [key for key in ("web:hall", "telegram:42", "telegram:42#7", "slack:web:x") if sealing.of(key) is sealing]
-    assert covered == ["web:hall", "telegram:42#7"]
+    sealing = Encryption([FIRST], ["web:*", "telegram:42#*", "slack:C1"])
+    keys = ("web:hall", "telegram:42", "telegram:42#7", "slack:web:x", "slack:C1", "slack:C1#5", "slack:C11")
+    assert [key for key in keys if sealing.of(key) is sealing] == [
+        "web:hall",
+        "telegram:42#7",
+        "slack:C1",
+        "slack:C1#5",
+    ]
     assert sealing.selective
     assert not Encryption([FIRST]).selective
 
