@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import anyio
@@ -47,12 +48,18 @@ class RemoteAgent:
         self.queue = MessageQueue(1, clock)
         """Empty: nothing of the agent is executed here."""
         self._seat = seat
+        self._posted = anyio.Event()
         self._journal = journal
         self._mailboxes = mailboxes
         self._returns = returns
         self._bus = bus
         self._came = anyio.Event()
         self.participant = AgentParticipant(seat.agent, self.state.klass, self.accept)
+
+    @property
+    def seat(self) -> Seat:
+        """The seat as it is now: another one after each stop."""
+        return replace(self._seat, stops=self.state.stops)
 
     @property
     def state(self) -> AgentState:
@@ -86,10 +93,11 @@ class RemoteAgent:
         """What another process does cannot be stopped from here."""
 
     async def live(self) -> None:
-        """Post what comes, until the program has ended."""
-        while not self._journal.state.ended:
+        """Post what comes, for ever: what was said before the program ended is posted after it."""
+        while True:
             waiting = [message for message in self.state.queue if message.id not in self.state.posted]
             if not waiting:
+                self._posted.set()
                 self._came = anyio.Event()
                 await self._came.wait()
                 continue
@@ -98,13 +106,20 @@ class RemoteAgent:
                 await self._post(message)
             await self._journal.commit()
 
+    async def all_posted(self) -> None:
+        """Return when everything that was said to it is in its mailbox."""
+        while self.state.has_work():
+            self._posted = anyio.Event()
+            self.look()
+            await self._posted.wait()
+
     async def _post(self, message: Message) -> None:
         if all(message.id != queued.id for queued in self.state.queue):
             return  # it was taken back, or dropped by a stop
         about = {"agent_id": self.id, "message_id": message.id}
         participant = str(self.state.participant)
         try:
-            await self._mailboxes.put(participant, Letter(self._seat, message.id, self._content(message)))
+            await self._mailboxes.put(participant, Letter(self.seat, message.id, self._content(message)))
         except MailboxFull as error:
             self._journal.note("dropped", agent=self.id, mids=[message.id])
             await self._returns.undelivered(message, self.id, str(error))

@@ -19,16 +19,20 @@ START = "0-0"
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A participant's place in a session: the agent that it plays there. What it says goes to `address`."""
+    """A participant's place in a session: the agent that it plays there. What it says goes to `address`.
+
+    `stops` is how often people stopped what goes on there: what it does about something from before comes to nothing.
+    """
 
     session: SessionId
     agent: AgentId
     address: Address
+    stops: int = 0
 
     @property
     def id(self) -> str:
         """Names the seat in its participant's mailbox."""
-        return f"{self.session}/{self.agent}"
+        return f"{self.session}/{self.agent}" + (f"/{self.stops}" if self.stops else "")
 
 
 @dataclass(frozen=True, slots=True)

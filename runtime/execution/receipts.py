@@ -52,16 +52,18 @@ class Receipts:
         """Wait until all have acknowledged it, or cannot, or the time is over; the result says who did."""
         key = call_key(frame.id, call.pos)
         await self._journal.commit()
-        with self._presence.waiting(frame.id):
-            await self._settled(key, within_s)
+        wait = self._journal.state.waits.get(key)
+        if wait is not None:
+            with self._presence.waiting(frame.id):
+                await self._settled(key, wait.due or 0.0, within_s)
         ack = self._journal.state.acks.get(key)
-        if ack is None or not frame.alive:
+        if ack is None:
             await anyio.sleep_forever()  # stopped meanwhile: whoever did that cancels us
-        self._journal.note("took", **site(frame, call), mids=[], val=self._value(ack or AckState("", [])))
+            raise AssertionError("unreachable")
+        self._journal.note("took", **site(frame, call), mids=[], val=self._value(ack))
         await self._journal.commit()
 
-    async def _settled(self, key: str, within_s: float) -> None:
-        due = self._journal.state.waits[key].due or 0.0
+    async def _settled(self, key: str, due: float, within_s: float) -> None:
         event = self._waiting[key] = anyio.Event()
         self._look(key)
 

@@ -231,7 +231,9 @@ class Pages:
         self.show(page)
 
     def let_go(self) -> None:
-        """Show nothing more: the session leaves memory. What is not whole is gone on with by the next one."""
+        """Show nothing more, also of what is said from now on: the session leaves memory. What is not whole is gone on
+        with by the next one."""
+        self._resting = True
         for live in self._live.values():
             live.abandon()
 

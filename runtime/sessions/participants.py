@@ -65,11 +65,11 @@ class Participants:
         }
 
     async def take(self, event: InboxEvent) -> None:
-        """Bring an act to its seat; one in another session, such as one that was undone, comes to nothing."""
+        """Bring an act to its seat; one in another session, such as one that was undone, and one about something that
+        was stopped come to nothing."""
         act = Act.read(event.text)
-        session, _, agent = act.seat.rpartition("/")
-        remote = self._supervisor.remote(agent)
-        if session != self._journal.session or remote is None:
+        remote = self._supervisor.remote([*act.seat.split("/"), ""][1])
+        if remote is None or remote.seat.id != act.seat:
             return
         try:
             await self._deeds[act.does](remote, act)

@@ -173,6 +173,7 @@ class Session:
         if self._broken is None and not self._journal.state.ended:
             await self._parts.continuity.go_on()
         if self._journal.state.ended:
+            self._parts.supervisor.restore()  # for what was said to other processes
             self._parts.builtins.ended.set()
         elif self._broken is not None:
             await self._parts.pages.close_all()
@@ -228,6 +229,8 @@ class Session:
             self._parts.intake.ended()
         with anyio.move_on_after(SETTLED_WITHIN_S if heard is Outcome.SUCCEEDED else None):
             await self._parts.pages.all_shown()
+        if self._journal.state.ended:
+            await self._parts.supervisor.all_posted()
         await self._parts.merge.give_back()
         await self._journal.rest()
         return heard or Outcome.ENDED

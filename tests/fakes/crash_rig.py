@@ -92,7 +92,7 @@ class Rig:
     def __post_init__(self) -> None:
         self.clock = RigClock()
         self.leases = MemoryLeaseStore(self.clock)
-        self.inbox = MemoryInbox(self.leases)
+        self.inbox = WatchedInbox(self)
         self.store = FaultyStore(self, self.leases, self.inbox)
         self.platform = FaultyPlatform(self)
         self.mailboxes = WatchedMailboxes(self._post)
@@ -165,6 +165,18 @@ def thread_in_shard(number: int) -> str:
     names = (f"t{n}" for n in range(1, 100_000))
     in_shard = (name for name in names if shard_of(replace(ADDRESS, thread=name).key) == SHARD)
     return next(islice(in_shard, number - 1, None))
+
+
+class WatchedInbox(MemoryInbox):
+    """Says when something that needs no session is gone."""
+
+    def __init__(self, rig: Rig) -> None:
+        super().__init__(rig.leases)
+        self._rig = rig
+
+    async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
+        await super().dismiss(entry, token)
+        await self._rig.rested()
 
 
 class FaultyStore(MemorySessionStore):

@@ -146,7 +146,50 @@ TOLD_BY_MODEL = Case(
     ("a word that everybody should read", "now I know", "how many: 1"),
 )
 
+LAST_WORD = Case(
+    program(
+        agent(
+            "Lead",
+            python("Main", trigger="BGN When program starts"),
+            code="""
+async def Main():
+    await Say("user", "that was all")
+    await Say("Scout", "good bye")
+    await EndProgram()
+""",
+        ),
+        SCOUT,
+    ),
+    ((),),
+    ("go", "again"),
+    ("that was all", "that was all"),
+)
+
+STOPPED_ELSEWHERE = Case(
+    program(
+        agent(
+            "Lead",
+            python("Main", trigger="BGN When program starts"),
+            code="""
+async def Main():
+    await Say("user", "I ask")
+    await Say("Scout", "one")
+    for message in await WaitForMessage("agent Scout"):
+        await Say("user", message["text"])
+    await WaitForMessage("user")
+""",
+        ),
+        SCOUT,
+    ),
+    ((),),
+    ("go", "stop", "again"),
+    ("I ask", "number one", "⏹ Stopped. Write to begin anew.", "I ask", "number one"),
+    plays=lambda content: [says(f"number {content['text']}")],
+)
+
 PARTICIPANTS = {
+    "last word": LAST_WORD,
+    "stopped elsewhere": STOPPED_ELSEWHERE,
     "asked elsewhere": ASKED,
     "asked by a model": ASKED_BY_MODEL,
     "attended from elsewhere": ATTENDED,

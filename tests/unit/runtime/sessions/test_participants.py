@@ -195,3 +195,59 @@ async def test_what_it_does_in_a_session_that_was_ended_comes_to_nothing(sandbox
         await world.idle.wait()
         assert len(world.player.heard) == 2
         assert talk.chat == ["late"]
+
+
+async def test_what_was_said_before_the_program_ended_still_goes_there(sandbox: MontySandbox) -> None:
+    code = 'async def Main():\n    await Say("Scout", "good bye")\n    await EndProgram()\n'
+    world = world_of(lambda _: [])
+    async with talking(lead(code), Model(), sandbox, world=world) as talk:
+        await talk.say("go")
+        await talk.until(lambda: bool(world.player.heard))
+    assert [content["text"] for content in world.player.heard] == ["good bye"]
+    assert not world._awake
+
+
+async def test_what_it_answers_to_something_that_was_stopped_comes_to_nothing(sandbox: MontySandbox) -> None:
+    world = world_of(echo)
+    world.player.away = True
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        talk.post("go")
+        await talk.until(lambda: world.mailboxes.waiting_now == 1)
+        talk.post("", kind="stop")
+        await talk.until(lambda: bool(talk.facts("stop")))
+    world.player.away = False
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        await talk.until(lambda: bool(world.player.heard) and not world.waiting)
+        await world.idle.wait()
+        assert talk.chat == ["⏹ Stopped. Write to begin anew."]
+        assert await talk.say("again") == ["Scout: so Where does the path lead?"]
+
+
+async def test_what_was_undone_is_asked_anew(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    while True:
+        for message in await WaitForMessage("user"):
+            await Say("Scout", message["text"])
+            for answer in await WaitForMessage("agent Scout"):
+                await Say("user", answer["text"])
+"""
+    world = world_of(echo)
+    async with talking(lead(code), Model(), sandbox, world=world) as talk:
+        await talk.say("go")
+        assert await talk.say("one") == ["so one"]
+        assert await talk.say("two") == ["so two"]
+        await talk.say("", kind="undo")
+        assert await talk.say("three") == ["so three"]
+    assert [content["text"] for content in world.player.heard] == ["one", "two", "three"]
+
+
+async def test_it_answers_the_person_who_spoke_to_it(sandbox: MontySandbox) -> None:
+    code = 'async def Main():\n    await Say("Scout", "stay")\n    await WaitForMessage("agent Scout")\n'
+    world = world_of(
+        lambda content: [says("you", to=f"person {content['from']['id']}")] if content["from"]["human"] else []
+    )
+    async with talking(lead(code), Model(), sandbox, world=world) as talk:
+        await talk.say("go")
+        (said,) = await talk.say("@scout who are you?")
+        assert said.endswith("you")
