@@ -70,6 +70,8 @@ def event_of(number: str, does: str, at: datetime, offered: Sequence[PageSpec], 
     kind, _, rest = does.partition(":")
     about, _, text = rest.partition(":")
     event = InboxEvent(number, address, "test:1", "Ada", does, at, message_id=f"m{number}")
+    if kind == "by":
+        return replace(event_of(number, text, at, offered, address), person_id=f"test:{about}", person_name=about)
     if kind == "press":
         choice = offered[-1].choices[int(about)]
         return replace(event, kind="choice", text=choice.label, choice=choice.id, address=offered[-1].address)

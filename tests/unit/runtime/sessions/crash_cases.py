@@ -8,6 +8,7 @@ from tests.unit.runtime.sessions.crash_lineage import UNDOING
 from tests.unit.runtime.sessions.crash_meetings import MEETINGS
 from tests.unit.runtime.sessions.crash_modes import MODES
 from tests.unit.runtime.sessions.crash_participants import PARTICIPANTS
+from tests.unit.runtime.sessions.crash_people import PEOPLE
 from tests.unit.runtime.sessions.crash_shared import SHARING
 from tests.unit.runtime.sessions.crash_tales import HELLO, MEETING, NESTED, PYTHON
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
@@ -367,4 +368,5 @@ CASES = {
     **SHARING,
     **MEETINGS,
     **MODES,
+    **PEOPLE,
 }

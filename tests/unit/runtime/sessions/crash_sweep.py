@@ -31,7 +31,7 @@ LIMIT_S = 20.0
 
 FAULTS: tuple[Fault, ...] = ("die", "die", "lose", "refuse")
 
-_TAKES = ("took", "start", "anew", "steer", "fetched")
+_TAKES = ("took", "start", "anew", "steer", "fetched", "answered")
 
 
 class Company(Scripted):

@@ -26,7 +26,7 @@ async def run(case: Case, sandbox: MontySandbox, *, crashes: tuple[int, ...], se
 def check(world: World, case: Case) -> None:
     """Every sentence once, whole and in order; every message taken once by each agent."""
     seen = [shown.text for shown in world.chat]
-    kinds = ("took", "start", "anew", "steer", "fetched")
+    kinds = ("took", "start", "anew", "steer", "fetched", "answered")
     taken = [(fact.tape, mid) for fact in world.facts if fact.kind in kinds for mid in fact.data.get("mids") or ()]
     assert len(taken) == len(set(taken))
     assert not world.waiting

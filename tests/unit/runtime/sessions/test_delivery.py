@@ -11,7 +11,9 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, Talk, block, talking
+from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.test_crashes import run
 from tests.unit.runtime.sessions.test_declared_people import MAIN, human, with_people
 
 pytestmark = pytest.mark.anyio
@@ -231,3 +233,72 @@ def test_a_text_begins_with_whom_it_is_for_and_what_is_shown_of_it_never_changes
     for length in range(len(text)):
         assert expected.startswith(surely_addressed(text[:length], "Bo"))
     assert addressed(text, None) == surely_addressed(text, None) == text
+
+
+async def test_what_is_held_when_the_process_dies_is_shown_once_and_in_order(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await Say("user", "one")
+    await Now()
+    await Say("user", "two")
+    await Now()
+    await Say("user", "three")
+    await EndProgram()
+"""
+    case = Case(with_people(code, human("Alice", delivery_channel="buffered", buffer_timeout=9)), ((),), ("hi",), ())
+    calm = await run(case, sandbox, crashes=(), seed=0)
+    for point in range(1, calm.points + 1):
+        world = await run(case, sandbox, crashes=(point,), seed=point)
+        assert "\n\n".join(shown.text for shown in world.chat) == "one\n\ntwo\n\nthree", f"crashed at {point}"
+
+
+MEETING = """
+async def Main():
+    await WaitForMessage("user")
+    await Talk()
+    await WaitForMessage("user")
+
+async def Talk():
+    await Say("meeting", "We begin.")
+    await Say("meeting", "Alice should know this.")
+    await Say("meeting, Alice", "For you.")
+    await Say("meeting, agent 1001", "Not for you.")
+"""
+
+GUEST = """
+async def Join():
+    while True:
+        for message in await WaitForMessage("meeting"):
+            if message["text"] == "Meeting has ended":
+                return
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "seen"),
+    [
+        ("all", ["We begin.", "Alice should know this.", "For you.", "Not for you."]),
+        ("targeted", ["Alice should know this.", "For you."]),
+        ("none", []),
+    ],
+)
+async def test_a_person_sees_of_a_meeting_what_they_want(wanted: str, seen: list[str], sandbox: MontySandbox) -> None:
+    host = agent("Host", MAIN, python("Talk", meeting=True, required_attendees=["Guest"]), code=MEETING)
+    guest = agent("Guest", python("Join", meeting=True), code=GUEST)
+    alice = human("Alice", meeting_notifications=wanted)
+    async with talking(program(host, guest, alice), Model(), sandbox) as talk:
+        await talk.say("go", name="Zoe")
+        assert await talk.say("on", name="Zoe") == seen
+
+
+async def test_who_wants_nothing_of_meetings_is_not_mentioned_where_another_sees_it(sandbox: MontySandbox) -> None:
+    code = MEETING.replace("Alice should know this.", "@Alice and @Bob")
+    host = agent("Host", MAIN, python("Talk", meeting=True, required_attendees=["Guest"]), code=code)
+    guest = agent("Guest", python("Join", meeting=True), code=GUEST)
+    people = human("Alice", meeting_notifications="none"), human("Bob", meeting_notifications="targeted")
+    async with talking(program(host, guest, *people), Model(), sandbox) as talk:
+        await talk.say("go", name="Alice", private=False)
+        assert await talk.say("on", name="Bob", private=False) == ["@Alice and @Bob"]
+        spec = talk.world.chat[0].spec
+    assert spec is not None
+    assert dict(spec.people) == {"Bob": "test:Bob"}
