@@ -175,10 +175,10 @@ class Visitors:
         names = (person, known.declared if known is not None else None, str(ANYONE))
         return next((name for name in names if name in meeting.pending), None)
 
-    @staticmethod
-    def _stays_away(meeting: MeetingState, person: str) -> bool:
-        answer = meeting.invited.get(person, JOINED)
-        return answer == LEFT or answer.startswith(rejected(""))
+    def _stays_away(self, meeting: MeetingState, person: str) -> bool:
+        known = self._journal.state.people.get(person)
+        answers = [meeting.invited.get(name, "") for name in (person, known.declared or "" if known else "")]
+        return any(answer == LEFT or answer.startswith(rejected("")) for answer in answers)
 
     def _names_another(self, meeting: MeetingState, text: str) -> bool:
         """Whether the text begins with the name of an agent that is not in the meeting."""

@@ -150,3 +150,15 @@ async def test_people_who_want_no_notices_of_meetings_are_told_none(sandbox: Mon
     async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
         await post(talk, "go", name="Alice", private=False)
         assert await post(talk, "hello", name="Alice", private=False) == ["hello"]
+
+
+async def test_who_does_not_want_to_come_is_heard_as_without_the_meeting(sandbox: MontySandbox) -> None:
+    code = 'await InviteToMeeting(["Alice"])\nreturn await heard("enough")'
+    talks = hosted(code, ALICE, CAROL, guest("Guest"), required_attendees=["user", "Guest"])
+    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False)
+        assert "@Alice Host invites you to meeting 100: Talk. Do you join?" in talk.chat
+        await post(talk, "Decline, I am busy", name="Alice", private=False)
+        assert notices(talk, "Guest")[-1] == "Alice does not join the meeting: REJECTED - I am busy"
+        await post(talk, "Guest: hello", name="Alice", private=False)
+    assert heard_by(talk, "1001") == [("Guest: hello", None)]
