@@ -11,7 +11,7 @@ from runtime.core.errors import ContentLocked
 from runtime.core.ids import TapeId
 from runtime.storage.codec import fact_fields, fact_from_fields
 from runtime.storage.redis.keys import ShardKeys
-from runtime.storage.sealing import PLAIN, Sealing, fact_binding, value_binding, values_home
+from runtime.storage.sealing import MARK, PLAIN, Sealing, fact_binding, value_binding, values_home
 from runtime.tape.tape import ANCHORS, UNREADABLE, Fact
 
 LARGE_BYTES = 16 * 1024
@@ -45,7 +45,8 @@ class FactForms:
         if len(data) > LARGE_BYTES // 4:  # a character has up to four bytes
             data, large = _parted(fact.data)
             named = _json({name: self._value(text) for name, text in large.items()}) if large else ""
-        data = self.sealing.seal(fact_binding(fact.tape, fact.seq, kind, at, named), data)
+        if self.sealing is not PLAIN:
+            data = self.sealing.seal(fact_binding(fact.tape, fact.seq, kind, at, named), data)
         self.facts += [self._number(tape_key), fact.seq, kind, at, data, named]
         if kind in ANCHORS:
             self.anchors.append(anchor_name(kind, fact.seq))
@@ -105,8 +106,9 @@ class FactReading:
     def _read(
         self, tape: TapeId, seq: int, fields: Mapping[str, str], large: Mapping[str, tuple[str, str | None]]
     ) -> Fact:
-        kind, at, named = fields["k"], fields["t"], fields.get("v", "")
-        data = self.sealing.open(fact_binding(tape, seq, kind, at, named), fields["d"])
+        kind, at, data = fields["k"], fields["t"], fields["d"]
+        if data.startswith(MARK):
+            data = self.sealing.open(fact_binding(tape, seq, kind, at, fields.get("v", "")), data)
         fact = fact_from_fields(tape, seq, (kind, at, data))
         values = {name: json.loads(self._value(digest, text)) for name, (digest, text) in large.items()}
         return Fact(tape, seq, fact.kind, fact.at, {**fact.data, **values}) if values else fact
