@@ -406,3 +406,13 @@ async def test_the_place_of_another_session_stays_that_ones(sandbox: MontySandbo
     async with stage.talking(sandbox) as talk:
         await talk.say("again")
         assert stage.places.held == {PLACE.key: other}
+
+
+async def test_whoever_is_here_is_mentioned_where_nobody_is_asked_by_name(sandbox: MontySandbox) -> None:
+    async with Stage().talking(sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("me too", name="Bob")
+        talk.post("meet")
+        await talk.until(lambda: len(seen_at(talk, PLACE)) > 1)
+        assert seen_at(talk, PLACE)[0] == "@Ada, @Bob " + BEGINS
+        assert "👥 Host invites Ada, Bob to a meeting: [The boat](at:test:1#t1)" in seen_at(talk, ADDRESS)
