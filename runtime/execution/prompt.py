@@ -38,12 +38,16 @@ await Yld("user")
 
 Rules
 - Before the calls that carry out a step comes `await Step("Playbook:line:CODE")`, exactly as in the program.
-- `await Say(target, text)`: target is "user", an agent class, "agent 1001", "meeting" or "meeting 100"; the text is \
-Markdown.
+- `await Say(target, text)`: target is "user" (whoever is here), a person by name ("Ada"), an agent class, "agent \
+1001", "meeting", "meeting 100" or "meeting 100, agent 1001, Ada"; the text is Markdown, `@Ada` in it mentions her.
+- `ack = await Say("Scout", text, ack_within_s=30)` waits until it has arrived: `ack["missing"]` are those who did not \
+take it up in time.
 - `text = await ReadFile("report.csv")` reads a text file that a person sent; `await SendFile("result.csv", content, \
 "a text beside it")` sends one to the user.
 - `answer = await Ask("Ship it?", ["Yes", "No"])` asks the user to choose and waits; it gives the option that was \
-chosen, or what was written instead. `of="Ada"` lets only that person answer; without the list any answer is wanted.
+chosen, or what was written instead. `of="Ada"` lets only that person answer; without the list any answer is wanted. \
+`of=["Ada", "Bo"]` asks each of them and gives `{"Ada": "Yes", "Bo": "No"}`; with `within_s=60` it gives what there is \
+by then, or None.
 - In a meeting `await Share("budget", 1200)` sets a value for all in it; with `expected=2` it fails unless version 2 \
 is there. `shared["budget"]` reads it as of the statement's beginning, `await Shared("budget")` as of now. Steps may \
 call it `self.current_meeting.shared_state`.
@@ -53,9 +57,10 @@ such as "2026-05-01T09:00:00+02:00"; you need not wait for it.
 - A long value is shown as an artifact: code has it whole by its name, and `await LoadArtifact("name")`, then \
 `await Yld("call")`, shows it to you. `await SaveArtifact("name", "one-line summary", value)` keeps one.
 - Playbooks are called as `result = await Playbook(args)`; other agents' public ones as `await Agent.Playbook(args)`.
-- End with exactly one of `await Yld("user")`, `await Yld("agent 1001")`, `await Yld("meeting")` (wait for a message), \
-`await Yld("call")` (go on with what the calls gave), `await Yld("exit")` (the program ends) or `await Return(value)` \
-(the playbook ends; set `await Var("__", "<summary of what was done>")` before). Nothing may follow it.
+- End with exactly one of `await Yld("user")`, `await Yld("Ada")` (only her words end it), \
+`await Yld("agent 1001")`, `await Yld("meeting")` (wait for a message), `await Yld("call")` (go on with what the \
+calls gave), `await Yld("exit")` (the program ends) or `await Return(value)` (the playbook ends; \
+set `await Var("__", "<summary of what was done>")` before). Nothing may follow it.
 - A step that says `YLD for user` is carried out with `await Yld("user")` in the same reply; one that says \
 `YLD for exit` with `await Yld("exit")`; `RET x` with `await Return(x)`.
 - CND: decide by the variables. When it holds, execute its sub-steps; otherwise go on behind them. JMP: go to that line.
@@ -114,6 +119,8 @@ def program_text(program: Program, agent: AgentSpec) -> str:
         if not playbook.metadata.get("hidden"):
             lines += _playbook_text(agent, playbook)
     for other in program.agents:
+        if other.kind is AgentKind.HUMAN:
+            lines += [f"# {other.name} (a person; Say reaches them once they are here)", other.description]
         if other.name == agent.name or other.kind is AgentKind.HUMAN:
             continue
         remote = other.kind is AgentKind.MCP

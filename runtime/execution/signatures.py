@@ -44,6 +44,15 @@ TAKE_VARIABLES = frozenset({"CreateAgent", "IdleAgent"})
 """Calls that take any further names: variables of an agent that is made."""
 
 
+FORMS = {"Say": 'Say("user", "the text")'}
+"""How calls are written that are easily got wrong."""
+
+
+def as_written(name: str) -> str:
+    """A call's form, to stand behind what is wrong with it; empty for calls that need none."""
+    return f"; it is called as {FORMS[name]}" if name in FORMS else ""
+
+
 def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:
     """The values of a call's parameters in order, None for optional ones that are missing. Raises PlaybookError."""
     if len(call.args) > len(names):
@@ -54,5 +63,6 @@ def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:
     missing = [name for name in required if name not in given]
     if unknown or missing:
         what = f"does not take {unknown[0]!r}" if unknown else f"needs {missing[0]!r}"
-        raise PlaybookError(f"{call.name} {what}; it takes {', '.join(names)}")
+        form = as_written(call.name) or f"; it takes {', '.join(names)}"
+        raise PlaybookError(f"{call.name} {what}{form}")
     return [given.get(name) for name in names]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from runtime.core.errors import UnknownTarget
+from runtime.execution.signatures import as_written
 from runtime.execution.statement import CONTROL, assigned_names, call_name, mutated_names
 from runtime.execution.value_types import coerced
 from runtime.language.flow import Flow
@@ -183,7 +184,8 @@ def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
             continue
         mismatch = shape.mismatch(node)
         if mismatch is not None:
-            return Rejected("arguments", f"{name} {mismatch}")
+            form = as_written(name)
+            return Rejected("arguments", f"{name} {mismatch.partition(';')[0] if form else mismatch}{form}")
         rejected = _check_meaning(name, [shape.argument(node, index) for index in (0, 1)], position)
         if rejected is not None:
             return rejected

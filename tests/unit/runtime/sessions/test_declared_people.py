@@ -231,3 +231,42 @@ async def Main():
         "hello",
         "no agent was spoken to yet, so there is none to wait for; name it as `agent 1001`",
     ]
+
+
+async def test_a_model_knows_the_people_of_its_program_and_who_said_what(sandbox: MontySandbox) -> None:
+    clerk = agent("Clerk", llm("Main", "01:QUE Listen", begins=True))
+    alice = AgentSpec("Alice", AgentKind.HUMAN, SPAN, "Decides in the end.", {})
+    listens = block('await Step("Main:01:QUE")', 'await Yld("user")')
+    model = Model(listens, block('await Yld("user")'), block('await Yld("user")'))
+    async with talking(program(clerk, alice, human("Bob")), model, sandbox) as talk:
+        await talk.say("go", name="alice")
+        await talk.say("Yes.", name="alice")
+        await talk.say("No.", name="Cy")
+    assert "# Alice (a person; Say reaches them once they are here)\nDecides in the end." in model.asked[0][0].content
+    assert "# Bob (a person; Say reaches them once they are here)" in model.asked[0][0].content
+    assert model.told(1).startswith("Message from Alice (user): Yes.")
+    assert model.told(2).startswith("Message from Cy (user): No.")
+    assert "People here: Alice (shown as alice), Cy" in model.told(2)
+
+
+async def test_say_with_one_argument_is_refused_and_the_right_form_shown(sandbox: MontySandbox) -> None:
+    clerk = agent("Clerk", llm("Main", "01:QUE Say", begins=True))
+    wrong = block('await Step("Main:01:QUE")', 'await Say("Hello!")', 'await Yld("user")')
+    right = block("# resume: 1", 'await Say("user", "Hello!")', 'await Yld("user")')
+    model = Model(wrong, right)
+    async with talking(program(clerk), model, sandbox) as talk:
+        assert await talk.say("go") == ["Hello!"]
+    assert 'Say needs \'message\'; it is called as Say("user", "the text")' in model.told(1)
+    code = 'async def Main():\n    try:\n        await Say("Hello!")\n    except PlaybookError as error:\n        await Say("user", str(error))'
+    async with talking(with_people(code), Model(), sandbox) as talk:
+        assert await talk.say("go") == ['Say needs \'message\'; it is called as Say("user", "the text")']
+
+
+async def test_a_model_that_speaks_to_nobody_is_corrected_before_anything_is_shown(sandbox: MontySandbox) -> None:
+    clerk = agent("Clerk", llm("Main", "01:QUE Say", begins=True))
+    wrong = block('await Step("Main:01:QUE")', 'await Say("Bob", "Hello!")', 'await Yld("user")')
+    right = block("# resume: 1", 'await Say("user", "Hello!")', 'await Yld("user")')
+    model = Model(wrong, right)
+    async with talking(program(clerk, human("Alice"), human("Bob")), model, sandbox) as talk:
+        assert await talk.say("go", name="Alice") == ["Hello!"]
+    assert "Bob is not here yet; here are Alice" in model.told(1)
