@@ -12,6 +12,7 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import RemoteUnavailable
 from runtime.execution.remote import NoRemoteServers, RemoteServers
+from runtime.language.participants import participants
 from runtime.language.program import AgentSpec, Program
 from runtime.language.remote import RemoteSpec, remote_of
 
@@ -41,8 +42,11 @@ def remote_servers(
 
 
 def remote_lines(programs: Iterable[Program]) -> list[str]:
-    """Where the programs' remote agents are, a line each."""
-    return [f"remote     {agent.name}: {spec.shown}" for agent, spec in _remote(programs)]
+    """Where the programs' remote agents are, and who plays agents from other processes, a line each."""
+    programs = list(programs)
+    lines = [f"remote     {agent.name}: {spec.shown}" for agent, spec in _remote(programs)]
+    played = {klass: name for program in programs for klass, name in participants(program).items()}
+    return [*lines, *(f"remote     {klass}: {name}, at /participants/{name}" for klass, name in played.items())]
 
 
 def remote_secrets(settings: Settings, programs: Iterable[Program]) -> list[str]:

@@ -45,6 +45,7 @@ async def test_nothing_is_lost_when_the_participant_and_the_gateway_are_killed(t
     port = free_port()
     settings = {"PARLEY_WEB__PORT": str(port), "PARLEY_LOGS__LEVEL": "debug"}
     async with gateway(tmp_path, EXAMPLE, settings) as running:
+        await running.prints(r"remote +Scout: scout, at /participants/scout")
         async with AsyncExitStack() as stack:
             room = Room(await stack.enter_async_context(running.page()))
             await room.join()
