@@ -219,7 +219,7 @@ class Utterances:
             return
         if known:
             self._journal.note(kind, **known)
-        who = [str(hearer.id) for hearer in channel.hearers(message)]
+        who = [str(hearer.id) for hearer in channel.hearers(message) if known or str(hearer.id).isdecimal()]
         self.receipts.ask(frame, call, message, who, page=known.get("page"), to=target.key)
 
     async def _page(self, frame: Frame, target: Target, way: Way, live: LiveStream | None) -> PageState | None:
