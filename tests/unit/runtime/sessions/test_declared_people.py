@@ -257,7 +257,13 @@ async def test_say_with_one_argument_is_refused_and_the_right_form_shown(sandbox
     async with talking(program(clerk), model, sandbox) as talk:
         assert await talk.say("go") == ["Hello!"]
     assert 'Say needs \'message\'; it is called as Say("user", "the text")' in model.told(1)
-    code = 'async def Main():\n    try:\n        await Say("Hello!")\n    except PlaybookError as error:\n        await Say("user", str(error))'
+    code = """
+async def Main():
+    try:
+        await Say("Hello!")
+    except PlaybookError as error:
+        await Say("user", str(error))
+"""
     async with talking(with_people(code), Model(), sandbox) as talk:
         assert await talk.say("go") == ['Say needs \'message\'; it is called as Say("user", "the text")']
 
