@@ -277,7 +277,7 @@ class MeetingHall:
             required, optional = self._attendees(frame.state, playbook)
             people = [who for who in (*required, *optional) if not who.isdecimal()]
             if people:
-                await self._places.open(meeting, [who for who in people if who in self._journal.state.people])
+                await self._places.open(meeting, people)
             declared = {param.name for param in playbook.params}
             own = [name for name in AUTOMATIC if name in frame.state.kwargs and name not in declared]
             if self.meetings.begin_inviting(meeting, own):

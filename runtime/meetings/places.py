@@ -14,7 +14,7 @@ class Places(Protocol):
     async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
         """Have the meeting held in a conversation of its own, if one can be had; called before anybody is invited.
 
-        `people` are the ids of the people who are asked to come, empty for whoever is here. They are told where it is
-        and what it is about. Called again for the same meeting it changes nothing.
+        `people` are those who are asked to come, by id, or by what the program calls somebody who has not taken part
+        yet. People are told where it is and what it is about. Called again for the same meeting it changes nothing.
         """
         ...

@@ -9,9 +9,10 @@ import anyio
 
 from runtime.core.address import Address, address_data
 from runtime.core.errors import AdapterError, InboxFull
+from runtime.core.ids import ANYONE
 from runtime.execution.speech import Pages
 from runtime.meetings.whereabouts import meeting_held_at
-from runtime.sessions.inbox import FORK_WANTED, SCHEDULE, Inbox, InboxEvent
+from runtime.sessions.inbox import FORK_WANTED, Inbox, InboxEvent
 from runtime.sessions.places import HeldMeeting, PlaceStore
 from runtime.sessions.store import SessionRecord
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
@@ -21,9 +22,6 @@ from runtime.tape.state import MeetingState
 
 OPENED_WITHIN_S = 60.0
 """How long a meeting waits for its place before it is held where the session lives."""
-
-MAX_MENTIONED = 20
-"""So many people are named where a meeting is opened for whoever is here."""
 
 _OF_THE_SESSION = frozenset({"new", "undo", FORK_WANTED})
 """Commands that are about the session as a whole, and have to be given where it lives."""
@@ -80,24 +78,21 @@ class MeetingPlaces:
             return None
 
     def _invite(self, meeting: MeetingState, people: Sequence[str], place: Address, there: str | None) -> None:
-        """Say in the place what it is, and where the session lives who asks whom to come there.
+        """Say in the place what it is, and where the session lives who is asked to come there.
 
-        Those who are asked by name are mentioned when they are; where whoever is here is asked, all are mentioned.
+        They are mentioned in the place, once, when they are asked.
         """
         said = {"host": self._journal.state.agents[meeting.host].klass, "topic": words_within(meeting.topic)}
-        known = self._journal.state.people
-        names = [known[who].name for who in people or self._all_people() if who in known]
-        begins = self._say("meeting_place", **said)
-        if not people and names:
-            begins = f"{', '.join(f'@{name}' for name in names)} {begins}"
-        self._pages.tell(begins + self._way_home(), place)
-        said["people"] = ", ".join(map(name_within, names)) or self._say("meeting_everybody")
+        self._pages.tell(self._say("meeting_place", **said) + self._way_home(), place)
+        said["people"] = ", ".join(map(self._name, people))
         opened = self._say("meeting_opened_at", link=there, **said) if there else self._say("meeting_opened", **said)
         self._pages.tell(opened)
 
-    def _all_people(self) -> list[str]:
-        """Those who took part so far, the latest of them."""
-        return [who for who in self._journal.state.people if not who.startswith(SCHEDULE)][-MAX_MENTIONED:]
+    def _name(self, who: str) -> str:
+        known = self._journal.state.people.get(who)
+        if known is not None:
+            return name_within(known.name)
+        return self._say("meeting_everybody") if who == ANYONE else name_within(who)
 
     def _way_home(self) -> str:
         return f" {self._say('meeting_home', link=self._link)}" if self._link else ""

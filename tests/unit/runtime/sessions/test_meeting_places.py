@@ -408,11 +408,11 @@ async def test_the_place_of_another_session_stays_that_ones(sandbox: MontySandbo
         assert stage.places.held == {PLACE.key: other}
 
 
-async def test_whoever_is_here_is_mentioned_where_nobody_is_asked_by_name(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
+async def test_all_who_are_asked_are_named_at_home_and_mentioned_in_the_place(sandbox: MontySandbox) -> None:
+    async with Stage().talking(sandbox, council(required_attendees=["Ada", "Bob"])) as talk:
         await talk.say("hi")
         await talk.say("me too", name="Bob")
         talk.post("meet")
-        await talk.until(lambda: len(seen_at(talk, PLACE)) > 1)
-        assert seen_at(talk, PLACE)[0] == "@Ada, @Bob " + BEGINS
+        await talk.until(lambda: len(seen_at(talk, PLACE)) == 3)
+        assert seen_at(talk, PLACE) == [BEGINS, ASKED, ASKED.replace("Ada", "Bob")]
         assert "👥 Host invites Ada, Bob to a meeting: [The boat](at:test:1#t1)" in seen_at(talk, ADDRESS)
