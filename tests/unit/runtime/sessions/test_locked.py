@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.store import Commit
@@ -79,3 +80,27 @@ async def test_who_begins_anew_needs_no_key(sandbox: MontySandbox) -> None:
         await talk.say("", kind="new")
         assert await talk.say("three") == ["1: three"]
     assert world.written_while_locked == []
+
+
+async def test_an_event_that_cannot_be_opened_is_put_aside_and_the_conversation_goes_on(sandbox: MontySandbox) -> None:
+    world = Locked()
+    async with talking(counter(), Model(), sandbox, world=world) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        talk.post("The key 00000000 is missing.", kind="locked")
+        await talk.until(lambda: talk.chat[-1:] == [LOCKED])
+        assert await talk.say("two") == ["2: two"]
+        assert [event.data["error"] for event in talk.named("content.locked")] == ["The key 00000000 is missing."]
+    assert [entry.event.kind for entry in world.discarded] == ["locked"]
+
+
+async def test_other_conversations_go_on(sandbox: MontySandbox) -> None:
+    world, elsewhere = Locked(), Address("test", "2")
+    async with talking(counter(), Model(), sandbox, world=world) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+    world.lock_all()
+    async with talking(counter(), Model(), sandbox, world=world) as talk:
+        assert await talk.say("two") == [LOCKED]
+        await talk.say("hi", at=elsewhere)
+        assert await talk.say("three", at=elsewhere) == ["1: three"]
