@@ -32,6 +32,7 @@ from runtime.tape.tape import Fact
 
 AGENTS = tuple(str(1000 + n) for n in range(5))
 PEOPLE = ("test:Ada", "test:Bob")
+MOST_AT_ONCE = 2
 UNWILLING = rejected("no time")
 SOLO = "End this meeting?"
 
@@ -41,7 +42,7 @@ class Known:
     """A meeting as it has to be."""
 
     host: str
-    status: str = "inviting"
+    status: str = "created"
     joined: list[str] = field(default_factory=list)
     pending: dict[str, float] = field(default_factory=dict)
     """When each is asked again."""
@@ -216,15 +217,26 @@ class MeetingMachine(RuleBasedStateMachine):
         for frame in [f.id for f in self.journal.state.frames.values() if (f.agent, f.meeting) == (agent, meeting)]:
             self.journal.note("ret", f=frame, val=None)
 
-    @rule(host=st.sampled_from(AGENTS))
-    def create(self, host: str) -> None:
-        if self.is_in(host):
+    @rule(host=st.sampled_from(AGENTS), at_once=st.booleans())
+    def create(self, host: str, at_once: bool = True) -> None:
+        if self.is_in(host) or len(self.open()) == MOST_AT_ONCE:
             return
         frame = self.begin(host)
         meeting = self.hall.meetings.create(host, frame, "Talk", "Talk")
         assert meeting.id not in self.known
         self.known[meeting.id] = Known(host, joined=[host])
-        assert self.hall.meetings.begin_inviting(meeting)
+        if at_once:
+            self.begin_inviting(meeting)
+
+    @precondition(lambda self: self.open())
+    @rule(data=st.data())
+    def place_is_open(self, data: st.DataObject) -> None:
+        self.begin_inviting(self.one(data)[0])
+
+    def begin_inviting(self, meeting: MeetingState) -> None:
+        known = self.known[meeting.id]
+        assert self.hall.meetings.begin_inviting(meeting) == (known.status == "created")
+        known.status = "inviting" if known.status == "created" else known.status
 
     @precondition(lambda self: self.open())
     @rule(data=st.data(), who=st.sampled_from(AGENTS), required=st.booleans())
@@ -258,12 +270,16 @@ class MeetingMachine(RuleBasedStateMachine):
         if answer == JOINED and self.is_in(who):
             answer = BUSY
         if answer == JOINED:
-            self.begin(who, id_)
+            self.comes(meeting, known, who)
+            return
         done(self.hall._answer(meeting, who, answer))
-        if answer == JOINED:
-            self.joins(known, who, f"Agent{who} (agent {who})")
-        elif answer != BUSY:
+        if answer != BUSY:
             self.does_not_come(known, who, answer)
+
+    def comes(self, meeting: MeetingState, known: Known, who: str) -> None:
+        self.begin(who, meeting.id)
+        done(self.hall._answer(meeting, who, JOINED))
+        self.joins(known, who, f"Agent{who} (agent {who})")
 
     def joins(self, known: Known, who: str, called: str) -> None:
         if known.status == "active":
@@ -281,6 +297,22 @@ class MeetingMachine(RuleBasedStateMachine):
             self.solo(known)
 
     @precondition(lambda self: self.open())
+    @rule(data=st.data(), number=st.integers(1, 3))
+    def gather(self, data: st.DataObject, number: int) -> None:
+        """Those who have time are asked, come, and the meeting starts: it is where most can go wrong."""
+        meeting, known = self.one(data)
+        self.begin_inviting(meeting)
+        for who in [agent for agent in AGENTS if not self.is_in(agent)][:number]:
+            if who not in known.pending:
+                by = next(agent for agent in known.joined if agent in AGENTS)
+                done(self.hall.invite(meeting, by, [who]))
+                self.asked(known, who)
+                if known.status == "active":
+                    self.tell(known, f"Agent{by} invited Agent{who}. Waiting…", but=by)
+            self.comes(meeting, known, who)
+        self.start_one(meeting, known)
+
+    @precondition(lambda self: self.open())
     @rule(data=st.data(), person=st.sampled_from(PEOPLE))
     def person_comes_or_goes(self, data: st.DataObject, person: str) -> None:
         meeting, known = self.one(data)
@@ -294,7 +326,9 @@ class MeetingMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.open())
     @rule(data=st.data())
     def start(self, data: st.DataObject) -> None:
-        meeting, known = self.one(data)
+        self.start_one(*self.one(data))
+
+    def start_one(self, meeting: MeetingState, known: Known) -> None:
         if known.status != "inviting" or known.host not in known.joined or known.required:
             return
         self.hall.meetings.start(meeting)
@@ -422,7 +456,7 @@ class MeetingMachine(RuleBasedStateMachine):
         now_s = self.clock.at.timestamp()
         for id_, known in self.known.items():
             meeting = self.journal.state.meetings[id_]
-            assert (meeting.status == "ended") == (known.status == "ended")
+            assert meeting.status == known.status
             assert {who: meeting.asks[who].due for who in meeting.pending} == known.pending
             if meeting.status == "ended":
                 assert not meeting.asks
