@@ -42,7 +42,7 @@ class Population(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A resolved target. `key` names it on the tape: "human" (whoever is here), "person telegram:42", "agent 1001" or
+    """A resolved target. `key` names it on the tape: "human" (whoever is here), "person web:42", "agent 1001" or
     "meeting 100". `agents` are those of a meeting, people too, whom it is for in particular."""
 
     key: str

@@ -55,7 +55,7 @@ class DeliveryPreferences:
 class HumanSpec:
     """A declared human: the class `declared`, the `name` they go by, and the `people` who alone may be them, if given.
 
-    `people` are person ids such as "telegram:42".
+    `people` are person ids such as "web:42".
     """
 
     declared: str
@@ -131,7 +131,7 @@ def _wanted(key: str, value: Any) -> str:
     if key == "person":
         people = value if isinstance(value, list) else [value]
         known = people and all(isinstance(one, str) and _PERSON.fullmatch(one) for one in people)
-        return "" if known else "a person id such as telegram:42, or a list of them"
+        return "" if known else "a person id such as web:42, or a list of them"
     if key in ("delivery_handler", "custom_handler"):
         return "" if isinstance(value, str) and _HANDLER.fullmatch(value) else "the name of a playbook in Python"
     if key == "streaming_chunk_size" and isinstance(value, float) and value >= 1:
