@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from runtime.language.flow import jump_target
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.pbasm import signature
 from runtime.language.problems import Problems
@@ -143,10 +144,15 @@ def _relocate_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> Playbo
     )
 
 
+def _goes_back(step: Step) -> bool:
+    """Whether a step is the JMP at the end of a loop to the line of that loop."""
+    return step.op is Op.JMP and not step.children and jump_target(step) == step.line.rpartition(".")[0]
+
+
 def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: ListItem | None) -> tuple[Step, ...]:
     """Each step at its item; one that has none (a JMP, a clause of the same sentence) at its parent's."""
     extra = max(0, len(steps) - len(items)) if parent is not None else 0
-    skipped = extra - 1 if extra and steps[-1].op is Op.JMP else extra
+    skipped = extra - 1 if extra and _goes_back(steps[-1]) else extra
     placed = []
     for index, step in enumerate(steps):
         own = items[index - skipped] if 0 <= index - skipped < len(items) else None

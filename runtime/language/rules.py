@@ -16,7 +16,8 @@ from runtime.language.program import AgentKind, AgentSpec, Op, PlaybookSpec, Ste
 from runtime.language.step_lines import given_steps
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 4
+_VERSION = 5
+_CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
 class RulesLowerer:
@@ -137,10 +138,10 @@ class _StepLowering:
 
     def _takes_details(self, found: Instruction, item: ListItem) -> bool:
         """Whether what is listed below "…:" belongs to the sentence: what to say or think about, or mere nouns."""
+        below = [self._classifier.classify(inner.text) for child in item.children for inner in child.walk()]
         if found.op is Op.TNK or (found.op is Op.QUE and found.text.startswith("Say(")):
-            return True
-        inner = [below.text for child in item.children for below in child.walk()]
-        return found.op is Op.EXE and not any(self._classifier.classify(text).known for text in inner)
+            return not any(inner.op in _CONTROL for inner in below)
+        return found.op is Op.EXE and not any(inner.known for inner in below)
 
     def _waiting(self, found: Instruction, children: Sequence[Step]) -> str:
         """The text of a step; a loop that lasts as long as a meeting waits for it, unless a step below does."""

@@ -92,6 +92,13 @@ async def test_places_are_those_of_the_source(tmp_path: Path) -> None:
     assert main.triggers[0].span == Span(str(path), 9, 3)
 
 
+async def test_places_are_those_of_the_source_where_a_jump_ends_a_list(tmp_path: Path) -> None:
+    steps = "- Think\n- If so, tell the user\n  - Go to step 1\n- While $x\n  - Greet the user\n"
+    result = await compiled(file(tmp_path, "a.pb", f"# A\n\n## Main\n{steps}"))
+    places = [(step.line, step.span.line) for step in result.program.agents[0].playbooks[0].walk_steps()]
+    assert places == [("01", 4), ("02", 5), ("02.01", 5), ("02.02", 6), ("03", 7), ("03.01", 8), ("03.02", 7)]
+
+
 async def test_pbasm_passes_through_beside_source_in_the_order_given(tmp_path: Path) -> None:
     given = file(tmp_path, "b.pbasm", "# Beta\n\n## Main()\n### Steps\n- 07:EXE as it stands\n")
     source = file(tmp_path, "a.pb", GREETER)

@@ -55,7 +55,8 @@ public: true
 
 
 def source(items: Sequence[tuple[str, Sequence[object]]]) -> str:
-    return f"# First\n\n## Main\n### Steps\n{_rows(items, 0)}### Notes\n- Be kind\n{_REST}"
+    """A program with these steps behind one in prose: a list that is PBAsm alone would be read strictly."""
+    return f"# First\n\n## Main\n### Steps\n- Begin\n{_rows(items, 0)}### Notes\n- Be kind\n{_REST}"
 
 
 def _rows(items: Sequence[object], depth: int) -> str:
