@@ -47,5 +47,10 @@ def letter_anew(text: str, sealing: Sealing) -> str:
         return text
 
 
+def seat_of_letter(text: str) -> Seat:
+    """Where a letter is for, also of one that cannot be opened."""
+    return seat_from_json(json.loads(text)["seat"])
+
+
 def _binding(seat: Seat, message: MessageId) -> Binding:
     return Binding(session_home(seat.session), ("letter", seat.id, message))

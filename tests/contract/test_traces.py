@@ -11,12 +11,14 @@ import pytest
 from redis.asyncio import Redis
 
 from gateway.erasure import Erasure
+from runtime.channels.mailbox import START, Letter, Seat
 from runtime.core.address import Address
 from runtime.core.errors import SessionBusy
-from runtime.core.ids import SessionId
+from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.core.message import Quote
 from runtime.core.room import Reaction, RoomChange
-from runtime.sessions.inbox import FORK, MERGED, InboxEvent, shard_of
+from runtime.sessions.inbox import FORK, MERGED, PARTICIPANT, InboxEvent, shard_of
+from runtime.sessions.participants import Act
 from runtime.sessions.places import HeldMeeting
 from runtime.sessions.store import Commit, SessionRecord
 from runtime.sessions.traces import Whose
@@ -29,6 +31,7 @@ from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
@@ -68,6 +71,24 @@ def erasure(connection: RedisConnection) -> Erasure:
     store, catalog = RedisSessionStore(connection), RedisSessionCatalog(connection)
     traces, places = RedisTraces(connection), RedisPlaceStore(connection)
     return Erasure(catalog, store, traces, places, lambda address: address.platform == "web")
+
+
+async def test_letters_and_acts_of_sessions_that_are_deleted_are_forgotten(connection: RedisConnection) -> None:
+    mailboxes, inbox = RedisMailboxes(connection), RedisInbox(connection)
+    place = Address("web", "room")
+    theirs, others = (Seat(SessionId(name), AgentId("1001"), place) for name in ("theirs", "others"))
+    for seat in (theirs, others):
+        await mailboxes.put("scout", Letter(seat, MessageId("m"), {"text": f"what was said in {seat.session}"}))
+        act = str(Act(seat.id, "say", "1", to="user", text="an answer that quotes"))
+        await inbox.add(InboxEvent(seat.id, place, "", "", act, T0, kind=PARTICIPANT))
+    assert await RedisTraces(connection).person(Whose(ADA, frozenset(), frozenset({theirs.session}))) >= 3
+    attendance = await mailboxes.attend("scout", "reader")
+    left = await mailboxes.read("scout", START, attendance, wait_s=0, at_most=10)
+    assert [mail.letter.seat for mail in left.mail] == [others]
+    assert await mailboxes.seat("scout", theirs.id) is None
+    assert await mailboxes.seat("scout", others.id) == others
+    events = await inbox.read({shard_of(place.key): "0"}, wait_s=0)
+    assert [Act.read(entry.event.text).seat for entry in events] == [others.id]
 
 
 async def test_events_that_wait_are_forgotten_and_may_come_again(connection: RedisConnection) -> None:

@@ -12,10 +12,12 @@ from redis.exceptions import ResponseError
 
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ContentLocked, StorageUnavailable
-from runtime.sessions.inbox import FORK, LOCKED, MERGED, InboxEvent, shard_of
+from runtime.sessions.inbox import FORK, LOCKED, MERGED, PARTICIPANT, InboxEvent, shard_of
+from runtime.sessions.participants import Act
 from runtime.sessions.traces import Whose
 from runtime.storage.codec import UNREADABLE_AT
 from runtime.storage.event_form import EventForm
+from runtime.storage.letter_form import seat_of_letter
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.keys import ShardKeys
@@ -26,6 +28,7 @@ _FORGET = load_script("room_forget")
 _EVENTS_ANEW = load_script("events_rewrite")
 
 _SHARD_KEY = re.compile(r"\{parley:(\d+)\}:([a-z-]+):?(.*)", re.DOTALL)
+_MAILBOX_KEY = re.compile(r"\{parley:participant:[^}]+\}:(mail|seat):?(.*)", re.DOTALL)
 _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
 _NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
 _ENTRIES_AT_ONCE = 500
@@ -107,9 +110,24 @@ class RedisTraces:
                 return await self._remove(key)
         elif key.startswith("{parley:count:") and names.anything.search(key):
             return await self._remove(key)
+        elif (mailbox := _MAILBOX_KEY.match(key)) is not None:
+            return await self._forget_mail(key, mailbox[1], mailbox[2], whose)
         elif table is not None and not table[1].startswith(_NO_TABLES):
             return await self._forget_records(key, table[1], names)
         return 0
+
+    async def _forget_mail(self, key: str, kind: str, seat_id: str, whose: Whose) -> int:
+        """What waits for participants in other processes out of sessions that are deleted, and that they had a seat
+        there."""
+        if kind == "seat":
+            return await self._remove(key) if seat_id.partition("/")[0] in whose.sessions else 0
+
+        async def read(client: Redis) -> Any:
+            return await client.xrange(key)
+
+        mail = await self._connection.retrying(read, key)
+        theirs = [entry_id for entry_id, fields in mail if seat_of_letter(fields["l"]).session in whose.sessions]
+        return int(await self._connection.write("XDEL", key, *theirs)) if theirs else 0
 
     async def _remove(self, key: str) -> int:
         return int(await self._connection.write("UNLINK", key))
@@ -194,4 +212,6 @@ def _concerns(event: InboxEvent, whose: Whose) -> bool:
         return bool(_whole_words({whose.person, *whose.conversations}).search(event.text))
     if event.kind in (FORK, MERGED) and event.text.partition(" ")[0] in whose.sessions:
         return True  # it quotes what was said there
+    if event.kind == PARTICIPANT and Act.read(event.text).seat.partition("/")[0] in whose.sessions:
+        return True  # so may this
     return event.person_id == whose.person or event.address.key in whose.conversations
