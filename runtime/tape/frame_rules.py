@@ -237,7 +237,7 @@ def _turn(state: SessionState, _: int, data: Data) -> None:
 def _stmt(state: SessionState, _: int, data: Data) -> None:
     frame = state.frames[data["f"]]
     variables = dict(state.agents[frame.agent].variables)
-    if frame.meeting is not None and SHARED in data["src"]:
+    if frame.meeting is not None and any(SHARED in source for source in (data["src"], *frame.prelude)):
         shared = state.meetings[frame.meeting].shared
         variables.setdefault(SHARED, {name: known.value for name, known in shared.items()})
     frame.statements.append(StatementState(data["src"], variables, remarks=list(data.get("re") or ())))

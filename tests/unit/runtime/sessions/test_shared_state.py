@@ -215,6 +215,50 @@ return await Shared("result")
     assert "result" not in seen[-1]
 
 
+async def test_participants_that_count_the_same_thing_at_once_lose_nothing(sandbox: MontySandbox) -> None:
+    count = """
+async def Count():
+    for _ in range(5):
+        while True:
+            entry = await Shared("count", with_version=True)
+            await Now()
+            try:
+                await Share("count", (entry["value"] or 0) + 1, expected=entry["version"])
+                break
+            except SharedStateConflict:
+                await Share("conflicts", 1)
+"""
+    host = """
+async def Main():
+    await Say("user", str(await Talk()))
+    await EndProgram()
+
+async def Talk():
+    await Say("meeting", "count!")
+    await Count()
+    for _ in range(20):
+        if await Shared("count") == 10:
+            return await Shared()
+        await Sleep(1)
+"""
+    join = """
+async def Join():
+    while True:
+        for message in await WaitForMessage("meeting"):
+            if message["text"] == "count!":
+                await Count()
+            if message["text"].startswith("Meeting has ended"):
+                return
+"""
+    talk_spec = python("Talk", meeting=True, required_attendees=["Guest"])
+    said = program(
+        agent("Host", MAIN, talk_spec, python("Count"), code=host + count),
+        agent("Guest", python("Join", meeting=True), python("Count"), code=join + count),
+    )
+    async with talking(said, Model(), sandbox) as talk:
+        assert "'count': 10" in (await talk.say("go"))[-1]
+
+
 def chef() -> AgentSpec:
     return agent(
         "Host",
@@ -251,6 +295,23 @@ async def test_the_model_shares_reads_by_name_and_sees_versions_and_writers(sand
     async with talking(program(chef()), model, sandbox) as talk:
         assert await talk.say("go") == ["we had soup at 8"]
     assert "Share gave 2" in model.told(2)
+
+
+async def test_a_function_that_the_model_defined_reads_what_is_shared_when_it_is_called(sandbox: MontySandbox) -> None:
+    model = Model(
+        MAIN_REPLY,
+        block(
+            SHARE,
+            'def dish():\n    return shared["dish"]',
+            'await Share("dish", "soup")',
+            "first = dish()",
+            'await Share("dish", "stew")',
+            *RETURN,
+            'await Return(f"{first}, then {dish()}")',
+        ),
+    )
+    async with talking(program(chef()), model, sandbox) as talk:
+        assert await talk.say("go") == ["we had soup, then stew"]
 
 
 async def test_a_statement_that_changes_what_is_shared_by_its_name_is_refused(sandbox: MontySandbox) -> None:
