@@ -39,6 +39,7 @@ from runtime.storage.redis.traces import RedisTraces
 from runtime.storage.sealing import PLAIN, Sealing
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import UNREADABLE, Branch, Fact, agent_tape, session_tape
+from tests.contract.setups import location_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, event, facts, post, shard_lease
 from tests.contract.test_traces import erasure
 
@@ -104,7 +105,7 @@ async def file_ids(connection: RedisConnection) -> Sequence[str]:
     async def call(client: Redis) -> Any:
         return [key async for key in client.scan_iter("{parley:file:*}")]
 
-    found: list[str] = await connection.retrying(call, "{parley:files}")
+    found = [key for keys in await connection.everywhere(call) for key in keys]
     return [key.removeprefix("{parley:file:").removesuffix("}") for key in found]
 
 
@@ -332,6 +333,19 @@ async def test_a_change_of_keys_that_is_broken_off_anywhere_loses_nothing(socket
         survey = await Rekeying(connection, "web").survey()
     assert set(survey) <= {SECOND.id, ""}
     async with opened(socket, Encryption([SECOND])) as connection:
+        assert await contents(connection) == before
+
+
+@pytest.mark.parametrize("setup", ["cluster", "sentinel"])
+async def test_keys_change_wherever_the_content_is(setup: str, request: pytest.FixtureRequest) -> None:
+    location = location_of(setup, request)
+    async with open_connection(location, patience_s=20, sealing=OLD) as connection:
+        await filled(connection)
+        before = await contents(connection)
+    async with open_connection(location, patience_s=20, sealing=NEW) as connection:
+        await Rekeying(connection, "web").run()
+        assert set(await Rekeying(connection, "web").survey()) == {SECOND.id}
+    async with open_connection(location, patience_s=20, sealing=Encryption([SECOND])) as connection:
         assert await contents(connection) == before
 
 
