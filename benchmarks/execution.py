@@ -8,14 +8,16 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from benchmarks.table import Row, show
 from runtime.agents.library import call_shapes
 from runtime.execution.contract import Contract
+from runtime.execution.loop import FrameLoop
 from runtime.execution.prompt import build_prompt
 from runtime.execution.triggers import declared_types
 from runtime.execution.verifier import Position, step_line, verify
@@ -27,6 +29,8 @@ from runtime.sandbox.executor import Snippet
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.frame_state import FrameState
 from runtime.tape.state import AgentState, SessionState
+from tests.fakes.talk import Model, talking
+from tests.unit.runtime.sessions import programs as small
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 UPSTREAM_SYSTEM_CHARS = 21_000
@@ -35,6 +39,7 @@ UPSTREAM_SYSTEM_CHARS = 21_000
 TURNS = 8
 REPEATS = 300
 STATEMENTS = 200
+FEW, MANY = 100, 800
 
 _HEARD = "Message from Ada (user): Then let us take the second one, please. Can you also tell me when it will be here?"
 
@@ -174,6 +179,29 @@ async def sandbox_us() -> float:
         return (time.perf_counter() - started) / STATEMENTS * 1e6
 
 
+async def agent_us(count: int) -> float:
+    """Making one of so many agents, and ending them all, in microseconds of the processor."""
+    code = f"""
+async def Main():
+    for _ in range({count}):
+        await CreateAgent("Player")
+    await EndProgram()
+"""
+    main = small.agent("Main", small.python("Main", trigger="BGN When program starts"), code=code)
+    players = small.agent("Player", small.python("Move"), code="async def Move():\n    pass\n")
+    made = small.program(main, players)
+    async with MontySandbox(max_workers=1) as sandbox, talking(made, Model(), sandbox) as talk:
+        started = time.process_time()
+        await talk.say("go")
+        return (time.process_time() - started) / count * 1e6
+
+
+def in_frames(work: Coroutine[Any, Any, float]) -> float:
+    """What a coroutine gives on the loop that python playbooks need."""
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        return runner.run(work)
+
+
 def run() -> list[Row]:
     """The rows of this benchmark."""
     rows = []
@@ -190,6 +218,8 @@ def run() -> list[Row]:
     rows.append(Row("building a prompt", _us(lambda: build_prompt(made, agent, state, frame), REPEATS), "µs"))
     rows.append(Row("verifying a statement", verification_us(made), "µs", parsing_us(), "parsing it"))
     rows.append(Row("running a statement in the sandbox", asyncio.run(sandbox_us()), "µs"))
+    few, many = in_frames(agent_us(FEW)), in_frames(agent_us(MANY))
+    rows.append(Row(f"making one of {MANY} agents", many, "µs", few, f"one of {FEW}"))
     return rows
 
 

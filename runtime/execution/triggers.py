@@ -78,7 +78,7 @@ class Handlers:
     async def due(self, frame: Frame, call: Call) -> None:
         """Execute the playbook of a trigger, `Agent:Playbook:T1`, whose time has come; none that is not there."""
         _, playbook, *_ = [*call.name.split(":"), "", ""]
-        if not self.at_work(frame.state.agent, playbook):
+        if f"{frame.id}:{call.pos}" in self.frames or not self.at_work(frame.state.agent, playbook):
             await self.run(frame, Call(call.pos, playbook))
 
 
