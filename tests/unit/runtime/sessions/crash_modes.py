@@ -136,4 +136,30 @@ async def Move(square):
     ("x to 4", "agent 1001 agent 1001 5"),
 )
 
-MODES = {"raw": RAW, "artifact": ARTIFACT, "around": AROUND, "players": PLAYERS}
+TICK = Case(
+    program(
+        agent(
+            "Main",
+            python("Main", trigger="BGN When program starts"),
+            python("Tick", trigger="EVT Every minute"),
+            code="""
+async def Main():
+    await Say("user", "waiting")
+    await WaitForMessage("user")
+    await Say("user", "never")
+
+async def Tick():
+    count = variables.get("count", 0) + 1
+    await Var("count", count)
+    await Say("user", f"tick {count}")
+    if count == 2:
+        await EndProgram()
+""",
+        )
+    ),
+    ((),),
+    ("hi",),
+    ("waiting", "tick 1", "tick 2"),
+)
+
+MODES = {"raw": RAW, "artifact": ARTIFACT, "around": AROUND, "players": PLAYERS, "tick": TICK}
