@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -188,7 +188,8 @@ class _Screen:
         """Show what can be shown now that `page` has a new text or an end."""
         while self._open and (first := self._open[0]):
             if not first.muted:
-                first.show(self.terminal.beside if first.spec.speaker == GATEWAY else self.terminal.out)
+                with suppress(BrokenPipeError):  # nobody reads it any more; the program goes on to its end
+                    first.show(self.terminal.beside if first.spec.speaker == GATEWAY else self.terminal.out)
             if not first.ended:
                 return
             for number, choice in enumerate((one for one in first.spec.choices if not one.free), 1):

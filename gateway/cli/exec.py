@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -44,7 +45,7 @@ def exec_program(
             raise typer.Exit(BAD_INPUT) from error
         arguments = read_arguments(f"parley exec {program}", entry, context.args)
         interactive = sys.stdin.isatty() and not no_input
-        text = message if message is not None else "" if sys.stdin.isatty() else sys.stdin.read()
+        text = message if message is not None else _standard_input()
         ended = _executed(settings, begun_by(compiled, arguments), text, _line if interactive else None)
     if ended.how != "done":
         note(f"parley: {program.name}: {ended.why}")
@@ -70,6 +71,21 @@ def _executed(settings: Settings, program: Program, text: str, read_line: ReadLi
             return runner.run(execute(settings, program, text, Terminal(sys.stdout, sys.stderr), read_line))
     except KeyboardInterrupt:
         raise typer.Exit(_INTERRUPTED) from None
+    finally:
+        _close_output()
+
+
+def _standard_input() -> str:
+    """What was piped in; bytes that are not UTF-8 are replaced."""
+    return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _close_output() -> None:
+    """Have nothing written to a pipe that nobody reads any more, also not when Python ends."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 async def _line() -> str | None:

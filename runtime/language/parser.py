@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -92,6 +93,7 @@ class _AgentReader:
         self._problems = problems
         self._fences: list[PythonFence] = []
         self._functions: list[ParsedPlaybook] = []
+        self._entries: set[str] = set()
 
     def read(self) -> ParsedAgent | None:
         named = self._name_and_kind()
@@ -104,6 +106,7 @@ class _AgentReader:
         keys = PERSON_KEYS if named is not None and named[1] is AgentKind.HUMAN else AGENT_KEYS
         preamble = read_preamble(before, keys, self._problems)
         playbooks = [*self._functions, *filter(None, (self._playbook(section) for section in sections))]
+        playbooks = [self._with_entry(playbook) for playbook in playbooks]
         self._refuse_duplicates(playbooks)
         if named is None:
             return None
@@ -191,9 +194,17 @@ class _AgentReader:
             return True
         return False
 
+    def _with_entry(self, playbook: ParsedPlaybook) -> ParsedPlaybook:
+        """As older compilers wrote it: which playbook is the entry stands beside the playbooks, in JSON."""
+        if playbook.name not in self._entries or "cli_entry" in playbook.metadata:
+            return playbook
+        return replace(playbook, metadata={**playbook.metadata, "cli_entry": True})
+
     def _check_json(self, fence: Fence) -> None:
         try:
-            json.loads("\n".join(line.text for line in fence.lines))
+            announced = json.loads("\n".join(line.text for line in fence.lines))
+            entries = [one for one in announced if isinstance(one, dict)] if isinstance(announced, list) else []
+            self._entries |= {str(one.get("name")) for one in entries if one.get("cli_entry") is True}
         except json.JSONDecodeError as error:
             line = fence.lines[min(error.lineno, len(fence.lines)) - 1] if fence.lines else fence.opening
             self._problems.at(line, f"this is not JSON: {error.msg}", column=error.colno)

@@ -118,6 +118,13 @@ def test_an_agent_without_public_playbooks_does_not_shift_the_others() -> None:
     assert [[playbook.public for playbook in one.playbooks] for one in agents] == [[False], [True]]
 
 
+def test_an_entry_that_only_the_json_of_older_compilers_names_is_the_entry() -> None:
+    text = '# A\n\n## P()\n\n## Q()\n\n```public.json\n[{"name": "Q", "cli_entry": true}, 3]\n```\n'
+    entry = read(text, "p.pbasm").entry
+    assert entry is not None
+    assert entry[1].name == "Q"
+
+
 async def test_export_is_not_parsed_and_then_forgotten() -> None:
     assert (await agent("# A\n\n## P\nexport: true\n- Think\n")).playbooks[0].public
 

@@ -70,3 +70,16 @@ def test_ctrl_c_ends_it_with_130(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, beside = process.communicate(timeout=60)
     assert (process.returncode, "Traceback" in beside) == (130, False)
+
+
+def test_a_reader_that_has_gone_and_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
+    with command(tmp_path, "greet", "--name", "Ada") as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        process.stdout.close()
+        os.write(process.stdin.fileno(), b"\xff\xfe")
+        process.stdin.close()
+        assert process.stderr is not None
+        beside = process.stderr.read()
+        process.wait(60)
+    assert (process.returncode, beside) == (0, "")
