@@ -20,7 +20,7 @@ from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, Str
 from runtime.core.texts import Texts
 from runtime.execution.presence import Presence
 from runtime.execution.signs import Signs
-from runtime.meetings.whereabouts import place_of
+from runtime.meetings.whereabouts import place_of, place_of_elsewhere
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 
@@ -214,7 +214,8 @@ class Pages:
 
     def said_by(self, agent: str, to: str, text: str) -> PageState:
         """The page of what an agent says without a frame of its own: it is played in another process."""
-        seq = self._journal.note("page", f="", agent=agent, to=to, **self._setting(agent, None))
+        place = place_of_elsewhere(self._journal.state, agent, to)
+        seq = self._journal.note("page", f="", agent=agent, to=to, **self._setting(agent, place))
         self._journal.note("fin", page=str(seq), text=text)
         return self._journal.state.pages[str(seq)]
 

@@ -29,6 +29,15 @@ def place_of(state: SessionState, frame: str, to: str) -> Address | None:
     return _place_of_frame(state, speaker)
 
 
+def place_of_elsewhere(state: SessionState, agent: str, to: str) -> Address | None:
+    """The same for what an agent says that has no frames: it is played in another process."""
+    if parse_meeting_id(to) is not None:
+        return place_of(state, "", to)
+    there = [meeting.id for meeting in state.meetings.values() if agent in meeting.joined]
+    places = [] if state.agents[agent].at_home else [_held_at(state, meeting) for meeting in there]
+    return next((place for place in places if place is not None), None)
+
+
 def place_of_work(state: SessionState, agent: str) -> Address | None:
     """Where people see that an agent works."""
     frames = [frame for frame in state.frames.values() if frame.agent == agent]

@@ -16,6 +16,7 @@ from tests.fakes.crash_world import World
 from tests.fakes.player import Player, Plays, says
 from tests.fakes.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
+from tests.unit.runtime.sessions.test_meeting_places import Stage, council, opened, there
 
 pytestmark = pytest.mark.anyio
 
@@ -251,3 +252,23 @@ async def test_it_answers_the_person_who_spoke_to_it(sandbox: MontySandbox) -> N
         await talk.say("go")
         (said,) = await talk.say("@scout who are you?")
         assert said.endswith("you")
+
+
+async def test_what_it_says_in_a_meeting_is_shown_where_that_is_held(sandbox: MontySandbox) -> None:
+    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+        if content["kind"] == "meeting_invitation":
+            return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+        return [says("a blue one", to="meeting"), says("for all", to="user")] if content["text"] == "and you?" else []
+
+    stage = Stage()
+    stage.world.player = Player(stage.world.mailboxes, plays, stage.world, stage.world.clock)
+    made = council(optional_attendees=["Scout"])
+    made = program(*made.agents, SCOUT)
+    async with stage.talking(sandbox, made) as talk:
+        await opened(talk)
+        await talk.until(lambda: "1001" in str(talk.facts("joined")))
+        seen = await there(talk, "and you?")
+        assert sorted(seen) == ["a blue one", "for all", "heard and you?"]
+    heard = {content["text"]: content for content in stage.world.player.heard}
+    assert heard["and you?"]["from"]["name"] == "Ada"
+    assert heard["and you?"]["topic"] == "The boat"
