@@ -3,8 +3,8 @@
 | role | may |
 | --- | --- |
 | owner | everything: also approve, block and promote others; limits do not hold for owners |
-| member | talk, answer choices, stop, begin anew, choose a program |
-| guest | talk and answer choices, where a chat or a space is open to them |
+| member | what guests may; stop, begin anew, choose a program, invite to meetings and end them |
+| guest | talk, answer choices, look and leave, where a chat or a space is open to them |
 | blocked | nothing |
 """
 

@@ -336,6 +336,21 @@ async def test_what_happens_in_a_meeting_stands_in_quiet_lines_between_what_is_s
         await expect(shown.locator("p")).to_have_text(["Meeting 100: Plan", "They share:", "Said so far: 1"])
 
 
+async def test_a_long_list_of_commands_stays_on_the_screen_and_is_gone_through_by_keys(browser: Browser) -> None:
+    commands = {f"do{number:02}": f"something of kind {number}" for number in range(20)}
+    async with web_chat(commands=commands) as chat, listening(chat):
+        page = await enter(browser, chat, "Ada", viewport={"width": 900, "height": 420})
+        field, options = page.locator("#room-composer textarea"), page.get_by_role("option")
+        await field.press_sequentially("/")
+        await expect(options).to_have_count(20)
+        await expect(options.first).to_be_in_viewport()
+        await expect(options.last).not_to_be_in_viewport()
+        await field.press("ArrowUp")
+        await expect(options.last).to_be_in_viewport()
+        await field.press("Tab")
+        await expect(field).to_have_value("/do19")
+
+
 async def test_what_an_agent_says_to_one_person_says_so_above_it(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat):
         page = await enter(browser, chat, "Bo")

@@ -54,6 +54,7 @@ async def web_chat(
     port: int = 0,
     password: str | None = None,
     receivers: Mapping[str, AnswersHttp] | None = None,
+    commands: Mapping[str, str] = COMMANDS,
 ) -> AsyncGenerator[WebChat]:
     """Serve until the block ends."""
     options = WebOptions(secret=SECRET, password=password)
@@ -61,7 +62,7 @@ async def web_chat(
     rooms = store or RoomStoreThatFails()
     reasons: list[str] = []
     files = MemoryFileStore()
-    adapter = WebAdapter(rooms, clock, files=files, commands=COMMANDS)
+    adapter = WebAdapter(rooms, clock, files=files, commands=commands)
     app = build_web(adapter, lambda: reasons, options, clock, receivers=receivers, files=files)
     async with anyio.create_task_group() as tasks:
         real_port = await tasks.start(serve, app, "127.0.0.1", port)

@@ -10,6 +10,7 @@ export class Suggestions {
     this.input = input;
     this.sources = sources;
     this.list = el("ul", { class: "suggestions", id, role: "listbox", "aria-label": "Suggestions", hidden: true });
+    this.list.addEventListener("mousedown", (event) => event.preventDefault()); // the field stays in focus
     input.addEventListener("blur", () => setTimeout(() => this.close(), 150));
     input.addEventListener("click", () => this.update());
     this.close();
