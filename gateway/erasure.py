@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from runtime.core.address import Address
+from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
 from runtime.sessions.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.sessions.places import PlaceStore
@@ -126,15 +128,14 @@ class Erasure:
         messages: dict[str, None] = {}
         files: set[str] = set()
         places: list[Address] = []
-        async for fact in self._facts(known):
+        async for fact in self._readable(known):
             if parent is None or fact.seq > parent.seq:
                 messages |= dict.fromkeys(_messages(fact))
             files |= set(files_of([fact]))
             places += [Address(*fact.data["place"])] if fact.kind == "place" else []
         rooms = {one.conversation for one in (address, *places) if self._in_room(one)}
         if rooms and successor is not None:
-            kept = {message async for fact in self._facts(successor) for message in _messages(fact)}
-            messages = {message: None for message in messages if message not in kept}
+            messages = await self._without_those_of(successor, messages)
         for room in sorted(rooms):
             await self._traces.messages(room, list(messages))
         for place in places:
@@ -142,13 +143,30 @@ class Erasure:
         await self._catalog.delete(session, force=force)
         return files
 
+    async def _readable(self, known: KnownSession) -> AsyncIterator[Fact]:
+        """The facts of a session, as far as they can be opened."""
+        with suppress(ContentLocked):
+            async for fact in self._facts(known):
+                yield fact
+
+    async def _without_those_of(self, known: KnownSession, messages: dict[str, None]) -> dict[str, None]:
+        """The messages that a session has not; none where nobody can see which it has."""
+        try:
+            kept = {message async for fact in self._facts(known) for message in _messages(opened(fact))}
+        except ContentLocked:
+            return {}
+        return {message: None for message in messages if message not in kept}
+
     async def _forget_files(self, files: set[str]) -> None:
         """Forget files, but for those that another session refers to."""
         if not files:
             return
-        async for known in self._catalog.sessions():
-            async for fact in self._facts(known):
-                files -= set(files_of([fact]))
+        try:
+            async for known in self._catalog.sessions():
+                async for fact in self._facts(known):
+                    files -= set(files_of([opened(fact)]))
+        except ContentLocked:
+            return  # nobody can see whether that session refers to them
         await self._traces.files(files)
 
 
@@ -166,6 +184,6 @@ def _refuse_busy(known: Iterable[KnownSession], force: bool) -> None:
 def _messages(fact: Fact) -> list[str]:
     """The ids on the platform that a fact tells. A room that was opened begins with a message of the name by which it
     was opened."""
-    opened = fact.data.get("nonce") if fact.kind == "place" else None
-    found = [fact.data.get("pid"), opened, *(fact.data.get("parts") or {}).values()]
+    began = fact.data.get("nonce") if fact.kind == "place" else None
+    found = [fact.data.get("pid"), began, *(fact.data.get("parts") or {}).values()]
     return [pid for pid in found if isinstance(pid, str)]

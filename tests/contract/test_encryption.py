@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from runtime.channels.mailbox import Letter, Seat
 from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, StorageUnavailable
+from runtime.core.files import FILE_URL
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.core.message import Attachment, Choice, Quote
 from runtime.core.room import RoomChange
@@ -298,6 +299,22 @@ async def test_only_the_conversations_that_are_named_are_encrypted(socket: Path)
         await store.commit(Commit(lease, FORK, 0, facts=(fact,), begin=SessionRecord(FORK, HALL, "hello", T0, 0)))
         await RedisSessionStore(connection).commit(Commit(lease, FORK, 1, facts=(replace(fact, seq=2),)))
         assert "azalea" not in repr(await dump(socket))
+
+
+async def test_a_locked_session_keeps_the_files_that_it_may_need_and_can_be_deleted(socket: Path) -> None:
+    other = SessionId("s2")
+    async with opened(socket, OLD) as connection:
+        await filled(connection)
+        (file,) = await file_ids(connection)
+    async with opened(socket, NEW) as connection:
+        store, lease = RedisSessionStore(connection), await shard_lease(RedisLeaseStore(connection))
+        theirs = Fact(agent_tape(other, "1000"), 1, "said", T0, {"files": f"{FILE_URL}{file}"})
+        await store.commit(replace(beginning(lease, session=other), facts=(theirs,), awake=False))
+    async with opened(socket, Encryption([SECOND])) as connection:
+        assert await erasure(connection).sessions([other], force=True) == 1
+        assert await file_ids(connection) == [file]
+        assert await erasure(connection).sessions([SESSION], force=True) == 1
+        assert [fact async for fact in RedisSessionStore(connection).read_session(SESSION)] == []
 
 
 class BrokenOff(RedisConnection):
