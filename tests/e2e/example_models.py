@@ -56,10 +56,6 @@ def _code(*lines: str) -> Reply:
     return Reply("```python\n" + "\n".join(["# recap: it goes on", "# plan: the next steps", *lines]) + "\n```")
 
 
-def _returning(asked: Asked, line: str, value: str, summary: str) -> Reply:
-    return _code(asked.step(line), f'await Var("__", "{summary}")', f"await Return({value})")
-
-
 def script(model: Callable[[Asked], Reply]) -> Callable[[Mapping[str, Any]], Reply]:
     """The model as `OpenAIServer` wants it."""
     return lambda request: model(Asked.read(request))
@@ -115,7 +111,9 @@ def _price(asked: Asked) -> Reply:
             "await Return(None)",
         )
     if asked.turn == 0:
-        return _code(asked.step("01:QUE"), 'await Var("quote", await PriceOf(request=request))\n# trig? no', 'await Yld("call")')
+        return _code(
+            asked.step("01:QUE"), 'await Var("quote", await PriceOf(request=request))\n# trig? no', 'await Yld("call")'
+        )
     return _code(
         asked.step("02:QUE"),
         'await Say("FlightBooking", f"That is {quote}.")',
@@ -237,9 +235,7 @@ def budget_review(asked: Asked) -> Reply:
         case "CampaignLead", _:
             return _hold_review(asked)
         case "Supervisor", _:
-            return _know(
-                asked, "01.02.01:QUE", "Spend 9,000, not more.", when="Between us", to="CampaignLead"
-            )
+            return _know(asked, "01.02.01:QUE", "Spend 9,000, not more.", when="Between us", to="CampaignLead")
         case "Marketing", _:
             return _know(asked, "01.02.01:QUE", "It will cost 12,000 euros.", when="the campaign is")
         case _:
@@ -312,19 +308,23 @@ def _behind_adding(asked: Asked) -> tuple[str, ...]:
 
 def release_vote(asked: Asked) -> Reply:
     """Two people and an agent decide."""
-    if asked.playbook == "Decide":
-        if asked.turn == 0:
-            return _code(
-                asked.step("01:QUE"),
-                'await Say("user", "I will ask Alice and Bob.")',
-                asked.step("02:QUE"),
-                "outcome = await ReleaseMeeting()",
-                'await Var("decision", outcome)',
-                'await Yld("call")',
-            )
+    return _decide(asked) if asked.playbook == "Decide" else _hold_vote(asked)
+
+
+def _decide(asked: Asked) -> Reply:
+    if asked.turn == 0:
         return _code(
-            asked.step("03:QUE"), 'await Say("user", decision)', asked.step("04:YLD"), 'await Yld("exit")'
+            asked.step("01:QUE"),
+            'await Say("user", "I will ask Alice and Bob.")',
+            asked.step("02:QUE"),
+            "outcome = await ReleaseMeeting()",
+            'await Var("decision", outcome)',
+            'await Yld("call")',
         )
+    return _code(asked.step("03:QUE"), 'await Say("user", decision)', asked.step("04:YLD"), 'await Yld("exit")')
+
+
+def _hold_vote(asked: Asked) -> Reply:
     if asked.turn == 0:
         return _code(
             asked.step("01:QUE"),
@@ -332,13 +332,16 @@ def release_vote(asked: Asked) -> Reply:
             asked.step("02:YLD"),
             'await Yld("meeting")',
         )
+    if "Ask gave" not in asked.heard:
+        return _code(
+            asked.step("03:QUE"),
+            'await Var("votes", await Ask("Ship it?", ["Yes", "No"], of=["Alice", "Bob"]))',
+            'await Yld("call")',
+        )
     return _code(
-        asked.step("03:QUE"),
-        'given = await Ask("Ship it?", ["Yes", "No"], of=["Alice", "Bob"])',
-        'await Var("votes", given)',
-        'await Yld("call")',
-    ) if "votes" not in asked.past else _code(
         asked.step("04:QUE"),
         'await Say("meeting", ", ".join([name + ": " + vote for name, vote in votes.items()]))',
-        *_returning(asked, "05:RET", '"We ship."', "It was decided.").text.split("\n")[3:-1],
+        asked.step("05:RET"),
+        'await Var("__", "It was decided.")',
+        'await Return("We ship.")',
     )

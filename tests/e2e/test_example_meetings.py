@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -10,12 +11,12 @@ import anyio
 import pytest
 
 from tests.e2e.example_models import Asked, budget_review, flight_booking, release_vote, script, trip_planning
-from tests.e2e.gateway_process import ROOT, Gateway, gateway
+from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
 from tests.e2e.talks import Talk, TelegramTalk, WebTalk
 from tests.e2e.tellers import telegram_settings
 from tests.fakes.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_platform import TelegramPlatform
+from tests.fakes.telegram_platform import GROUP, USERNAME, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(150)]
@@ -108,3 +109,93 @@ async def test_the_talk_of_an_example_is_seen_whole_on_both_platforms(tmp_path: 
     first = seen[0][0]
     assert [(message["name"], message["text"]) for message in written if message["kind"] == "agent"] == seen
     assert shown["telegram"] == [text if speaker == first else f"{speaker}\n{text}" for speaker, text in seen]
+
+
+VOTE_AT_HOME = [
+    ("agent", "I will ask Alice and Bob."),
+    ("notice", "👥 ReleaseManager invites Alice, Bob to a meeting: [ReleaseMeeting](…)"),
+    ("notice", "👥 The meeting “ReleaseMeeting” has ended: We ship."),
+    ("agent", "We ship."),
+]
+VOTE_IN_ITS_ROOM = [
+    ("notice", "ReleaseMeeting"),
+    (
+        "notice",
+        "👥 ReleaseManager holds a meeting here: ReleaseMeeting. What is said here is heard in it. [Where it belongs](…)",
+    ),
+    ("agent", "[@Alice](…) ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you join?"),
+    ("agent", "[@Bob](…) ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you join?"),
+    ("person", "I am here"),
+    ("person", "me too"),
+    ("notice", "Meeting started"),
+    ("agent", "In the release: forty fixes."),
+    ("agent", "Ship it?"),
+    ("person", "Yes"),
+    ("notice", "Alice has answered (1 of 2)."),
+    ("person", "Yes"),
+    ("notice", "Bob has answered (2 of 2)."),
+    ("agent", "Alice: Yes, Bob: Yes"),
+    ("notice", "Meeting has ended"),
+    ("notice", "👥 Nobody hears what is written here from now on. [Where it belongs](…)"),
+]
+
+
+def whole(room: Room) -> list[tuple[str, str]]:
+    """All that can be seen in a room, in order; where links lead is left out."""
+    written = sorted(room.messages.values(), key=lambda message: message["seq"])
+    return [(message["kind"], re.sub(r"\]\([^)]*\)", "](…)", message["text"])) for message in written]
+
+
+async def test_two_people_and_an_agent_vote_in_a_room_of_their_own(tmp_path: Path) -> None:
+    async with example(tmp_path, "release_vote", release_vote) as (running, _), AsyncExitStack() as stack:
+        pages = {name: await stack.enter_async_context(running.page(name)) for name in ("Alice", "Bob")}
+        home = Room(pages["Alice"], "team")
+        await home.open()
+        await home.say("hello")
+        await home.until_some("](#")
+        [link] = [found for message in home.messages.values() if (found := re.search(r"\(#([^)]*)\)", message["text"]))]
+        alice, bob = (Room(page, link[1]) for page in pages.values())
+        for room in (alice, bob):
+            await room.join()
+            await room.until_some("@Bob")
+        for room, text, then in (
+            (alice, "I am here", "I am here"),
+            (bob, "me too", "Ship it?"),
+            (alice, "Yes", "Alice has answered"),
+            (bob, "Yes", "Nobody hears"),
+        ):
+            await room.say(text)
+            await room.until_some(then)
+        await alice.until_some("Nobody hears")
+        seen = Room(await stack.enter_async_context(running.page("Bob")), "team")
+        await seen.join()
+        await seen.until_that(lambda: "We ship." in seen.texts())
+    assert whole(alice) == whole(bob) == VOTE_IN_ITS_ROOM
+    assert whole(seen)[2:] == VOTE_AT_HOME
+
+
+async def test_two_people_and_an_agent_vote_in_a_group(tmp_path: Path) -> None:
+    people = {"Alice": 42, "Bob": 43}
+    async with example(tmp_path, "release_vote", release_vote) as (_, platform):
+        platform.chats.open(GROUP)
+        talk = TelegramTalk(platform, chat=GROUP)
+        for name, text, then in (
+            ("Alice", "hello", "Do you join?"),
+            ("Bob", "me too", "Ship it?"),
+            ("Alice", "Yes", "Alice has answered"),
+            ("Bob", "Yes", "\nWe ship."),
+        ):
+            platform.say(f"@{USERNAME} {text}", chat=GROUP, person=people[name], name=name)
+            await talk.until_that(lambda then=then: any(then in shown for shown in talk.texts()))  # type: ignore[misc]
+    assert talk.texts() == [
+        "ReleaseManager\nI will ask Alice and Bob.",
+        "ReleaseManager\n@\u2060Bob ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you join?",
+        "Meeting started",
+        "ReleaseManager\nIn the release: forty fixes.",
+        "ReleaseManager\nShip it?",
+        "Alice has answered (1 of 2).",
+        "Bob has answered (2 of 2).",
+        "ReleaseManager\nAlice: Yes, Bob: Yes",
+        "Meeting has ended",
+        "ReleaseManager\nWe ship.",
+    ]
