@@ -121,7 +121,8 @@ VOTE_IN_ITS_ROOM = [
     ("notice", "ReleaseMeeting"),
     (
         "notice",
-        "👥 ReleaseManager holds a meeting here: ReleaseMeeting. What is said here is heard in it. [Where it belongs](…)",
+        "👥 ReleaseManager holds a meeting here: ReleaseMeeting. What is said here is heard in it. "
+        "[Where it belongs](…)",
     ),
     ("agent", "[@Alice](…) ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you join?"),
     ("agent", "[@Bob](…) ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you join?"),
