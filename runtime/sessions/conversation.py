@@ -21,7 +21,7 @@ from runtime.core.errors import (
     StorageUnavailable,
 )
 from runtime.core.ids import SessionId
-from runtime.sessions.backlog import Backlog
+from runtime.sessions.backlog import Backlog, Stop
 from runtime.sessions.fork import forked, why_lost
 from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, PARTICIPANT, Inbox, InboxEntry
 from runtime.sessions.meeting_places import UNANSWERED_IN_PLACES, given_back
@@ -169,9 +169,7 @@ class Conversation:
         while self.waiting:
             stop = self._backlog.take_stop()
             if stop is not None:
-                for void in stop.entries:
-                    await self._discard(void)
-                await self._tell(stop.entry, "session.nothing_runs")
+                await self._stop(stop)
                 continue
             entry = await self._done_here()
             if entry is None or entry.event.kind in _BEGINNING:
@@ -193,6 +191,16 @@ class Conversation:
                 await self._tell(entry, _UNANSWERED[entry.event.kind])
         return None
 
+    async def _stop(self, stop: Stop) -> None:
+        """There is nothing to stop; what was said before is void all the same, unless the stop is for a meeting."""
+        if stop.entry.event.place is not None:
+            self._backlog.put_back(stop.passed)
+            await self._from_a_place(stop.entry)
+            return
+        for void in stop.entries:
+            await self._discard(void)
+        await self._tell(stop.entry, "session.nothing_runs")
+
     async def _done_here(self) -> InboxEntry | None:
         """The oldest event that waits and was not done in the place of a meeting; those are dealt with."""
         while (entry := self._backlog.take()) is not None and entry.event.place is not None:
@@ -209,11 +217,9 @@ class Conversation:
         if entry.event.kind == "new":
             if not await given_back(entry.event, store, self._inbox):
                 await self._tell(entry, "inbound.full")
-            await self._inbox.dismiss(entry, self._lease().token)
-            return
-        await self._discard(entry)
-        if entry.event.kind not in UNANSWERED_IN_PLACES:
+        elif entry.event.kind not in UNANSWERED_IN_PLACES:
             await self._tell(entry, "session.meeting_place_over")
+        await self._inbox.dismiss(entry, self._lease().token)
 
     async def _discard(self, entry: InboxEntry, reason: str = "there is no session to apply it to") -> None:
         await self._inbox.discard(entry, self._lease().token, reason=reason)

@@ -23,6 +23,9 @@ from runtime.tape.state import MeetingState
 OPENED_WITHIN_S = 60.0
 """How long a meeting waits for its place before it is held where the session lives."""
 
+LINK_WITHIN_S = 5.0
+"""How long a platform is asked for a link; without an answer there is none in what is said."""
+
 _OF_THE_SESSION = frozenset({"new", "undo", FORK_WANTED})
 """Commands that are about the session as a whole, and have to be given where it lives."""
 
@@ -60,7 +63,7 @@ class MeetingPlaces:
             return
         await store.put(place, self._held(meeting))
         await self.find_way_home()
-        there = await self._around.outbox.link(place)
+        there = await self._link_to(place)
         self._journal.note("place", id=meeting.id, place=address_data(place), nonce=nonce)
         self._going_on[meeting.id] = place
         self._invite(meeting, people, place, there)
@@ -73,7 +76,7 @@ class MeetingPlaces:
                 return await self._around.outbox.open_thread(self._record.address, title, nonce=nonce)
         except (AdapterError, TimeoutError) as error:
             self._around.bus.publish(
-                "meeting.placeless", session_id=self._record.id, meeting_id=meeting.id, error=str(error)
+                "meeting.placeless", session_id=self._record.id, meeting_id=meeting.id, error=str(error) or "no answer"
             )
             return None
 
@@ -118,7 +121,12 @@ class MeetingPlaces:
 
     async def find_way_home(self) -> None:
         """Look up where a link leads to the session's own conversation, for what is said in places from now on."""
-        self._link = self._link or await self._around.outbox.link(self._record.address)
+        self._link = self._link or await self._link_to(self._record.address)
+
+    async def _link_to(self, address: Address) -> str | None:
+        with anyio.move_on_after(LINK_WITHIN_S):
+            return await self._around.outbox.link(address)
+        return None
 
     def noted(self) -> None:
         """Hears every fact: that a meeting is over is said where it was held."""

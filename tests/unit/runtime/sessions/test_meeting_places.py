@@ -266,6 +266,20 @@ async def test_after_the_session_has_ended_its_places_say_so_and_begin_nothing(s
         assert stage.places.held == {}
 
 
+async def test_a_stop_in_a_place_without_a_session_leaves_what_is_said_at_home_alone(sandbox: MontySandbox) -> None:
+    async with Stage().talking(sandbox) as talk:
+        await opened(talk)
+        await talk.say("", kind="stop")
+        await talk.say("anew")
+        await talk.say("bye")
+        talk.post("a new beginning")
+        talk.post("", kind="stop", place=PLACE)
+        await talk.world.idle.wait()
+        assert seen_at(talk, ADDRESS)[-1] == "hello"
+        assert seen_at(talk, PLACE)[-1].startswith(TEXTS("session.meeting_place_over"))
+        assert [entry.event.kind for entry in talk.world.discarded] == []
+
+
 async def test_a_meeting_that_ends_with_the_session_says_so_in_its_place(sandbox: MontySandbox) -> None:
     async with Stage().talking(sandbox) as talk:
         await opened(talk)
