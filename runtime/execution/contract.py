@@ -108,7 +108,7 @@ def _check_ways(tree: ast.AST, position: Position) -> Rejected | None:
             steps.append(line)
         if not leaves:
             continue
-        if position.flow is not None and not any(position.flow.may_end(step) for step in steps):
+        if position.flow is not None and not any(position.flow.may_leave(step) for step in steps):
             return Rejected("order", f"{name} skips steps that follow {position.step}", "", position.legal_steps())
         if position.reacts and name == "Return" and EXIT_CONDITIONS not in position.names | assigned_names(tree):
             return Rejected("exit", f'before Return comes `{EXIT_CONDITIONS} = ["…"]`: what the result had to meet')

@@ -23,6 +23,12 @@ _ONLY_CONTINUE = re.compile(r"\s*continue(?: with the next(?: one)?)?\s*\.?\s*\Z
 _RETURNS = re.compile(r"\b(?:return|end (?:the )?program)\b", re.IGNORECASE)
 _CONTINUE = re.compile(r"\bcontinue with the next\b|^\s*continue\b", re.IGNORECASE)
 
+_LEAVES = re.compile(
+    r"\breturn\b|\b(?:end|stop|exit|finish|leave)\s+(?:the\s+|this\s+)?(?:program|playbook|conversation|here)\b",
+    re.IGNORECASE,
+)
+"""A step or note that lets a playbook end before its steps do."""
+
 _YIELD = re.compile(r"\bYLD\s+(?!(?:for\s+)?(?:call|exit|return)\b)")
 _PERHAPS = re.compile(r"\bYLD\b.*\b(?:if|unless|when needed)\b|\b(?:if|unless)\b.*\bYLD\b", re.IGNORECASE | re.DOTALL)
 
@@ -61,6 +67,7 @@ class Flow:
 
     def __init__(self, playbook: PlaybookSpec) -> None:
         self._steps: dict[str, Step] = {step.line: step for step in playbook.walk_steps()}
+        self._noted = any(_LEAVES.search(note) for note in playbook.notes)
         self._next: dict[str, _Ends] = {}
         if playbook.steps:
             self._place(playbook.steps, frozenset({END}), None)
@@ -84,6 +91,11 @@ class Flow:
         if line is None:
             return not self._steps
         return END in self._next.get(line, frozenset({END}))
+
+    def may_leave(self, line: str | None) -> bool:
+        """Whether it may return or end here: at its end, and where a step says so, or a note, in words of its own."""
+        step = self._steps.get(line or "")
+        return self.may_end(line) or self._noted or (step is not None and _LEAVES.search(step.text) is not None)
 
     def waits(self, line: str | None) -> bool:
         """Whether this step ends with a wait for somebody that nothing makes optional."""

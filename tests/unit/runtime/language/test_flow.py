@@ -158,3 +158,14 @@ def test_playbook_without_steps_has_no_flow() -> None:
     assert graph.entry == frozenset()
     assert graph.may_end(None)
     assert graph.legal_after(None) == ()
+
+
+def test_a_step_or_a_note_may_let_a_playbook_end_before_its_steps_do() -> None:
+    lines = ("01:EXE Look, and return early if there is nothing", "02:EXE Work", "03:EXE Rest")
+    graph = flow(*lines)
+    assert [graph.may_leave(line) for line in ("01", "02", "03")] == [True, False, True]
+    body = "".join(f"- {line}\n" for line in lines)
+    text = f"# A\n## Main()\n### Steps\n{body}### Notes\n- N1 On goodbye, end the program.\n"
+    noted = Flow(read(text, "a.pbasm").agents[0].playbooks[0])
+    assert all(noted.may_leave(line) for line in ("01", "02", "03"))
+    assert not noted.may_end("02")
