@@ -28,7 +28,7 @@ class Facts:
     def start(self, frame: str, agent: str = "1000", meeting: str | None = None) -> None:
         caller, _, pos = frame.rpartition(":")
         up = {"frame": caller, "pos": pos, "name": "Call", "digest": "d"} if caller else None
-        about = {"pb": "Main", "args": [], "kwargs": {}, "version": "1", "meeting": meeting}
+        about: dict[str, Any] = {"pb": "Main", "args": [], "kwargs": {}, "version": "1", "meeting": meeting}
         self.note("start", f=frame, agent=agent, up=up, **about)
 
     def meet(self, meeting: str, frame: str, place: Address | None = None) -> None:
