@@ -55,7 +55,7 @@ def _participant(state: SessionState, meeting: MeetingState, one: str, now_s: fl
 
 def _asked(state: SessionState, meeting: MeetingState, texts: Texts) -> Iterator[str]:
     for one in meeting.asks:
-        name, answer = who(state, one), meeting.invited.get(one)
+        name, answer = _named(state, one), meeting.invited.get(one)
         yield texts("meeting.answered", name=name, answer=answer) if answer else texts("meeting.asked", name=name)
 
 
@@ -63,8 +63,12 @@ def _shared(state: SessionState, meeting: MeetingState, texts: Texts) -> Iterato
     if meeting.shared:
         yield texts("meeting.shared")
     for name, known in meeting.shared.items():
-        by = who(state, known.by)
+        by = _named(state, known.by)
         yield texts("meeting.value", name=name, value=shown_value(known.value), version=known.version, who=by)
+
+
+def _named(state: SessionState, one: str) -> str:
+    return who(state, one) if one in state.agents else state.called(one)
 
 
 def _said(meeting: MeetingState, texts: Texts) -> str:

@@ -267,7 +267,7 @@ async def test_a_person_who_takes_part_shares_values_as_agents_do(sandbox: Monty
         assert await order(talk, "meeting", "100 set motto eat well") == [
             'motto = `"eat well"` in meeting 100 · version 1'
         ]
-        assert "- budget = `900` · version 2, Ada (user)" in (await order(talk, "meeting"))[0]
+        assert "- budget = `900` · version 2, Ada" in (await order(talk, "meeting"))[0]
         refused = "That cannot be shared: Bo (user) is not in meeting 100, whose state this is."
         assert await order(talk, "meeting", "set budget 1", name="Bo") == [refused]
         assert await order(talk, "meeting", "set budget") == [USAGE]
