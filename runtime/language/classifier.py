@@ -65,7 +65,8 @@ class Classifier:
             found = rule(text, bare)
             if found is not None:
                 return found
-        return Instruction(Op.EXE, text, known=False)
+        returns = phrases.AND_RETURN.search(bare) is not None
+        return Instruction(Op.RET if returns else Op.EXE, text, known=returns)
 
     def _as_written(self, text: str, bare: str) -> Instruction | None:
         match = phrases.PBASM.match(text)
@@ -146,6 +147,8 @@ class Classifier:
         if not assigned and (known := self._calls.get(_simple(bare))):
             return Instruction(Op.QUE, f"{known}(); YLD for call")
         if self._begins_with_call(bare) or self._contains_call(text):
+            if phrases.AND_RETURN.search(bare):
+                return Instruction(Op.RET, text)
             return Instruction(Op.QUE, f"{text}; YLD for call")
         return self._assigned(text, expression) if assigned else None
 
@@ -163,9 +166,8 @@ class Classifier:
         words = bare.split()
         if words and words[0] in self._around.playbooks and re.search(r".[A-Z_]", words[0]):
             return True
-        return any(
-            _simple(" ".join(words[:count])) in self._calls for count in range(2, min(len(words), 6) + 1) if words
-        )
+        names = (self._calls.get(_simple(" ".join(words[:count]))) for count in range(2, min(len(words), 6) + 1))
+        return any(name and " " in phrases.spaced(name) for name in names)
 
     def _contains_call(self, text: str) -> bool:
         return any(name in self._around.playbooks for name in phrases.CALLED.findall(text))
@@ -227,6 +229,8 @@ class Classifier:
         instruction = f"Say({self._target(target, text)}, {said})"
         if phrases.AND_END.search(said):
             return Instruction(Op.QUE, f"{instruction}; YLD for exit")
+        if phrases.AND_RETURN.search(said):
+            return Instruction(Op.QUE, f"{instruction}; YLD for return")
         if not asks:
             return Instruction(Op.QUE, instruction)
         return Instruction(Op.QUE, f"{instruction}{self._wait_for(self._target(target, text), said)}")
@@ -291,7 +295,9 @@ class Classifier:
         return Instruction(Op.TNK, text) if phrases.THINK.match(bare) else None
 
     def _work(self, text: str, bare: str) -> Instruction | None:
-        return Instruction(Op.EXE, text) if phrases.WORK.match(bare) else None
+        if not phrases.WORK.match(bare):
+            return None
+        return Instruction(Op.RET if phrases.AND_RETURN.search(bare) else Op.EXE, text)
 
     def _named_agents(self, text: str) -> list[str]:
         found = [

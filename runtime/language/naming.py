@@ -10,14 +10,20 @@ STATEMENTS = frozenset({"Say", "Step", "Var", "Return", "Yld", "Trigger"})
 """What a model writes in its replies: no playbook can have these names."""
 
 
+_AROUND = " \t:;.,!?*`~'\""
+"""What people put around a name in a heading."""
+
+
 def agent_name(text: str) -> str | None:
     """The class name of an agent: "Tax (US) agent" -> TaxUsAgent. None when there is no letter to begin with."""
+    text = text.strip(_AROUND)
     one_word = text.isidentifier() and "_" not in text and text[0].isupper()
     return unicodedata.normalize("NFKC", text) if one_word else camel_case(text)
 
 
 def playbook_name(text: str) -> str | None:
     """The name of a playbook: one word stays as it is, "Redesign menu" -> RedesignMenu."""
+    text = text.strip(_AROUND)
     return unicodedata.normalize("NFKC", text) if text.isidentifier() else camel_case(text)
 
 

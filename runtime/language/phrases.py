@@ -25,6 +25,7 @@ END_PROGRAM = re.compile(
     re.IGNORECASE,
 )
 AND_END = re.compile(r"\b(?:and|then)\s+(?:end|exit|quit|terminate)\s+(?:the\s+)?program\.?$", re.IGNORECASE)
+AND_RETURN = re.compile(r"\b(?:and|then)\s+return\b(?!\s+to\b)", re.IGNORECASE)
 RETURN = re.compile(r"^return\b\s*(.*)$", re.IGNORECASE | re.DOTALL)
 TO_CALLER = re.compile(r"^(?:back\s+)?to\s+(?:the\s+)?(?:caller|calling playbook)$", re.IGNORECASE)
 GO_TO = re.compile(
@@ -43,7 +44,8 @@ LEAVE_MEETING = re.compile(r"^(?:leave|exit|quit)\s+(?:the\s+|this\s+)?meeting(?
 INVITE = re.compile(r"^(?:add|invite|bring)\s+(.+?)\s+(?:in)?to\s+(?:the|this|our)\s+meeting$", re.IGNORECASE)
 HOLD = re.compile(r"^(?:have|hold|start|begin|call|conduct|run|join|open|set up)\s+(?:an?|the)\s+(.+)$", re.IGNORECASE)
 TAKE_PART = re.compile(
-    r"^(?:participate|take part|facilitate|moderate|discuss|drive|lead|engage|stay|remain|continue)\b", re.IGNORECASE
+    r"^(?:participate|take part|facilitate|moderate|discuss|drive|lead|engage|stay|remain|continue|keep)\b",
+    re.IGNORECASE,
 )
 
 WAIT = re.compile(r"^(?:wait|hold on|pause)\b(?:\s+(?:for|until)\s+(.*))?", re.IGNORECASE)
