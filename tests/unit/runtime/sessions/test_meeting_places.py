@@ -368,6 +368,7 @@ async def test_undoing_what_was_said_in_a_meeting_leaves_it_where_it_is_as_the_s
         await there(talk, "a red one")
         await talk.say("", kind="undo")
         assert not {UNDONE, ENDED} & set(seen_at(talk, PLACE))
+        assert not any("has ended" in text for text in talk.chat)
         held = stage.places.held[PLACE.key]
         assert (held.home, held.meeting) == (ADDRESS, "100")
         assert held.session != first
