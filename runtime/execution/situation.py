@@ -22,8 +22,11 @@ MAX_LISTED_FILES = 10
 MAX_LISTED = 40
 """The model is told of so many agents, people, or participants of a meeting; of the others it is told how many."""
 
-MAX_SHARED_CHARS = 1000
+MAX_SHARED_VALUE_CHARS = 1000
 """Likewise as `MAX_VALUE_CHARS` for a value that a meeting shares."""
+
+MAX_SHARED_CHARS = 8000
+"""So much is shown of all of them together; of the others their names."""
 
 
 def situation(state: SessionState, frame: FrameState) -> str:
@@ -95,11 +98,14 @@ def _meeting(state: SessionState, meeting: MeetingState) -> Iterator[str]:
 
 
 def _shared(state: SessionState, meeting: MeetingState) -> Iterator[str]:
-    if meeting.shared:
-        values = (
-            f"{name} = {shown_value(known.value, MAX_SHARED_CHARS)} (version {known.version}, {who(state, known.by)})"
-            for name, known in meeting.shared.items()
-        )
+    """What a meeting shares; of what is too much in all the names alone."""
+    left, values = MAX_SHARED_CHARS, []
+    for name, known in meeting.shared.items():
+        text = shown_value(known.value, MAX_SHARED_VALUE_CHARS)
+        text = text if len(text) <= left else f'… (await Shared("{name}") reads it)'
+        left -= len(text)
+        values.append(f"{name} = {text} (version {known.version}, {who(state, known.by)})")
+    if values:
         yield f"Shared state of meeting {meeting.id}: " + "; ".join(values)
 
 

@@ -179,6 +179,19 @@ def test_a_long_value_that_is_shared_is_shown_by_its_beginning_and_its_length() 
     assert len(line) < 1200
 
 
+def test_of_much_that_is_shared_the_model_is_told_the_names_and_how_to_read_it() -> None:
+    facts = supervised()
+    for number in range(100):
+        facts.note("shared", id="100", name=f"v{number}", value="x" * 600, by="1000")
+    line = next(line for line in facts.shown("1000.0:0.1") if line.startswith("Shared"))
+    values = line.removeprefix("Shared state of meeting 100: ").split("; ")
+    assert len(values) == 100
+    assert [value.startswith(f'v{number} = "xxx') for number, value in enumerate(values)] == [
+        n < 13 for n in range(100)
+    ]
+    assert values[99] == 'v99 = … (await Shared("v99") reads it) (version 1, Supervisor (agent 1000))'
+
+
 def test_what_changes_from_turn_to_turn_stands_behind_what_does_not() -> None:
     facts = supervised()
     before = facts.shown("1000.0:0.1")
