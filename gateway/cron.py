@@ -17,7 +17,8 @@ from gateway.routing import Routes
 from gateway.settings_cron import CronSettings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
-from runtime.sessions.inbox import SCHEDULE, Inbox, InboxEvent
+from runtime.core.ids import SCHEDULE
+from runtime.sessions.inbox import Inbox, InboxEvent
 
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.core.errors import UnknownTarget
-from runtime.core.ids import ANYONE, is_human_word, parse_agent_id
+from runtime.core.ids import ANYONE, SCHEDULE, is_human_word, parse_agent_id
 from runtime.execution.targets import Population
 from runtime.tape.state import SessionState
 
@@ -14,7 +14,8 @@ def attendee(name: str, host: str, state: SessionState, population: Population) 
     `user` is who the agent `host` has heard last, else whoever is here. Raises UnknownTarget.
     """
     if is_human_word(name):
-        return state.agents[host].person or state.person or str(ANYONE)
+        here = [person for person in (state.agents[host].person, state.person) if person is not None]
+        return next((person for person in here if not person.startswith(SCHEDULE)), str(ANYONE))
     number = parse_agent_id(name)
     if number is not None and number in state.agents:
         return number

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from runtime.channels.participant import Participant
 from runtime.core.address import Address
-from runtime.core.ids import ANYONE, AgentId, MeetingId
+from runtime.core.ids import ANYONE, SCHEDULE, AgentId, MeetingId
 from runtime.core.message import Message, MessageType
 from runtime.execution.host import Executable
 from runtime.execution.questions import Questions, answer_of
@@ -137,6 +137,8 @@ class Visitors:
         It is the one they are in, else one they were asked to, else one with people that goes on there. Who has left it
         or does not want to come is heard by the session as before, and so is what names another agent first.
         """
+        if person.startswith(SCHEDULE):
+            return None
         here = [m for m in self._meetings.going_on() if m.place == place and m.status != "created"]
         found = [
             *(m for m in here if person in m.joined),

@@ -30,6 +30,9 @@ FIRST_AGENT = 1000
 ANYONE = PersonId("human")
 """The person a program means by `user` or `human` when it names nobody."""
 
+SCHEDULE = "schedule:"
+"""How the id of a person begins who is a schedule of the settings; its name follows."""
+
 _HUMAN_WORDS = frozenset({"user", "human"})
 _AGENT = re.compile(r"\s*agent\s+(\d+)\s*\Z", re.IGNORECASE)
 _MEETING = re.compile(r"\s*meeting\s+(\d+)\s*\Z", re.IGNORECASE)

@@ -16,9 +16,6 @@ from runtime.sessions.store import SHARDS
 NOTICE = "notice"
 """The kind of an event that no session takes: its text is said."""
 
-SCHEDULE = "schedule:"
-"""How the id of a person begins who is a schedule of the settings; its name follows."""
-
 FORK = "fork"
 """The kind of an event that begins a session where another goes on from; `text` is what `Origin` writes."""
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from runtime.agents.supervisor import Supervisor
 from runtime.core.address import Address, address_data
-from runtime.core.ids import AgentId, MessageId, PersonId
+from runtime.core.ids import SCHEDULE, AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote, message_to_data
 from runtime.execution.questions import Questions
 from runtime.execution.speech import Pages
-from runtime.sessions.inbox import SCHEDULE, InboxEvent
+from runtime.sessions.inbox import InboxEvent
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.sessions.surroundings import Busy
 from runtime.tape.frame_state import takes

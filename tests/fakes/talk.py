@@ -127,7 +127,7 @@ class Talk:
         event = InboxEvent(
             str(self._count),
             at,
-            f"test:{name}",
+            more.pop("person_id", f"test:{name}"),
             name,
             text,
             self.world.clock.now(),

@@ -6,9 +6,10 @@ import anyio
 import pytest
 
 from runtime.core.errors import LLMUnavailable
+from runtime.core.ids import SCHEDULE
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbox import SCHEDULE, InboxEntry, InboxEvent
+from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.store import Lease
 from runtime.sessions.surroundings import Busy
 from tests.fakes.crash_world import ADDRESS, World

@@ -162,3 +162,14 @@ async def test_who_does_not_want_to_come_is_heard_as_without_the_meeting(sandbox
         assert notices(talk, "Guest")[-1] == "Alice does not join the meeting: REJECTED - I am busy"
         await post(talk, "Guest: hello", name="Alice", private=False)
     assert heard_by(talk, "1001") == [("Guest: hello", None)]
+
+
+async def test_what_was_planned_is_nobody_who_could_take_part(sandbox: MontySandbox) -> None:
+    talks = hosted('return await heard("enough")', guest("Guest"), required_attendees=["user", "Guest"])
+    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False, person_id="schedule:daily")
+        assert talk.chat == ["Host invites you to meeting 100: Talk. Do you join?"]
+        await post(talk, "here I am", private=False)
+        await post(talk, "Guest: the news", private=False, person_id="schedule:daily")
+    assert [data["who"] for data in facts(talk, "joined")] == ["1001", "test:Ada"]
+    assert heard_by(talk, "1001") == [("here I am", "100"), ("Guest: the news", None)]
