@@ -126,29 +126,29 @@ def _position(made: Program) -> Position:
 
 
 def verification_us(made: Program) -> float:
-    """Verifying one statement, in microseconds."""
+    """Verifying one statement that was not seen before, in microseconds."""
     _, playbook = _first(made)
     first = next(playbook.walk_steps())
-    lines = (
-        f'await Step("{playbook.name}:{first.line}:{first.op}")',
-        'await Say("user", f"Your order {order_id} is {order} and will be with you soon.")',
-        'await Var("order_id", "43345678")',
-        'total = sum(len(part) for part in order_id.split("-"))',
-    )
-
+    step = f"{playbook.name}:{first.line}:{first.op}"
     here = _position(made)
+    numbers = iter(range(REPEATS))
 
     def once() -> None:
-        contract = Contract()
+        contract, number = Contract(), next(numbers)
         here.step = None
-        for line in lines:
+        for line in (
+            f'await Step("{step}")  # {number}',
+            f'await Say("user", f"Order {number}: {{order_id}} is {{order}} and will be with you soon.")',
+            f'await Var("order_id", "{number}")',
+            f'total{number} = sum(len(part) for part in order_id.split("-"))',
+        ):
             contract.hear("trig? no")
             assert verify(line, here) is None
             assert contract.check(line, here) is None
             contract.ran(line, here)
-            here.step = step_line(f"{playbook.name}:{first.line}:{first.op}", here)
+            here.step = step_line(step, here)
 
-    return _us(once, REPEATS) / len(lines)
+    return _us(once, REPEATS) / 4
 
 
 def parsing_us() -> float:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from runtime.execution.statement import assigned_names, call_name
+from runtime.execution.statement import assigned_names, call_name, mutated_names, parsed
 from runtime.execution.verifier import Position, Rejected, calls_in, ends_turn, step_line, trigger_key
 
 SUMMARY = "__"
@@ -52,10 +53,10 @@ class Contract:
         """None when a legal statement may stand here, else why not."""
         if not position.strict:
             return None
-        tree = ast.parse(source)
-        names = frozenset(name for name, _ in calls_in(tree))
-        quiet = ends_turn(source) or _updates(tree, position) == {SUMMARY}
-        triggered = next((code for name, code in _texts(tree) if name == "Trigger"), None)
+        tree, calls = parsed(source), _calls(source)
+        names = frozenset(name for name, _ in calls)
+        quiet = ends_turn(source) or _updates(source, position) == {SUMMARY}
+        triggered = next((code for name, code in calls if name == "Trigger"), None)
         if not quiet or self._announced or self._started:
             rejected = self._check_triggers(names, triggered, position)
             if rejected is not None:
@@ -64,18 +65,17 @@ class Contract:
 
     def ran(self, source: str, position: Position) -> None:
         """The statement is executed next."""
-        tree = ast.parse(source)
-        calls = list(_texts(tree))
-        names = {name for name, _ in calls_in(tree)}
+        calls = _calls(source)
+        names = {name for name, _ in calls}
         if self._started in names:
             self._started = None
         for name, text in calls:
-            if name == "Trigger":
+            if name == "Trigger" and text is not None:
                 self._announced, self._owed = None, None
                 started = position.triggers.get(trigger_key(text, position) or "")
                 self._started = None if started in names else started
         steps = [text for name, text in calls if name == "Step"]
-        changed = sorted(_updates(tree, position) - {SUMMARY})
+        changed = sorted(_updates(source, position) - {SUMMARY})
         if position.judges and "Trigger" not in names and (steps or changed):
             self._owed = f"Step {steps[-1]}" if steps else f"the update of ${changed[-1]}"
 
@@ -125,7 +125,7 @@ def _waiting(name: str, position: Position) -> Rejected:
 
 def sums_up(source: str) -> bool:
     """Whether a statement sets `$__`."""
-    return any(_is_summary(node) for node in ast.walk(ast.parse(source)))
+    return any(_is_summary(node) for node in ast.walk(parsed(source)))
 
 
 def _is_summary(node: ast.AST) -> bool:
@@ -139,18 +139,22 @@ def _in_order(tree: ast.AST) -> Iterator[ast.expr]:
     yield from sorted(nodes, key=lambda node: (node.lineno, node.col_offset))
 
 
-def _updates(tree: ast.AST, position: Position) -> set[str]:
+def _updates(source: str, position: Position) -> set[str]:
     """The variables of the agent that a statement updates."""
-    named = {_variable(text) for name, text in _texts(tree) if name == "Var"}
-    return named | (assigned_names(tree) & (position.variables | {SUMMARY}))
+    named = {_variable(text) for name, text in _calls(source) if name == "Var" and text is not None}
+    return named | (_changed_names(source) & (position.variables | {SUMMARY}))
 
 
-def _texts(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Calls whose first argument is a text, with it."""
-    for name, node in calls_in(tree):
-        text = _text(node)
-        if text is not None:
-            yield name, text
+@lru_cache(maxsize=64)
+def _changed_names(source: str) -> frozenset[str]:
+    tree = parsed(source)
+    return frozenset(assigned_names(tree) | mutated_names(tree))
+
+
+@lru_cache(maxsize=64)
+def _calls(source: str) -> tuple[tuple[str, str | None], ...]:
+    """The calls of a statement in their order, each with its first argument where that is a text."""
+    return tuple((name, _text(node)) for name, node in calls_in(parsed(source)))
 
 
 def _text(node: ast.Call) -> str | None:

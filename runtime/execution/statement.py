@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from runtime.execution.frame import Call, Handed
@@ -12,6 +13,12 @@ from runtime.sandbox.executor import Evaluation, HostCall, Outcome
 
 CONTROL = frozenset({"Yld", "Return"})
 """Calls that end a turn; the code after them never runs."""
+
+
+@lru_cache(maxsize=64)
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a statement, which several look at and nobody changes."""
+    return ast.parse(source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,7 @@ def mutated_names(tree: ast.AST) -> set[str]:
 
 def called_names(source: str) -> set[str]:
     """The names of everything that `source`, which parses, calls."""
-    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    calls = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.Call))
     return {name for call in calls if (name := call_name(call.func)) is not None}
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from runtime.core.errors import UnknownTarget
 from runtime.execution.signatures import as_written
-from runtime.execution.statement import CONTROL, assigned_names, call_name, mutated_names
+from runtime.execution.statement import CONTROL, assigned_names, call_name, mutated_names, parsed
 from runtime.execution.value_types import coerced
 from runtime.language.flow import Flow
 from runtime.language.program import Param
@@ -108,7 +108,7 @@ class Position:
 def verify(source: str, position: Position) -> Rejected | None:
     """None when the statement may run in `position`, else why not. Nothing of it has run or been shown."""
     try:
-        tree = ast.parse(source)
+        tree = parsed(source)
     except (SyntaxError, ValueError) as error:
         return Rejected("parse", f"this is not Python: {error}", source)
     violation = check_policy(tree)
@@ -315,5 +315,5 @@ def _is_control(value: ast.expr) -> bool:
 
 def ends_turn(source: str) -> bool:
     """Whether the statement is itself a `Yld` or `Return`."""
-    body = ast.parse(source).body
+    body = parsed(source).body
     return bool(body) and isinstance(body[-1], ast.Expr) and _is_control(body[-1].value)

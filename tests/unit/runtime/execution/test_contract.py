@@ -89,6 +89,7 @@ def test_triggers_are_checked_and_what_they_start_is_called(lines: Sequence[str]
         ((STEP, "await Say('user', 'x')"), "behind Step Main:02:QUE comes `# trig? no`"),
         (("await Var('count', 1)", "await Say('user', 'x')"), "behind the update of $count comes"),
         (("count = 1", "x = 2"), "behind the update of $count comes"),
+        (("name.append('x')", "x = 2"), "behind the update of $name comes"),
         ((STEP, "# recap: going on", "x = 1"), "comes `# trig? no`"),
         ((STEP, "# trig? Main:Big:T1:CND", "await Say('user', 'x')"), "behind `# trig? Main:Big:T1:CND` comes"),
         ((STEP, "# trig? Main:Big:T1:CND", "await Yld('user')"), "behind `# trig? Main:Big:T1:CND` comes"),
