@@ -68,6 +68,9 @@ class _Calls:
         self._body = body
         self._prefix = prefix
         self._handed = 0
+        self._order_read: list[str] | None = None
+        self._own: list[str] = []
+        self._looked_at = 0
 
     def take(self) -> list[Call]:
         """New calls; returns those that have no result yet."""
@@ -108,7 +111,13 @@ class _Calls:
                 raise _never_made(self._frame, pos)
 
     def _order(self) -> list[str]:
-        return [pos for pos in self._frame.state.order if pos.startswith(self._prefix)]
+        """The positions of the results that are this body's; what was looked at once is not looked at again."""
+        order = self._frame.state.order
+        if order is not self._order_read:
+            self._order_read, self._own, self._looked_at = order, [], 0
+        self._own += [pos for pos in order[self._looked_at :] if pos.startswith(self._prefix)]
+        self._looked_at = len(order)
+        return self._own
 
     def _was_cancelled(self, pos: str) -> bool:
         error = self._frame.state.records[pos].error
