@@ -59,6 +59,7 @@ def read_frame(text: str) -> Frame:
         raise BadFrame(f"a frame has at most {MAX_FRAME_BYTES} bytes")
     try:
         data = json.loads(text)
+        json.dumps(data, ensure_ascii=False).encode()  # half a character, as "\\ud800", can be kept nowhere
     except (ValueError, RecursionError) as error:
         raise BadFrame("a frame is a JSON object") from error
     if not isinstance(data, dict):

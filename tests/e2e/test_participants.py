@@ -10,8 +10,10 @@ from pathlib import Path
 
 import anyio
 import pytest
+from anyio.abc import Process
 
 from tests.e2e.gateway_process import ROOT, Room, environment_of, gateway, parley
+from tests.e2e.several_nodes import one_valkey, several_nodes
 from tests.fakes.valkey_cluster import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
@@ -22,12 +24,14 @@ HELLO = "Name a direction, such as **north**, and I ask the scout."
 
 
 @asynccontextmanager
-async def scout(folder: Path, port: int) -> AsyncIterator[None]:
+async def scout(folder: Path, port: int) -> AsyncIterator[Process]:
     """The example's other process, killed at the end of the block."""
     command = [sys.executable, str(SCOUT), f"ws://127.0.0.1:{port}/participants/scout", str(folder / "token")]
-    process = await anyio.open_process(command, env=environment_of(folder, {}), stdout=None, stderr=subprocess.STDOUT)
+    process = await anyio.open_process(
+        command, env=environment_of(folder, {}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
-        yield
+        yield process
     finally:
         with anyio.CancelScope(shield=True):
             if process.returncode is None:
@@ -72,6 +76,36 @@ async def test_nothing_is_lost_when_the_participant_and_the_gateway_are_killed(t
             await room.say("west")
             answers = said("to the glacier", "to the lake", "to the village", "nowhere, it is steep")
             await room.until(*answers)
+
+
+async def test_it_is_reached_from_every_node_wherever_it_is_connected(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("a-token-of-the-scout-in-tests\n")
+    settings = {"PARLEY_PARTICIPANTS__TOKENS__SCOUT": str(tmp_path / "token")}
+    names = [f"room-{number}" for number in range(6)]
+    async with (
+        one_valkey() as url,
+        several_nodes(tmp_path, EXAMPLE, url, ["a", "b"], settings) as nodes,
+        AsyncExitStack() as stack,
+    ):
+        await nodes.balanced("a", "b")
+        ports = {name: int(nodes[name].url.rpartition(":")[2]) for name in ("a", "b")}
+        rooms = [Room(await stack.enter_async_context(nodes["a"].page(name)), name) for name in names]
+        older = await stack.enter_async_context(scout(tmp_path, ports["a"]))
+        for room in rooms:
+            await room.open()
+            await room.say("hi")
+            await room.until(HELLO)
+            await room.say("north")
+        for room in rooms:
+            await room.until(*said("to the glacier"))
+        assert all(nodes.logged(name, "session.started") for name in ("a", "b"))
+        await stack.enter_async_context(scout(tmp_path, ports["b"]))
+        with anyio.fail_after(20):
+            assert await older.wait() != 0
+        for room in rooms:
+            await room.say("south")
+        for room in rooms:
+            await room.until(*said("to the glacier", "to the lake"))
 
 
 async def test_a_program_whose_agent_nobody_may_play_does_not_start(tmp_path: Path) -> None:
