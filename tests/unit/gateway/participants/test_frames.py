@@ -32,8 +32,7 @@ def test_whatever_is_said_is_understood_or_refused(kind: str, data: dict[str, An
     text = json.dumps({"type": kind, **data})
     try:
         frame = read_frame(text)
-    except BadFrame as error:
-        assert str(error)
+    except BadFrame:
         return
     if isinstance(frame, Act):
         assert Act.read(str(frame)) == frame
