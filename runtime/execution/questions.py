@@ -9,6 +9,7 @@ from typing import Any
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.message import Message, MessageType
 from runtime.execution.builtins import Builtins
+from runtime.execution.delivery import addressed
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
 from runtime.execution.signatures import call_arguments
@@ -80,6 +81,7 @@ class Questions:
         if len(set(each.values())) < len(each):
             raise PlaybookError(f"Ask needs different people, not {', '.join(each)}")
         person = None if of is None or each else self._person(str(of))
+        text = self._addressed(text, [*each.values()] or ([person] if person else []))
         await self._builtins.utterances.drop_stream(frame.id, "a question was asked")
         await self._pages.room()
         page = self.put(frame.id, call.pos, text, labels, person, each)
@@ -87,6 +89,13 @@ class Questions:
         source |= {"people": list(each.values())} if each else {}
         due = None if within_s is None else self._builtins.now_s() + within_s
         self._journal.note("wait", **site(frame, call), source=source, due=due)
+
+    def _addressed(self, text: str, people: Sequence[str]) -> str:
+        """The question with whom it is for before it, where others read along."""
+        state = self._journal.state
+        for person in () if state.private else reversed(people):
+            text = addressed(text, state.people[person].name)
+        return text
 
     def put(
         self,

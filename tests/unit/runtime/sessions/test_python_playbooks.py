@@ -306,7 +306,7 @@ async def Nap():
 """
     assert await said(code, sandbox, python("Nap")) == [
         "UnknownTarget: nobody called 'Nobody' ca",
-        "PlaybookError: Say needs 'message'; it t",
+        "PlaybookError: Say needs 'message'; it i",
         "TypeError: Object of type object is not ",
         "PlaybookError: Nap takes 0 arguments, no",
     ]

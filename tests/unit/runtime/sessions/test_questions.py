@@ -243,7 +243,7 @@ async def gathered(talk: Talk) -> None:
     """Both are here and are asked."""
     for name in ("Ada", "Ada"):
         await talk.say("here", name=name, private=False)
-    await after(talk, "Shall we?", "here", name="Bo", private=False)
+    await after(talk, "@Ada @Bo Shall we?", "here", name="Bo", private=False)
 
 
 async def after(talk: Talk, expected: str, text: str, **more: Any) -> None:
