@@ -209,6 +209,18 @@ async def test_commands_given_in_the_place_act_on_its_session_and_are_answered_t
         assert ENDED in said
 
 
+async def test_orders_given_in_the_place_are_about_its_meeting(sandbox: MontySandbox) -> None:
+    async with Stage().talking(sandbox) as talk:
+        await opened(talk)
+        [told] = await there(talk, "", kind="meeting")
+        assert "The boat" in told
+        await there(talk, "a word", name="Bob")
+        left = await there(talk, "", kind="leave", name="Bob")
+        assert [data["who"] for data in talk.facts("left")] == ["test:Bob"]  # type: ignore[index]
+        assert left
+        assert seen_at(talk, ADDRESS) == ["hello", "👥 Host invites Ada to a meeting: [The boat](at:test:1#t1)"]
+
+
 @pytest.mark.parametrize("kind", ["undo", "new", FORK_WANTED])
 async def test_what_is_about_the_whole_session_has_to_be_said_where_it_lives(kind: str, sandbox: MontySandbox) -> None:
     async with Stage().talking(sandbox) as talk:
