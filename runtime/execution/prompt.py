@@ -136,7 +136,7 @@ def program_text(program: Program, agent: AgentSpec) -> str:
 
 
 def _reacts(playbook: PlaybookSpec) -> bool:
-    return playbook.kind == "llm" and playbook.metadata.get("execution_mode") == "react"
+    return playbook.kind == "llm" and playbook.mode == "react" and not playbook.meeting
 
 
 def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec) -> list[str]:
