@@ -15,6 +15,7 @@ from runtime.execution.speech import Pages
 from runtime.meetings.shared_state import SharedState
 from runtime.sessions.inbox import InboxEvent
 from runtime.sessions.meeting_view import list_of, shown_value, view_of
+from runtime.sessions.succession import name_within, words_within
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
 
@@ -75,7 +76,9 @@ class MeetingOrders:
         except PlaybookError as error:
             self._tell(event, "not_set", error=error)
         else:
-            self._tell(event, "set", name=name, value=shown_value(value), number=meeting.id, version=version)
+            self._tell(
+                event, "set", name=name_within(name), value=shown_value(value), number=meeting.id, version=version
+            )
 
     async def _invite(self, event: InboxEvent) -> None:
         found = _INVITATION.fullmatch(event.text.strip())
@@ -89,9 +92,9 @@ class MeetingOrders:
         try:
             who = self._supervisor.attendee(name, meeting.host)
         except UnknownTarget:
-            self._tell(event, "nobody", name=name, known=self._known())
+            self._tell(event, "nobody", name=words_within(name), known=self._known())
             return
-        called = self._hall.name(who)
+        called = name_within(self._hall.name(who))
         if who in meeting.joined:
             self._tell(event, "in_already", name=called, number=meeting.id)
         elif await self._hall.invite(meeting, event.person_id, [name]):
@@ -105,7 +108,9 @@ class MeetingOrders:
 
     def _known(self) -> str:
         state = self._journal.state
-        names = dict.fromkeys([*self._supervisor.classes(), *(person.name for person in state.people.values())])
+        names = dict.fromkeys(
+            [*self._supervisor.classes(), *(name_within(person.name) for person in state.people.values())]
+        )
         return self._texts("meeting.known", names=", ".join(names))
 
     async def _leave(self, event: InboxEvent) -> None:
@@ -128,7 +133,7 @@ class MeetingOrders:
         going_on = self._hall.meetings.going_on()
         if not going_on:
             return self._texts("meeting.none")
-        numbers = ", ".join(f"{m.id} ({m.topic})" for m in going_on)
+        numbers = ", ".join(f"{m.id} ({words_within(m.topic)})" for m in going_on)
         if number is not None:
             going = self._texts("meeting.going", numbers=numbers)
             unknown = self._texts("meeting.unknown", number=number, going=going)

@@ -9,6 +9,7 @@ from typing import Any
 from runtime.core.texts import Texts
 from runtime.meetings.shared_state import who
 from runtime.sessions.overview import MAX_LINES, lasting
+from runtime.sessions.succession import name_within, words_within
 from runtime.tape.state import MAX_HISTORY, MeetingState, SessionState
 
 MAX_VALUE_CHARS = 200
@@ -20,14 +21,16 @@ def list_of(meetings: Sequence[MeetingState], now_s: float, texts: Texts) -> str
     lines = [texts("meeting.several")]
     for meeting in meetings[:MAX_LINES]:
         time, count = lasting(now_s - meeting.since, texts), len(meeting.joined)
-        lines.append(texts("meeting.line", number=meeting.id, topic=meeting.topic, count=count, time=time))
+        lines.append(
+            texts("meeting.line", number=meeting.id, topic=words_within(meeting.topic), count=count, time=time)
+        )
     return "\n".join([*lines, *_more(len(meetings), texts)])
 
 
 def view_of(state: SessionState, meeting: MeetingState, now_s: float, texts: Texts) -> str:
     """One meeting, whole."""
     time = lasting(now_s - meeting.since, texts)
-    lines = [texts("meeting.head", number=meeting.id, topic=meeting.topic, time=time)]
+    lines = [texts("meeting.head", number=meeting.id, topic=words_within(meeting.topic), time=time)]
     if meeting.status != "active":
         lines.append(texts("meeting.gathers"))
     lines += [_participant(state, meeting, one, now_s, texts) for one in meeting.joined[:MAX_LINES]]
@@ -48,7 +51,7 @@ def _participant(state: SessionState, meeting: MeetingState, one: str, now_s: fl
     time = lasting(now_s - meeting.came.get(one, meeting.since), texts)
     agent = state.agents.get(one)
     if agent is None:
-        return texts("meeting.person", name=state.called(one), time=time)
+        return texts("meeting.person", name=name_within(state.called(one)), time=time)
     key = "meeting.host" if one == meeting.host else "meeting.agent"
     return texts(key, name=agent.klass, number=one, time=time)
 
@@ -64,11 +67,13 @@ def _shared(state: SessionState, meeting: MeetingState, texts: Texts) -> Iterato
         yield texts("meeting.shared")
     for name, known in meeting.shared.items():
         by = _named(state, known.by)
-        yield texts("meeting.value", name=name, value=shown_value(known.value), version=known.version, who=by)
+        yield texts(
+            "meeting.value", name=name_within(name), value=shown_value(known.value), version=known.version, who=by
+        )
 
 
 def _named(state: SessionState, one: str) -> str:
-    return who(state, one) if one in state.agents else state.called(one)
+    return who(state, one) if one in state.agents else name_within(state.called(one))
 
 
 def _said(meeting: MeetingState, texts: Texts) -> str:

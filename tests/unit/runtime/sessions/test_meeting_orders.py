@@ -300,6 +300,16 @@ async def Main():
     }
 
 
+async def test_a_name_with_marks_of_formatting_is_shown_as_it_is_written(sandbox: MontySandbox) -> None:
+    async with talking(planning(optional_attendees=["Ada"]), Model(), sandbox) as talk:
+        await talk.say("go")
+        await talk.say("", kind="who", name="[Bo](http://evil)")
+        [answer] = await order(talk, "invite", "Zoe")
+        assert "[Bo](" not in answer
+        await talk.say("[Bo](http://evil)", kind="invite")
+        assert "[Bo](" not in (await order(talk, "meeting"))[0]
+
+
 async def test_agents_that_were_stopped_are_shown_so(sandbox: MontySandbox) -> None:
     code = "async def Main():\n    await WaitForMessage('user')\n"
     async with talking(program(agent("Alone", MAIN, code=code)), Model(), sandbox) as talk:
