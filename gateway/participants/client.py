@@ -22,7 +22,7 @@ from typing import Any
 import anyio
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as open_socket
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 30.0
@@ -195,6 +195,8 @@ class Inbox:
             except InvalidStatus as error:
                 if error.response.status_code in _REFUSED:
                     self._failure = NotAdmitted(error.response.body.decode(errors="replace").strip())
+            except InvalidURI as error:
+                self._failure = NotAdmitted(str(error))
             except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed):
                 pass  # tried again below
             self._socket = None

@@ -95,7 +95,8 @@ class RemoteAgent:
     async def live(self) -> None:
         """Post what comes, for ever: what was said before the program ended is posted after it."""
         while True:
-            waiting = [message for message in self.state.queue if message.id not in self.state.posted]
+            posted = set(self.state.posted)
+            waiting = [message for message in self.state.queue if message.id not in posted]
             if not waiting:
                 self._posted.set()
                 self._came = anyio.Event()

@@ -71,7 +71,7 @@ class AgentState:
 
     def has_work(self) -> bool:
         """Whether something in the queue waits for us, and not for another process to fetch it."""
-        return any(message.id not in self.posted for message in self.queue)
+        return len(self.posted) < len(self.queue)
 
 
 @dataclass(slots=True)

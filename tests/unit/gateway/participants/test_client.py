@@ -139,6 +139,12 @@ async def test_a_wrong_token_ends_it_with_the_reason() -> None:
             await anext(inbox)
 
 
+async def test_an_address_that_is_none_ends_it_with_the_reason() -> None:
+    async with connect("scout", TOKEN) as inbox:
+        with pytest.raises(NotAdmitted, match="scout"):
+            await anext(inbox)
+
+
 async def test_who_is_replaced_by_a_newer_connection_is_told() -> None:
     async with reception() as made, connect(made.url, TOKEN) as inbox:
         await made.put("a")
