@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ from runtime.language.program import Program
 from runtime.meetings.showing import MeetingHabits, Show
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.fakes.talk import Model, Talk, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
@@ -145,3 +146,15 @@ async def test_what_the_settings_say_now_holds_also_for_a_meeting_that_goes_on_o
     async with talking(made, Model(), sandbox, world=world, meetings=habits(after)) as talk:
         await talk.say("go on")
         assert talk.chat == ["hello", *shown]
+
+
+async def test_what_a_model_writes_for_agents_alone_is_not_shown_while_it_grows_either(sandbox: MontySandbox) -> None:
+    main = python("Main", trigger="BGN When program starts")
+    talk_about = replace(llm("Talk"), metadata={"meeting": True, "required_attendees": ["Guest"]})
+    code = "async def Main():\n    await Say('user', f'we chose {await Talk()}')\n"
+    made = program(agent("Host", main, talk_about, code=code), agent("Guest", python("Join", meeting=True), code=GUEST))
+    reply = block('await Say("meeting", "nobody else reads this")', 'await Var("__", "done")', 'await Return("it")')
+    async with talking(made, Model(reply), sandbox, meetings=habits("none")) as talk:
+        assert await talk.say("go") == ["we chose it"]
+        assert [text for shown in talk.world.chat for text in shown.texts if "nobody" in text] == []
+        assert talk.named("stream.started") == []
