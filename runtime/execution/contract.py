@@ -22,6 +22,9 @@ EXIT_CONDITIONS = "exit_conditions"
 """The name under which a playbook without steps writes down when it is done."""
 
 _CHECK = re.compile(r"trig\s*\?\s*:?\s*(.*)", re.IGNORECASE | re.DOTALL)
+_BESIDE = re.compile(r"#\s*(trig\s*\?[^\n\"']*)\Z", re.IGNORECASE)
+"""A check that stands behind a statement in its line."""
+
 _NONE = re.compile(r"(?:no|none|nothing)\b|\Z", re.IGNORECASE)
 
 
@@ -78,6 +81,9 @@ class Contract:
         changed = sorted(_updates(source, position) - {SUMMARY})
         if position.judges and "Trigger" not in names and (steps or changed):
             self._owed = f"Step {steps[-1]}" if steps else f"the update of ${changed[-1]}"
+        beside = _BESIDE.search(source)
+        if beside is not None:
+            self.hear(beside[1])
 
     def _check_triggers(self, names: frozenset[str], triggered: str | None, position: Position) -> Rejected | None:
         if self._announced is not None and (triggered is None or _bare(triggered) != self._announced):

@@ -196,7 +196,7 @@ def _outcome(record: CallRecord) -> str:
         return f"raised {record.error[0]}: {record.error[1]}"
     if record.name in _SHOWN_WHOLE:
         return shown_value(record.value, MAX_FILE_CHARS)
-    if is_large(record.value) and record.name not in SIGNATURES:
+    if is_large(record.value) and (record.name not in SIGNATURES or record.name == "CallAgent"):
         return shown_artifact(artifact_name(record.value), record.value)
     return shown_value(record.value, MAX_VALUE_CHARS)
 

@@ -67,6 +67,8 @@ def followed(lines: Sequence[str], here: Position) -> Rejected | None:
     "lines",
     [
         (STEP, "# trig? no", "await Say('user', 'x')"),
+        (STEP + "  # trig? no", "x = 1"),
+        (STEP + "  # trig? Main:Big:T1:CND", BIG, "await Big()"),
         (STEP, "# trig?: No.", "count = 1", "# trig? no", "x = 1"),
         ("await Var('count', 1)", "# trig? no", "await Var('name', 'A')", "# trig? none", "x = 2"),
         (STEP, "# trig? Main:Big:T1:CND", BIG, "await Big()", "x = 1"),

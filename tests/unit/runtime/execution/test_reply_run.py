@@ -87,6 +87,13 @@ async def test_statements_run_in_order_and_the_end_of_the_turn_last() -> None:
     assert rule(reply) == "accepted"
 
 
+async def test_a_check_may_stand_in_the_line_of_its_step() -> None:
+    for line, expected in ((f"{STEP_1}  # trig? no", "accepted"), (STEP_1, "trigger")):
+        stage = Stage()
+        stage.position().strict = stage.position().judges = True
+        assert rule(await run(stage, [line, HELLO, 'await Yld("user")'])) == expected
+
+
 async def test_nothing_runs_behind_an_illegal_statement() -> None:
     stage = Stage()
     reply = await run(stage, [STEP_1, 'await Step("Main:03:YLD")', HELLO])
