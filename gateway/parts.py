@@ -232,6 +232,7 @@ async def probes(settings: Settings) -> list[Probe]:
         *(Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}") for name, kind in CATALOG.items()),
         Probe("programs", lambda: _ask_programs(settings)),
         Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
+        Probe("seats", lambda: _ask_seats(settings), "no one has a token in [participants.tokens]"),
         Probe("schedules", lambda: _ask_schedules(settings), "none in the settings"),
         Probe("sandbox", _ask_sandbox),
     ]
@@ -262,6 +263,14 @@ async def _ask_remote(settings: Settings) -> str | None:
 
     programs = await _programs(settings, routes_of(settings))
     return await ask_servers(settings, programs.values(), SystemClock())
+
+
+async def _ask_seats(settings: Settings) -> str | None:
+    """Who may play agents from other processes. Raises ConfigError for an agent of a program that nobody can play."""
+    from gateway.programs import routes_of
+
+    settings.participants.check((await _programs(settings, routes_of(settings))).values())
+    return ", ".join(settings.participants.known()) or None
 
 
 async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:

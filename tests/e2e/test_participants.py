@@ -112,3 +112,16 @@ async def test_a_program_whose_agent_nobody_may_play_does_not_start(tmp_path: Pa
     code, _, errors = await parley(tmp_path, "run", str(EXAMPLE))
     assert code == 2
     assert "Scout is played in another process by scout, who has no token" in errors
+
+
+async def test_check_says_who_may_play_and_which_agent_nobody_can(tmp_path: Path) -> None:
+    settings = tmp_path / "parley.toml"
+    settings.write_text(f'[[route]]\nprogram = "{EXAMPLE}"\n')
+    code, output, _ = await parley(tmp_path, "check")
+    assert code == 1
+    assert "Scout is played in another process by scout, who has no token" in output
+    (tmp_path / "token").write_text("a-token-of-the-scout-in-tests\n")
+    settings.write_text(settings.read_text() + f'[participants.tokens]\nscout = "{tmp_path / "token"}"\n')
+    _, output, _ = await parley(tmp_path, "check")
+    assert "✓ seats     scout\n" in output
+    assert "a-token-of-the-scout" not in output
