@@ -61,6 +61,11 @@ class Keeper(Protocol):
         """The playbooks with a BGN trigger, in order."""
         ...
 
+    def receiver(self, klass: str, messages: Sequence[Message]) -> tuple[Executable, bool] | None:
+        """The playbook that a trigger begins when such messages come, and whether it takes what was said; None when the
+        handler sees to them."""
+        ...
+
     def triggered(self, klass: str, code: str) -> Executable | None:
         """The playbook of a trigger of an agent class; None when there is none now."""
         ...
@@ -225,7 +230,10 @@ class Agent:
         self._journal.note("anew", agent=self.id, mids=mids, set={"startup_message": text})
 
     async def _handle(self, messages: Sequence[Message]) -> None:
-        handler = self._keeper.handler(self.state.klass)
+        handler, takes_text = self._keeper.receiver(self.state.klass, messages) or (
+            self._keeper.handler(self.state.klass),
+            True,
+        )
         mids = [message.id for message in messages]
         if handler is None:
             self._journal.note("dropped", agent=self.id, mids=mids)
@@ -233,7 +241,7 @@ class Agent:
                 await self._keeper.tell("session.finished", agent=self.state.klass)
             return
         text = "\n".join(heard_content(message) for message in messages)
-        await self._start(handler, (text,), mids=mids)
+        await self._start(handler, (text,) if takes_text else (), mids=mids)
 
     async def _start(self, executable: Executable, args: tuple[Any, ...], **more: Any) -> None:
         await self._run(self._note_start(executable, args, **more), executable)

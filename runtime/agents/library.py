@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from runtime.core.message import Message
 from runtime.execution.frame import Frame
 from runtime.execution.handling import HANDLER
 from runtime.execution.host import Executable
@@ -11,6 +12,7 @@ from runtime.execution.interpreter import Interpreter
 from runtime.execution.machine import Machine
 from runtime.execution.outside import Outside
 from runtime.execution.signatures import SIGNATURES, TAKE_VARIABLES
+from runtime.execution.trigger_kinds import message_trigger, receives_alone
 from runtime.execution.triggers import declared_types
 from runtime.execution.verifier import CallShape
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, TriggerKind
@@ -72,6 +74,16 @@ class Library:
     def beginning(self, klass: str) -> Sequence[Executable]:
         """The playbooks of an agent class with a BGN trigger, in order."""
         return [self._found(klass, spec.name) for spec in self._triggered(klass, TriggerKind.BGN)]
+
+    def receiver(self, klass: str, messages: Sequence[Message]) -> tuple[Executable, bool] | None:
+        """The playbook of an agent class that is executed when messages such as all of these come, and whether it takes
+        what was said."""
+        agent = self._program.agent(klass)
+        for spec in agent.playbooks if agent else ():
+            kinds = (message_trigger(trigger.text) for trigger in spec.triggers if receives_alone(spec))
+            if any(kind is not None and all(map(kind.fits, messages)) for kind in kinds):
+                return self._found(klass, spec.name), bool(spec.params)
+        return None
 
     def handler(self, klass: str) -> Executable | None:
         """What handles messages for an idle agent: the model, or the one python playbook that has an EVT trigger."""

@@ -316,6 +316,10 @@ class Supervisor:
         """See `Keeper`."""
         return self._library.beginning(klass)
 
+    def receiver(self, klass: str, messages: Sequence[Message]) -> tuple[Executable, bool] | None:
+        """See `Keeper`."""
+        return self._library.receiver(klass, messages)
+
     def triggered(self, klass: str, code: str) -> Executable | None:
         """See `Keeper`."""
         return self._library.find(klass, code.split(":")[1]) if code.count(":") else None

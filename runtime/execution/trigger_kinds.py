@@ -10,6 +10,7 @@ from typing import Literal
 
 from cronsim import CronSim, CronSimError
 
+from runtime.core.message import Message, MessageType
 from runtime.execution.conditions import condition_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Trigger, TriggerKind
 
@@ -34,6 +35,18 @@ _DAILY = re.compile(
     r"(?:\s*(?:every\s+day|daily|each\s+day))?(?:\s*utc)?\s*\.?\s*\Z",
     re.IGNORECASE,
 )
+_MESSAGE = re.compile(
+    r"\s*(?:when|whenever|if|on|upon)\s+(?:(?:a|an|any|each|every|the)\s+)?(?:new\s+)?messages?\s+"
+    r"(?:from\s+(?:(?:a|an|any|the)\s+)?(?P<before>\w+)\s+)?(?:comes?(?:\s+in)?|arrives?|is\s+received|was\s+received)"
+    r"(?:\s+from\s+(?:(?:a|an|any|the)\s+)?(?P<behind>\w+))?\s*\.?\s*\Z",
+    re.IGNORECASE,
+)
+_SENDERS = {
+    **dict.fromkeys(("user", "users", "person", "people", "human", "humans"), "user"),
+    **dict.fromkeys(("agent", "agents"), "agent"),
+    **dict.fromkeys(("anybody", "anyone", "somebody", "someone"), ""),
+}
+
 _CRON = re.compile(
     r"\s*(?:cron|schedule)\s*:?\s*`?(?P<fields>(?:[\d*/,A-Za-z#-]+\s+){4}[\d*/,A-Za-z#-]+)`?\s*\Z", re.IGNORECASE
 )
@@ -45,6 +58,23 @@ class CallTrigger:
 
     when: Literal["before", "after"]
     playbook: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTrigger:
+    """A message comes from `sender`: "user", "agent" (any), or an agent class; None for anybody."""
+
+    sender: str | None
+
+    def fits(self, message: Message) -> bool:
+        """Whether it is such a message."""
+        if message.type not in (MessageType.DIRECT, MessageType.MEETING_BROADCAST):
+            return False
+        if self.sender is None:
+            return True
+        if self.sender == "user":
+            return message.from_human
+        return not message.from_human and self.sender in ("agent", message.sender_class.lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +101,20 @@ def call_trigger(text: str, playbooks: Sequence[str]) -> CallTrigger | None:
         return None
     before = found.groupdict().get("before") or found.groupdict().get("called")
     return CallTrigger("before" if before else "after", name)
+
+
+def message_trigger(text: str) -> MessageTrigger | None:
+    """`When a message comes from the Accountant`, `Whenever any message arrives`."""
+    found = _MESSAGE.match(text)
+    if found is None:
+        return None
+    sender = (found["before"] or found["behind"] or "").lower()
+    return MessageTrigger(_SENDERS.get(sender, sender) or None)
+
+
+def receives_alone(playbook: PlaybookSpec) -> bool:
+    """Whether a playbook can be begun by the runtime with what was said: it needs one argument at most."""
+    return sum(param.default is None for param in playbook.params) <= 1
 
 
 def time_trigger(text: str) -> TimeTrigger | None:
@@ -111,6 +155,8 @@ def times_of(agent: AgentSpec) -> dict[str, TimeTrigger]:
 def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> bool:
     """Whether only the model that executes `agent` can tell that a trigger holds, or with what to call its playbook."""
     if trigger.kind is TriggerKind.BGN:
+        return False
+    if message_trigger(trigger.text) is not None and receives_alone(playbook):
         return False
     if not begins_alone(playbook):
         return True

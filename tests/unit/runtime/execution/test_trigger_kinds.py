@@ -7,7 +7,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from runtime.execution.trigger_kinds import CallTrigger, call_trigger, judged_by_model, judges, time_trigger
+from runtime.execution.trigger_kinds import (
+    CallTrigger,
+    MessageTrigger,
+    call_trigger,
+    judged_by_model,
+    judges,
+    message_trigger,
+    time_trigger,
+)
 from runtime.language.program import AgentSpec
 from tests.unit.runtime.sessions.programs import agent, llm, triggers
 
@@ -57,6 +65,25 @@ def test_calls_of_a_programs_playbooks_are_seen(text: str, expected: CallTrigger
     assert call_trigger(text, ["Pack", "Ship"]) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "sender"),
+    [
+        ("When a message arrives from the user", "user"),
+        ("Whenever a new message from Accountant comes in", "accountant"),
+        ("On any message from anybody arrives", None),
+        ("When messages come from agents.", "agent"),
+        ("When a message is received", None),
+    ],
+)
+def test_messages_are_seen_by_who_sends_them(text: str, sender: str | None) -> None:
+    assert message_trigger(text) == MessageTrigger(sender)
+
+
+@pytest.mark.parametrize("text", ["When a message is rude", "When the user sends a message about tax", "On Monday"])
+def test_what_a_message_says_is_for_the_model(text: str) -> None:
+    assert message_trigger(text) is None
+
+
 def owner(text: str, *params: str) -> AgentSpec:
     return agent("Main", replace(llm("Big", params=params), triggers=triggers(text)))
 
@@ -70,6 +97,8 @@ def owner(text: str, *params: str) -> AgentSpec:
         ("EVT Every hour", (), False),
         ("EVT When Big returns", (), False),
         ("EVT When the user is angry", (), True),
+        ("EVT When a message arrives", ("text",), False),
+        ("EVT When a message arrives", ("text", "more"), True),
     ],
 )
 def test_only_what_nothing_else_can_tell_is_for_the_model(text: str, params: tuple[str, ...], expected: bool) -> None:

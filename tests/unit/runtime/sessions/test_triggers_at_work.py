@@ -173,3 +173,35 @@ async def test_times_that_nobody_saw_to_come_once(sandbox: MontySandbox) -> None
         await seen(talk, "", "tick 1")
         await seen(talk, "well?", "and so on")
         assert talk.chat == ["done", "tick 1", "and so on"]
+
+
+LISTENING = """
+async def Main():
+    await Say("user", "here")
+
+async def Reply(text):
+    await Say("user", f"you said {text}")
+
+async def Echo(text):
+    await Say("user", f"Helper said {text}")
+
+async def Tell():
+    await Say("Main", "all is done")
+"""
+
+
+async def test_a_message_begins_the_playbook_that_waits_for_such_without_a_model(sandbox: MontySandbox) -> None:
+    main = agent(
+        "Main",
+        llm("Other", "01:RET"),
+        python("Main", trigger="BGN When program starts"),
+        when("Reply", "EVT When a message arrives from the user", "text"),
+        when("Echo", "EVT Whenever a message from Helper comes", "text"),
+        code=LISTENING,
+    )
+    helper = agent("Helper", when("Tell", "EVT When any message arrives"), code=LISTENING)
+    helper = replace(helper, metadata={"startup_mode": "standby"})
+    async with talking(program(main, helper), Model(), sandbox) as talk:
+        assert await talk.say("hi") == ["here"]
+        assert await talk.say("one") == ["you said one"]
+        assert await talk.say("@helper go") == ["Helper said all is done"]
