@@ -10,8 +10,11 @@ from runtime.language.correspondence import compare
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.lowering import Lowered
 from runtime.language.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
-from runtime.language.pbasm import read, signature
+from runtime.language.pbasm import coded_trigger, read, signature
+from runtime.language.problems import Problems
 from runtime.language.program import AgentKind
+from runtime.language.rules import RulesLowerer
+from runtime.language.step_lines import given_steps
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 
 _VERSION = 1
@@ -126,7 +129,12 @@ class ModelLowerer:
         return f"model-{_VERSION} {self._llm.model} {hashlib.sha256(prompt.encode()).hexdigest()}"
 
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
-        """The PBAsm of `source`. Raises CompileError after three answers that are not it, and what the model raises."""
+        """The PBAsm of `source`. Raises CompileError after three answers that are not it, and what the model raises.
+
+        An agent that has nothing in prose to lower (its Python, people, PBAsm) is lowered without the model.
+        """
+        if not any(_has_prose(playbook) for playbook in source.playbooks):
+            return await RulesLowerer().lower(source, program)
         messages: tuple[ChatMessage, ...] = (*_PROMPT, ChatMessage("user", _task(source, program)))
         problem = ""
         for _ in range(_ATTEMPTS):
@@ -152,6 +160,14 @@ class ModelLowerer:
                 if size > _MAX_CHARS:
                     raise CompileError(f"{self._llm.model} does not stop writing; {size:,} characters were read")
         return "".join(pieces)
+
+
+def _has_prose(playbook: ParsedPlaybook) -> bool:
+    """Whether a playbook has steps or triggers without codes."""
+    if playbook.kind != "llm":
+        return False
+    steps = bool(playbook.steps) and given_steps(playbook.steps, Problems()) is None
+    return steps or any(coded_trigger(item) is None for item in playbook.triggers)
 
 
 def _task(source: ParsedAgent, program: ParsedProgram) -> str:

@@ -39,6 +39,8 @@ async def price(item: str) -> float:
 
 ## Bake($cake) -> str
 public: true
+### Steps
+- Return $cake
 """
 GOOD = """# Clerk
 Sells things.
@@ -56,7 +58,7 @@ async def price(item: str) -> float:
 - 01:QUE Say(user, Ask for an $item:str); YLD for user; done when the user named one
 - 02:QUE Say(user, Tell the price of $item)
 """
-COOK = "# Cook\n\n## Bake($cake) -> str\nmetadata:\n  public: true\n---\n"
+COOK = "# Cook\n\n## Bake($cake) -> str\nmetadata:\n  public: true\n---\n### Steps\n- 01:RET $cake\n"
 
 
 class Answer:
@@ -167,6 +169,17 @@ async def test_variables_calls_and_notes_of_the_source_may_not_be_lost() -> None
         model = ScriptedModel(text, good.format("Tell $order:dict Count($order)", "be kind."))
         await ModelLowerer(model).lower(parsed.agents[0], parsed)
         assert complaint in model.asked[1].messages[-1].content
+
+
+async def test_agents_without_prose_need_no_model() -> None:
+    text = (
+        "# A\n```python\n@playbook(triggers=['When asked'])\ndef f(): ...\n```\n# B:Human\n# C\nProse.\n## P\nReact.\n"
+        "# D\n## Q()\n### Triggers\n- T1:BGN At dawn\n### Steps\n- 01:EXE wake\n"
+    )
+    model = ScriptedModel()
+    compiled = (await compile_parsed(parse(read_text(text, "p.pb")), lowerer=ModelLowerer(model))).program
+    assert [agent.name for agent in compiled.agents] == ["A", "B", "C", "D"]
+    assert model.asked == []
 
 
 async def test_agents_are_compiled_at_the_same_time() -> None:
