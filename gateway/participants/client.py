@@ -114,6 +114,15 @@ class Message:
         """Leave the meeting in which it was said."""
         await self.inbox.act("leave", self, meeting=self.meeting)
 
+    @property
+    def shared(self) -> Mapping[str, Any]:
+        """What the meeting shared when it was said: by name `value`, `version` and `by`; large values are left out."""
+        return dict(self.content.get("shared") or {})
+
+    async def share(self, name: str, value: Any, *, expected: int | None = None) -> None:
+        """Set a value for all in the meeting in which it was said, where version `expected` is there (None: any)."""
+        await self.inbox.act("share", self, meeting=self.meeting, name=name, value=value, expected=expected)
+
 
 class Inbox:
     """What comes for the participant, in order, across reconnects."""

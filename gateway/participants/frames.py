@@ -77,7 +77,18 @@ def read_frame(text: str) -> Frame:
             return Act(_text(data, "seat"), "answer", _id(data), meeting=_text(data, "meeting"), text=_answer(data))
         case "leave":
             return Act(_text(data, "seat"), "leave", _id(data), meeting=_text(data, "meeting"))
-    raise BadFrame(f"there is no type {data.get('type')!r}; there are hello, ack, say, answer and leave")
+        case "share":
+            return _share(data)
+    raise BadFrame(f"there is no type {data.get('type')!r}; there are hello, ack, say, answer, leave and share")
+
+
+def _share(data: Mapping[str, Any]) -> Act:
+    expected = data.get("expected")
+    if "value" not in data or isinstance(expected, bool) or not isinstance(expected, int | None):
+        raise BadFrame("share needs value, and if it has expected, a number of a version")
+    value = json.dumps(data["value"], ensure_ascii=False)
+    seat, number, meeting, name = _text(data, "seat"), _id(data), _text(data, "meeting"), _text(data, "name")
+    return Act(seat, "share", number, meeting=meeting, text=value, name=name, expected=expected)
 
 
 def _hello(data: Mapping[str, Any]) -> Hello:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
@@ -17,13 +18,17 @@ from runtime.core.errors import MailboxFull, QueueFull, RoutingError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, message_to_data
 from runtime.tape.journal import Journal
-from runtime.tape.state import AgentState
+from runtime.tape.state import AgentState, MeetingState
 
 SEAT_CAPACITY = 500
 """Messages that may wait in one session to be fetched; more are refused, none is forgotten."""
 
 MAX_TEXT_CHARS = 200_000
 """A longer text is refused."""
+
+
+MAX_SHARED_CHARS = 8000
+"""So much of what a meeting shares goes with each message, as JSON."""
 
 
 class Returns(Protocol):
@@ -153,6 +158,7 @@ class RemoteAgent:
             "at": message.created_at.isoformat(),
             "meeting": message.meeting_id,
             "topic": meeting.topic if meeting is not None else None,
+            "shared": _shared(meeting) if meeting is not None and self.id in meeting.joined else None,
             "to_you": message.recipient_id == self.id or message.addresses(self.id),
             "acknowledge": message.ack_required,
             "files": [{"name": file.name, "media_type": file.media_type} for file in message.attachments],
@@ -161,6 +167,15 @@ class RemoteAgent:
 
     def _publish(self, name: str, **data: Any) -> None:
         self._bus.publish(name, session_id=self._journal.session, **data)
+
+
+def _shared(meeting: MeetingState) -> Mapping[str, Any] | None:
+    """What a meeting shares, by name; of what is too much in all without the values."""
+    left, found = MAX_SHARED_CHARS, dict[str, Any]()
+    for name, known in meeting.shared.items():
+        left -= len(json.dumps(known.value, ensure_ascii=False))
+        found[name] = {"version": known.version, "by": known.by} | ({"value": known.value} if left >= 0 else {})
+    return found or None
 
 
 def _stated(**values: Any) -> dict[str, Any]:

@@ -81,4 +81,4 @@ def _check_size(meeting: MeetingState, name: str, value: Any) -> None:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

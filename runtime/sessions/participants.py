@@ -15,10 +15,11 @@ from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType, message_to_data
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Target, resolve_target
+from runtime.meetings.shared_state import SharedState
 from runtime.sessions.inbox import InboxEvent
 from runtime.tape.journal import Journal
 
-Deed = Literal["fetched", "say", "answer", "leave"]
+Deed = Literal["fetched", "say", "answer", "leave", "share"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class Act:
     """What a participant does in its seat.
 
     "fetched": it has acknowledged `messages`; "say": `text` to whom `to` names, as programs name them; "answer": to the
-    invitation into `meeting`, `text` is JOINED or REJECTED with a reason; "leave" `meeting`. `number` is its own name
-    for the act.
+    invitation into `meeting`, `text` is JOINED or REJECTED with a reason; "leave" `meeting`; "share" in `meeting` under
+    `name` the value that `text` is as JSON, where version `expected` is there. `number` is its own name for the act.
     """
 
     seat: str
@@ -37,6 +38,8 @@ class Act:
     to: str = ""
     text: str = ""
     meeting: str = ""
+    name: str = ""
+    expected: int | None = None
 
     @classmethod
     def read(cls, text: str) -> Act:
@@ -62,6 +65,7 @@ class Participants:
             "say": self._say,
             "answer": self._answer,
             "leave": self._leave,
+            "share": self._share,
         }
 
     async def take(self, event: InboxEvent) -> None:
@@ -124,6 +128,13 @@ class Participants:
         if meeting is None or remote.id not in meeting.joined:
             raise RoutingError(f"{remote.state.klass} is not in meeting {act.meeting}")
         self._supervisor.hall.meetings.leave(meeting, remote.id)
+
+    async def _share(self, remote: RemoteAgent, act: Act) -> None:
+        meeting = self._journal.state.meetings.get(act.meeting)
+        if meeting is None:
+            raise RoutingError(f"there is no meeting {act.meeting}")
+        value = json.loads(act.text)
+        SharedState(self._journal).write(meeting, act.name, value, by=remote.id, expected=act.expected)
 
     def _tell(self, remote: RemoteAgent, act: Act, why: str) -> None:
         """Tell a participant that what it did came to nothing."""

@@ -148,7 +148,7 @@ async def test_one_that_takes_nothing_is_replaced_too() -> None:
     [
         ("nonsense", "a frame is a JSON object"),
         ("[]", "a frame is a JSON object"),
-        ('{"type": "shout"}', "there is no type 'shout'; there are hello, ack, say, answer and leave"),
+        ('{"type": "shout"}', "there is no type 'shout'; there are hello, ack, say, answer, leave and share"),
         ('{"type": "say", "id": "1"}', "say needs seat, a text"),
         ('{"type": "ack", "entry": "$"}', "'$' is not the entry of a message"),
         ('{"type": "answer", "id": "1", "seat": "s", "meeting": "100", "answer": "MAYBE"}', "an answer is JOINED"),

@@ -12,8 +12,22 @@ from hypothesis import strategies as st
 from gateway.participants.frames import MAX_FRAME_BYTES, Acknowledged, BadFrame, Hello, read_frame
 from runtime.sessions.participants import Act
 
-KEYS = ("type", "id", "seat", "to", "text", "meeting", "answer", "entry", "version", "after")
-KINDS = ("hello", "ack", "say", "answer", "leave", "else")
+KEYS = (
+    "type",
+    "id",
+    "seat",
+    "to",
+    "text",
+    "meeting",
+    "answer",
+    "entry",
+    "version",
+    "after",
+    "name",
+    "value",
+    "expected",
+)
+KINDS = ("hello", "ack", "say", "answer", "leave", "share", "else")
 
 values = st.one_of(
     st.none(),
@@ -54,6 +68,10 @@ def test_whatever_is_said_is_understood_or_refused(kind: str, data: dict[str, An
             Act("s/1001", "answer", "2", meeting="100", text="REJECTED - busy"),
         ),
         ({"type": "leave", "id": "3", "seat": "s/1001", "meeting": "100"}, Act("s/1001", "leave", "3", meeting="100")),
+        (
+            {"type": "share", "id": "4", "seat": "s", "meeting": "100", "name": "a", "value": [1], "expected": 0},
+            Act("s", "share", "4", meeting="100", text="[1]", name="a", expected=0),
+        ),
     ],
 )
 def test_every_frame_of_the_protocol_is_read(frame: dict[str, Any], read: object) -> None:

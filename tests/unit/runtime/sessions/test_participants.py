@@ -119,6 +119,29 @@ async def test_it_is_invited_joins_hears_speaks_and_hears_the_end(sandbox: Monty
     assert heard[-1] == ("meeting_notice", "Meeting has ended")
 
 
+async def test_it_reads_and_writes_what_a_meeting_shares(sandbox: MontySandbox) -> None:
+    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+        about = {"meeting": content.get("meeting", ""), "name": "budget"}
+        if content["kind"] == "meeting_invitation":
+            return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+        if "suggest" in content["text"]:
+            dearer = str(content["shared"]["budget"]["value"] + 300)
+            stale = Act("", "share", text="0", expected=0, **about)
+            return [Act("", "share", text=dearer, expected=1, **about), stale, says("done", to="meeting")]
+        return []
+
+    world = world_of(plays)
+    code = TALK.replace("async def Talk():\n", 'async def Talk():\n    await Share("budget", 1200)\n')
+    code = code.replace('return message["text"]', 'return await Shared("budget", with_version=True)')
+    meeting = lead(code, python("Talk", meeting=True, required_attendees=["Scout"]))
+    async with talking(meeting, Model(), sandbox, world=world) as talk:
+        shared = {"value": 1500, "version": 2, "by": "Scout (agent 1001)"}
+        assert await talk.say("go") == ["What do you suggest?", "done", f"we chose {shared}"]
+    assert world.player.heard[0].get("shared") is None
+    [refused] = [content["text"] for content in world.player.heard if content["text"].startswith("share ")]
+    assert "version 2 is there, by Scout (agent 1001), and version 0 was expected" in refused
+
+
 async def test_it_may_decline_with_a_reason(sandbox: MontySandbox) -> None:
     world = world_of(
         lambda content: (
