@@ -103,8 +103,8 @@ class Utterances:
     async def begin_stream(self, frame: Frame, target: Target) -> LiveStream | None:
         """Start to show an utterance to `target` while it is written; None when nobody would see it grow."""
         channel = self._conduits.channel(frame.state.agent, target)
-        way = self.delivery.way(frame, target, None)
-        if not way.piece_chars or not _has_people(channel):
+        way = self.delivery.way(frame, target, None) if _has_people(channel) else NOT_SHOWN
+        if not way.piece_chars:
             return None
         page = await self._pages.adopt(frame.id, target.key)
         start = StreamStart(new_stream_id(), channel.id, self._me(frame), frame.agent.klass, target.recipient)
