@@ -15,6 +15,7 @@ from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType, message_to_data
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Target, resolve_target
+from runtime.meetings.invitations import JOINED
 from runtime.meetings.shared_state import SharedState
 from runtime.sessions.inbox import InboxEvent
 from runtime.tape.journal import Journal
@@ -119,6 +120,8 @@ class Participants:
 
     async def _answer(self, remote: RemoteAgent, act: Act) -> None:
         meeting = self._journal.state.meetings.get(act.meeting)
+        if meeting is not None and remote.id in meeting.joined and act.text == JOINED:
+            return  # it was asked again before it could answer
         if meeting is None or remote.id not in meeting.pending:
             raise RoutingError(f"{remote.state.klass} is not asked to join meeting {act.meeting}")
         self._supervisor.hall.meetings.answered(meeting, remote.id, act.text)

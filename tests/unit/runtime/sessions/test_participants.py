@@ -295,3 +295,48 @@ async def test_what_it_says_in_a_meeting_is_shown_where_that_is_held(sandbox: Mo
     heard = {content["text"]: content for content in stage.world.player.heard}
     assert heard["and you?"]["from"]["name"] == "Ada"
     assert heard["and you?"]["topic"] == "The boat"
+
+
+async def test_one_that_is_asked_twice_and_says_yes_twice_is_in_it_once(sandbox: MontySandbox) -> None:
+    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+        yes = Act("", "answer", meeting=content.get("meeting", ""), text="JOINED")
+        return [yes, yes] if content["kind"] == "meeting_invitation" else [says("a boat", to="meeting")]
+
+    world = world_of(plays)
+    meeting = lead(TALK, python("Talk", meeting=True, required_attendees=["Scout"]))
+    async with talking(meeting, Model(), sandbox, world=world) as talk:
+        await talk.say("go")
+        assert len(talk.facts("joined")) == 1
+    assert "come to nothing" not in str(world.player.heard)
+    assert [content for content in world.player.heard if content["text"].startswith("answer")] == []
+
+
+@pytest.mark.parametrize(
+    ("act", "why"),
+    [
+        (says("hm", to="meeting 100"), "meeting 100 is not going on"),
+        (says("hm", to="meeting"), "there is no meeting here"),
+        (Act("", "leave", meeting="100"), "Scout is not in meeting 100"),
+        (Act("", "answer", meeting="100", text="JOINED"), "Scout is not asked to join meeting 100"),
+    ],
+)
+async def test_what_it_does_about_a_meeting_that_is_none_comes_back_to_it(
+    act: Act, why: str, sandbox: MontySandbox
+) -> None:
+    world = world_of(lambda content: [] if content["kind"] == "undelivered" else [act, says("fine")])
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        assert await talk.say("go") == ["Scout: fine"]
+    (told,) = [content["text"] for content in world.player.heard if content["kind"] == "undelivered"]
+    assert why in told
+
+
+async def test_it_does_not_speak_in_a_meeting_that_it_is_not_in(sandbox: MontySandbox) -> None:
+    code = TALK.replace('await Say("meeting", "What do you suggest?")', 'await Say("Scout", "psst")').replace(
+        'WaitForMessage("meeting")', 'WaitForMessage("agent Scout")'
+    )
+    world = world_of(
+        lambda content: [says("let me in", to="meeting 100"), says("fine")] if content["text"] == "psst" else []
+    )
+    async with talking(lead(code, python("Talk", meeting=True)), Model(), sandbox, world=world) as talk:
+        assert await talk.say("go") == ["we chose fine"]
+    assert "it has to be invited first" in str([content["text"] for content in world.player.heard])
