@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import anyio
+
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.ids import parse_meeting_id
@@ -64,6 +66,7 @@ class Delivery:
         self._pages = pages
         self._humans = {spec.declared: spec for spec in humans}
         self._clock = clock
+        self._timers: dict[str, anyio.CancelScope] = {}
         pages.mentioned = self.mentioned
 
     def way(self, frame: Frame, target: Target, text: str | None) -> Way:
@@ -94,7 +97,7 @@ class Delivery:
         if wanted == "none":
             return False
         known = self._journal.state.people[person]
-        names = {known.name, spec.name, spec.declared} - {ANYBODY.name}
+        names = {known.name, spec.name, spec.declared}
         named = "|".join(re.escape(name) for name in names)
         return person in target.agents or re.search(_WORD.format(f"(?:{named})"), text or "", re.IGNORECASE) is not None
 
@@ -154,7 +157,9 @@ class Delivery:
         return self._clock.now().timestamp() + hold_s
 
     async def _expire(self, page: str, hold_s: float) -> None:
-        await self._clock.sleep_until(self._clock.monotonic() + hold_s)
+        with anyio.CancelScope() as self._timers[page]:
+            await self._clock.sleep_until(self._clock.monotonic() + hold_s)
+        self._timers.pop(page, None)
         held = self._journal.state.pages.get(page)
         if held is not None and held.status == "held":
             try:
@@ -177,6 +182,8 @@ class Delivery:
         for page in self._held():
             if agent in (None, page.agent):
                 self._pages.release(page)
+                if page.id in self._timers:
+                    self._timers.pop(page.id).cancel()
 
     def _held(self) -> list[PageState]:
         return held_pages(self._journal.state)

@@ -302,3 +302,20 @@ async def test_who_wants_nothing_of_meetings_is_not_mentioned_where_another_sees
         spec = talk.world.chat[0].spec
     assert spec is not None
     assert dict(spec.people) == {"Bob": "test:Bob"}
+
+
+async def test_what_was_shown_early_leaves_no_timer_behind(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    for number in range(5):
+        await Say("user", str(number))
+        await WaitForMessage("user")
+"""
+    still = Still()
+    async with talking(with_people(code, BUFFERED), Model(), sandbox, world=still.world) as talk:
+        before = None
+        for number in range(4):
+            assert await talk.say("on") == [str(number)]
+            await still.clock.settle()
+            before = before or still.clock.sleeping
+            assert still.clock.sleeping == before
