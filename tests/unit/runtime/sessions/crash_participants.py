@@ -75,7 +75,8 @@ def _attends(content: Mapping[str, Any]) -> Sequence[Act]:
         return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
     if "suggest" not in content["text"]:
         return []
-    return [says("a boat", to="meeting"), Act("", "leave", meeting=content["meeting"])]
+    share = Act("", "share", meeting=content["meeting"], name="boat", text='"Gull"')
+    return [share, says("a boat", to="meeting"), Act("", "leave", meeting=content["meeting"])]
 
 
 ATTENDED = Case(
@@ -94,14 +95,15 @@ async def Talk():
     heard = []
     while "Scout has left the meeting" not in heard:
         heard += [message["text"] for message in await WaitForMessage("meeting")]
-    return heard[0]
+    boat = await Shared("boat", with_version=True)
+    return f"{heard[0]}, {boat['value']} {boat['version']}"
 """,
         ),
         SCOUT,
     ),
     ((),),
     ("go",),
-    ("What do you suggest?", "a boat", "we chose a boat"),
+    ("What do you suggest?", "a boat", "we chose a boat, Gull 1"),
     plays=_attends,
 )
 
