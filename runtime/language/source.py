@@ -16,6 +16,7 @@ from runtime.language.yaml_text import load_mapping
 MAX_FILE_BYTES = 1 << 20
 MAX_TOTAL_BYTES = 8 << 20
 MAX_IMPORT_DEPTH = 10
+_KEY = re.compile(r"[A-Za-z][\w-]*:(?:\s|$)")
 _IMPORT = re.compile(r"^(\s*)!import(?:\s+(?!#)(.+?))?(?:\s+#.*)?\s*$")
 
 
@@ -113,6 +114,9 @@ class _Reader:
             return lines
         end = next((i for i in range(start + 1, len(lines)) if lines[i].text.rstrip() == "---"), None)
         if end is None or not _looks_like_yaml(lines[start + 1 : end]):
+            if start + 1 < len(lines) and _KEY.match(lines[start + 1].text):
+                hint = "End it with a line of --- before the first heading."
+                self.problems.at(lines[start], "this frontmatter is never closed", hint=hint)
             return lines
         self._merge(lines[start : end + 1])
         for index in range(start, end + 1):
@@ -179,7 +183,7 @@ class _Reader:
         """The text of a file, or None with the problem noted: at the import, when there is one."""
         problem, hint, row = "", "", 1
         try:
-            data = path.read_bytes()
+            data, size = _read(path, regular=importer is not None)
         except IsADirectoryError:
             problem, hint = f"{path} is a directory", f"Name the files in it: {path}/*.pb"
         except (OSError, ValueError) as error:
@@ -187,7 +191,7 @@ class _Reader:
         else:
             self._bytes += len(data)
             if len(data) > MAX_FILE_BYTES or self._bytes > MAX_TOTAL_BYTES:
-                problem = f"{path} is too big ({len(data):,} bytes)"
+                problem = f"{path} is too big ({size:,} bytes)"
                 hint = f"A file may have {MAX_FILE_BYTES:,} bytes, a program with its imports {MAX_TOTAL_BYTES:,}."
             elif (bad := _undecodable(data)) is not None:
                 row = data[:bad].count(b"\n") + 1
@@ -205,6 +209,18 @@ def _expand(given: str) -> list[Path]:
     if _exists(Path(given)) or not glob.has_magic(given):
         return [Path(given)] if _exists(Path(given)) else []
     return [Path(match) for match in sorted(glob.glob(given, recursive=True)) if Path(match).is_file()]  # noqa: PTH207 - a glob may be absolute
+
+
+def _read(path: Path, *, regular: bool) -> tuple[bytes, int]:
+    """What a file has, one byte more than it may have at most, and its size. Raises OSError, ValueError.
+
+    `regular`: devices and pipes are refused, which may have no end or never begin.
+    """
+    if regular and not path.is_file() and not path.is_dir():
+        raise ValueError("it is no regular file")
+    with path.open("rb") as file:
+        data = file.read(MAX_FILE_BYTES + 1)
+    return data, max(len(data), path.stat().st_size)
 
 
 def _exists(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -111,3 +112,14 @@ def test_frontmatter_of_all_files_is_merged_and_a_key_given_twice_is_refused(tmp
 def test_line_ends_of_all_systems_count_the_same() -> None:
     lines = read_text("\ufeffa\r\nb\rc\nd\u2028e", "x.pb").lines
     assert [line.text for line in lines] == ["a", "b", "c", "d\u2028e"]
+
+
+def test_an_import_of_a_device_or_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    write(tmp_path, zero="!import /dev/zero", waits="!import pipe")
+    assert "cannot read /dev/zero: it is no regular file" in rejected([tmp_path / "zero.pb"])
+    assert "pipe: it is no regular file" in rejected([tmp_path / "waits.pb"])
+
+
+def test_a_file_without_an_end_is_refused_before_it_fills_the_memory() -> None:
+    assert "/dev/zero is too big" in rejected(["/dev/zero"])
