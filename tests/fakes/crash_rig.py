@@ -18,6 +18,7 @@ from anyio.lowlevel import checkpoint
 
 from adapters.capabilities import Budget, Capabilities, PreviewLimits, StreamLimits
 from adapters.edit_scheduler import EditScheduler
+from adapters.inline_marks import MARKS_MAX
 from adapters.page_part import Extras, Line
 from adapters.presenter import Presenter
 from runtime.bus import Bus
@@ -204,6 +205,7 @@ class FaultyPlatform(RichPlatform):
         super().__init__(rig.clock, rig.capabilities)
         self._rig = rig
         self.faults.latency_s = (0.0, 0.0)
+        self.room_for_marks = MARKS_MAX
         self.gone: set[str] = set()
 
     def _meet(self, kind: Any) -> AdapterError | None:

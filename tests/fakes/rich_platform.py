@@ -49,6 +49,8 @@ class RichPlatform(BucketPlatform):
         self.drafts: list[str] = []
         self.quoted: list[str | None] = []
         self.drawn: list[Call] = []
+        self.room_for_marks = 0
+        """How much longer a text with the marks that close it may be than `max_text`."""
 
     def previews(self, to: Address, /) -> bool:
         return self.capabilities.preview is not None
@@ -157,7 +159,7 @@ class RichPlatform(BucketPlatform):
             raise unclear
 
     def _measure(self, text: str) -> None:
-        if len(text) > self.capabilities.max_text:
+        if len(text) > self.capabilities.max_text + self.room_for_marks:
             raise NotDelivered(f"{len(text)} characters are too many")
 
 

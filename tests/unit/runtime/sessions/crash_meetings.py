@@ -169,6 +169,7 @@ PERSON = Case(
 )
 
 MEETINGS = {
+    "unanswered": UNANSWERED,
     "occupied": OCCUPIED,
     "late": LATE,
     "solo": SOLO,
