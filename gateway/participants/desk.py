@@ -7,11 +7,12 @@ import hmac
 from collections.abc import Mapping
 
 from starlette.responses import PlainTextResponse
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
 from gateway.participants.visit import Office, Visit
+from gateway.socket_link import SocketLink
 
 ATTEMPTS = Budget(rate_per_s=0.2, burst=20)
 """Refused connections of one address; then none of it is looked at for a while."""
@@ -37,7 +38,7 @@ class Desk:
             await socket.send_denial_response(PlainTextResponse(text, status_code=401 if tried else 429))
             return
         await socket.accept()
-        await Visit(name, _SocketLink(socket), self._office).run()
+        await Visit(name, SocketLink(socket), self._office).run()
 
     def _admits(self, name: str, authorization: str) -> bool:
         """Takes as long for an unknown name as for a wrong token."""
@@ -45,31 +46,6 @@ class Desk:
         known = self._digests.get(name, _digest(_NOBODY))
         right = hmac.compare_digest(known, _digest(token.strip()))
         return right and name in self._digests and scheme.lower() == "bearer"
-
-
-class _SocketLink:
-    """A WebSocket of Starlette's as a visit's Link."""
-
-    def __init__(self, socket: WebSocket) -> None:
-        self._socket = socket
-
-    async def receive(self) -> str | None:
-        message = await self._socket.receive()
-        if message["type"] == "websocket.disconnect":
-            return None
-        return message.get("text") or ""
-
-    async def send(self, frame: str, /) -> None:
-        try:
-            await self._socket.send_text(frame)
-        except WebSocketDisconnect:
-            return
-
-    async def close(self, code: int, reason: str, /) -> None:
-        try:
-            await self._socket.close(code, reason)
-        except (WebSocketDisconnect, RuntimeError):  # it is closed already
-            return
 
 
 def _digest(token: str) -> bytes:

@@ -6,13 +6,14 @@ import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
 from gateway.participants import frames
 from gateway.participants.frames import Acknowledged, BadFrame, Hello
+from gateway.socket_link import SocketLink
 from runtime.bus import Bus
 from runtime.channels.mailbox import START, Attendance, Mail, Mailboxes, Seat
 from runtime.core.clock import Clock
@@ -35,18 +36,6 @@ _READ_S = 30.0
 _ACKNOWLEDGED_AT_ONCE = 100
 _NOWHERE = "18446744073709551615-0"
 """Behind everything in a mailbox."""
-
-
-class Link(Protocol):
-    """A WebSocket."""
-
-    async def receive(self) -> str | None:
-        """The next frame; None when the other side is gone."""
-        ...
-
-    async def send(self, frame: str, /) -> None: ...
-
-    async def close(self, code: int, reason: str, /) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +64,7 @@ _REPLACED = Ending(frames.CLOSE_REPLACED, "replaced by a newer connection of thi
 class Visit:
     """A participant is connected, until one of the two goes or a newer connection of the same name comes."""
 
-    def __init__(self, participant: str, link: Link, office: Office) -> None:
+    def __init__(self, participant: str, link: SocketLink, office: Office) -> None:
         self._participant = participant
         self._link = link
         self._office = office

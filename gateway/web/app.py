@@ -15,13 +15,14 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from adapters.adapter import AnswersHttp
 from adapters.capabilities import Budget
 from adapters.web.adapter import WebAdapter
 from adapters.web.allowance import Allowance
 from gateway.participants.desk import Desk
+from gateway.socket_link import SocketLink
 from gateway.web.files import FileRoutes
 from gateway.web.guard import PARTICIPANTS, Guard, allowed_hosts
 from gateway.web.hooks import METHODS, Hooks
@@ -63,31 +64,6 @@ class _Assets(StaticFiles):
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = "no-cache"
         return response
-
-
-class _SocketLink:
-    """A WebSocket of Starlette's as a visit's Link."""
-
-    def __init__(self, socket: WebSocket) -> None:
-        self._socket = socket
-
-    async def receive(self) -> str | None:
-        message = await self._socket.receive()
-        if message["type"] == "websocket.disconnect":
-            return None
-        return message.get("text") or ""
-
-    async def send(self, frame: str, /) -> None:
-        try:
-            await self._socket.send_text(frame)
-        except WebSocketDisconnect:
-            return
-
-    async def close(self, code: int, reason: str, /) -> None:
-        try:
-            await self._socket.close(code, reason)
-        except WebSocketDisconnect:
-            return
 
 
 class _Door:
@@ -151,7 +127,7 @@ class _Door:
         if person is None:
             await socket.close(CLOSE_WHO_ARE_YOU, "choose a name first")
             return
-        await self._adapter.attend(_SocketLink(socket), person, language=_language(socket.headers))
+        await self._adapter.attend(SocketLink(socket), person, language=_language(socket.headers))
 
 
 def _language(headers: Mapping[str, str]) -> str | None:

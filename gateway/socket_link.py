@@ -1,0 +1,33 @@
+"""A WebSocket of the web server's, as visits use it."""
+
+from __future__ import annotations
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+
+class SocketLink:
+    """One accepted WebSocket as a visit's Link: the other side may be gone at any time."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+
+    async def receive(self) -> str | None:
+        """The next frame; None when the other side is gone."""
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return None
+        return message.get("text") or ""
+
+    async def send(self, frame: str, /) -> None:
+        """Send a frame; does nothing when the other side is gone."""
+        try:
+            await self._socket.send_text(frame)
+        except WebSocketDisconnect:
+            return
+
+    async def close(self, code: int, reason: str, /) -> None:
+        """Close it, if it is open."""
+        try:
+            await self._socket.close(code, reason)
+        except (WebSocketDisconnect, RuntimeError):  # it is closed already
+            return
