@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import ANYONE, SCHEDULE, is_human_word, parse_agent_id
-from runtime.execution.targets import Population
+from runtime.execution.targets import Population, declared, names_known, several_called
 from runtime.tape.state import SessionState
 
 
@@ -24,12 +24,9 @@ def attendee(name: str, host: str, state: SessionState, population: Population) 
     people = state.people_named(name)
     if len(people) == 1:
         return people[0]
-    wanted = name.removeprefix("@").casefold()
-    declared = [h.declared for h in population.humans if wanted in (h.declared.casefold(), h.name.casefold())]
-    if declared and not people:
-        return declared[0]
     if people:
-        raise UnknownTarget(f"several people are called {name!r}: {', '.join(people)}; give one of these ids")
-    known = ["user", *population.classes(), *(f"agent {id_}" for id_ in state.agents), *map(state.called, state.people)]
-    known += [human.declared for human in population.humans]
-    raise UnknownTarget(f"nobody called {name!r} can be invited; known are {', '.join(dict.fromkeys(known))}")
+        raise several_called(name, people)
+    human = declared(name, population)
+    if human is not None:
+        return human.declared
+    raise UnknownTarget(f"nobody called {name!r} can be invited; known are {', '.join(names_known(state, population))}")

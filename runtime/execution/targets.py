@@ -97,13 +97,25 @@ def person_named(text: str, state: SessionState, population: Population) -> Pers
     if spec is not None and (not found or state.people[found[0]].declared != spec.declared):
         raise UnknownTarget(f"{spec.name} is not here yet; {_here(state)}")
     if len(found) > 1:
-        raise UnknownTarget(f"several people are called {text!r}: {', '.join(found)}; give one of these ids")
+        raise several_called(text, found)
     return PersonId(found[0]) if found else None
 
 
 def declared(text: str, population: Population) -> HumanSpec | None:
     """The declared human that `text` names by class or name."""
     return next((spec for spec in population.humans if spec.is_called(text)), None)
+
+
+def several_called(text: str, people: Sequence[str]) -> UnknownTarget:
+    """The error for a name that all these people have."""
+    return UnknownTarget(f"several people are called {text!r}: {', '.join(people)}; give one of these ids")
+
+
+def names_known(state: SessionState, population: Population) -> list[str]:
+    """What agents and people are called here, each name once."""
+    names = ["user", *population.classes(), *(f"agent {id_}" for id_ in state.agents)]
+    names += [*(spec.declared for spec in population.humans), *map(state.called, state.people)]
+    return list(dict.fromkeys(names))
 
 
 def _meeting_target(
@@ -142,10 +154,8 @@ def _here(state: SessionState) -> str:
 
 
 def _known(state: SessionState, population: Population) -> str:
-    names = ["user", *population.classes(), *(f"agent {id_}" for id_ in state.agents)]
-    names += dict.fromkeys([*(spec.declared for spec in population.humans), *map(state.called, state.people)])
-    names += [f"meeting {m.id}" for m in state.meetings.values() if m.status != "ended"]
-    return ", ".join(names)
+    meetings = (f"meeting {m.id}" for m in state.meetings.values() if m.status != "ended")
+    return ", ".join([*names_known(state, population), *meetings])
 
 
 def _ended_unread(text: str, state: SessionState, agent: str, current: str | None) -> str | None:
