@@ -60,10 +60,6 @@ class MeetingHall:
 
     # -- for people, and what they order
 
-    async def person_joins(self, meeting: MeetingState, person: str) -> None:
-        """A person comes in; nothing happens when they are in it, or it has ended."""
-        self.visitors.join(meeting, person)
-
     async def person_leaves(self, meeting: MeetingState, person: str) -> None:
         """A person leaves, or does not come; nothing happens when they are not in it and were not asked."""
         self.visitors.leave(meeting, person)

@@ -321,7 +321,8 @@ class MeetingMachine(RuleBasedStateMachine):
             done(self.hall.person_leaves(meeting, person))
             self.leaves(known, person, person.removeprefix("test:"))
         else:
-            done(self.hall.person_joins(meeting, person))
+            said = self.hall.meetings.message(meeting, "here I am", MessageType.DIRECT)
+            self.hall.visitors.said(meeting, replace_sender(said, person))
             self.joins(known, person, person.removeprefix("test:"))
 
     @precondition(lambda self: self.open())
