@@ -60,7 +60,7 @@ class Classifier:
 
     def classify(self, text: str) -> Instruction:
         """The instruction for a step; an EXE that is not `known` when no rule fits."""
-        bare = phrases.PREFIX.sub("", text).rstrip(". ;") or text
+        bare = phrases.PREFIX.sub("", phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text
         for rule in self._rules:
             found = rule(text, bare)
             if found is not None:
@@ -204,6 +204,12 @@ class Classifier:
             return None
         whom = match[1] or "user"
         agents = self._named_agents(whom)
+        if len(agents) > 1 and re.search(r"\bor\b", whom, re.IGNORECASE):
+            return Instruction(Op.EXE, text)
+        if others := self._others(f"for {whom}"):
+            first = "user" if phrases.PERSON_OUTSIDE.match(whom.removeprefix("the ")) else agents[0]
+            waits = sorted([first, *others], key=lambda one: one == "user")
+            return Instruction(Op.YLD, "; YLD ".join(f"for {'' if one == 'user' else 'agent '}{one}" for one in waits))
         if agents:
             return Instruction(Op.YLD, f"for agent {agents[0]}")
         if self._around.meeting and not re.search(r"\b(?:user|human|customer)\b", whom, re.IGNORECASE):
@@ -226,14 +232,17 @@ class Classifier:
                 return None
             asks, target = True, "meeting"
         said = re.sub(r"[;,]?\s*YLD for .*$", "", text, flags=re.DOTALL)
-        instruction = f"Say({self._target(target, text)}, {said})"
+        target = self._target(target, text)
+        others = [] if target == "meeting" else self._others(bare)
+        instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
         if phrases.AND_END.search(said):
             return Instruction(Op.QUE, f"{instruction}; YLD for exit")
         if phrases.AND_RETURN.search(said):
             return Instruction(Op.QUE, f"{instruction}; YLD for return")
         if not asks:
             return Instruction(Op.QUE, instruction)
-        return Instruction(Op.QUE, f"{instruction}{self._wait_for(self._target(target, text), said)}")
+        waits = sorted([target, *others], key=lambda one: one == "user")
+        return Instruction(Op.QUE, instruction + "".join(self._wait_for(one, said) for one in waits))
 
     def _tells(self, bare: str, target: str | None) -> bool:
         to_somebody = target is not None and phrases.TELL_IF_NAMED.match(bare)
@@ -254,6 +263,7 @@ class Classifier:
 
     def _addressee(self, bare: str) -> str | None:
         """Who is spoken to: the first agent, person or group named as the object of the verb or after "to"."""
+        bare = self._to_whom(bare)
         agent = re.search(rf"{_LEAD}(?:{self._any_agent})\b", bare, re.IGNORECASE)
         person = self._spoken_to(bare)
         if agent and (not person or agent.start() <= person.start()):
@@ -263,6 +273,22 @@ class Classifier:
         if self._around.meeting:
             return "meeting" if phrases.EVERYBODY.search(bare) else None
         return "user" if phrases.PERSON.search(bare) else None
+
+    def _others(self, bare: str) -> list[str]:
+        """Who else is spoken to: "Alice and Bob", "the user, Cook and Waiter"."""
+        who = rf"(?:the\s+)?(?:{self._any_agent}|{phrases.PERSON_OUTSIDE.pattern})\b"
+        rest = rf"{_LEAD}{who}((?:\s*,\s*{who})*\s*,?\s+and\s+{who})"
+        match = re.search(rest, self._to_whom(bare), re.IGNORECASE)
+        if match is None:
+            return []
+        agents = self._named_agents(match[1])
+        return agents + ["user"] * (phrases.PERSON_OUTSIDE.search(match[1]) is not None)
+
+    def _to_whom(self, bare: str) -> str:
+        """A sentence from where it says to whom something is said about others: "Introduce Cook to the user"."""
+        about = phrases.ABOUT_OTHERS.match(bare)
+        to = re.search(rf"\bto\s+(?:the\s+)?(?:{self._any_agent}|{phrases.PERSON.pattern})\b", bare, re.IGNORECASE)
+        return bare[to.start() :] if about and to else bare
 
     def _spoken_to(self, bare: str) -> re.Match[str] | None:
         person = phrases.PERSON_OUTSIDE if self._around.meeting else phrases.PERSON

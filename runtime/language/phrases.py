@@ -9,6 +9,9 @@ PREFIX = re.compile(
     r"|(?!reply|apply|supply|rely|multiply|verify)[a-z]+ly\b,?\s+)+",
     re.IGNORECASE,
 )
+_SYMBOLS = "\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
+ORNAMENTS = re.compile(rf"^[\s{_SYMBOLS}]+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
+"""Emoji and the like around a sentence."""
 PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
 LOOP = re.compile(
     r"^(?:(?:while|for\s+each|for\s+every|for\s+all|until|repeat|loop|as long as)\b|for\s+\$)", re.IGNORECASE
@@ -121,6 +124,7 @@ PERSON = re.compile(
     r"\b(?:users?|customers?|humans?|person|people|visitors?|guests?|clients?|players?|them|him|her)\b", re.IGNORECASE
 )
 PERSON_OUTSIDE = re.compile(r"\b(?:users?|customers?|humans?)\b", re.IGNORECASE)
+ABOUT_OTHERS = re.compile(r"^(?:introduce|present|recommend)\b", re.IGNORECASE)
 EVERYBODY = re.compile(
     r"\b(?:everyone|everybody|all|the meeting|attendees|participants|the team|the group|the room|both)\b", re.IGNORECASE
 )
