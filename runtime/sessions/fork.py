@@ -136,7 +136,7 @@ async def why_lost(event: InboxEvent, store: SessionStore) -> str:
 def forked(record: SessionRecord, event: InboxEvent, around: Surroundings) -> Succession:
     """The session that an event of kind FORK begins."""
     origin, quote = Origin.read(event.text), event.quote
-    key = "fork_begins" + ("" if quote is None else "_after")
+    key = "fork_begins" if quote is None else "fork_begins_after"
     said = {} if quote is None else {"name": name_within(quote.author), "text": words_within(quote.text)}
     told = [around.texts(f"session.{key}", **said)]
     if origin.link:

@@ -38,7 +38,10 @@ def _matches(key: str, pattern: str) -> bool:
 
 
 def test_every_text_is_said_somewhere() -> None:
-    said = _keys_in_code()
+    """Where a whole area is asked for (`session.*`), the rest of the key stands somewhere too."""
+    said, words = _keys_in_code(), set(_named())
+    areas = {pattern for pattern in said if pattern.endswith(".*")}
+    said = (said - areas) | {area[:-1] + word for area in areas for word in words if re.fullmatch(r"[a-z_*]+", word)}
     assert [key for key in english() if not any(_matches(key, pattern) for pattern in said)] == []
 
 
@@ -59,6 +62,36 @@ def test_every_text_that_is_asked_for_by_its_key_is_there() -> None:
     asked = {key for key in asked if key.partition(".")[0] in _areas()}
     assert len(asked) > 15
     assert [key for key in sorted(asked) if key not in english()] == []
+
+
+def test_every_text_whose_area_is_filled_in_by_a_function_is_there() -> None:
+    """A function that says `texts(f"session.{key}")` is given the rest of the key."""
+    asked: set[str] = set()
+    for path in modules():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        sayers = dict(_sayers(tree))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and _name(node.func) in sayers:
+                area, at = sayers[_name(node.func)]
+                said = node.args[at : at + 1]
+                asked |= {area + str(key.value) for key in said if isinstance(key, ast.Constant)}
+    assert len(asked) > 25
+    assert [key for key in sorted(asked) if key not in english()] == []
+
+
+def _sayers(tree: ast.Module) -> Iterator[tuple[str, tuple[str, int]]]:
+    """The functions that take the rest of a key: the area, and which argument it is."""
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        taken = [argument.arg for argument in function.args.args if argument.arg != "self"]
+        for node in ast.walk(function):
+            if isinstance(node, ast.JoinedStr) and len(node.values) == 2:
+                area, rest = node.values
+                name = rest.value if isinstance(rest, ast.FormattedValue) else None
+                known = isinstance(area, ast.Constant) and str(area.value).removesuffix(".") in _areas()
+                if known and isinstance(name, ast.Name) and name.id in taken:
+                    yield function.name, (ast.literal_eval(area), taken.index(name.id))
 
 
 def _name(function: ast.expr) -> str:
