@@ -100,16 +100,16 @@ class Visitors:
         person = self._journal.state.people.get(who)
         return person.name if person is not None else who
 
-    def join(self, meeting: MeetingState, person: str) -> None:
-        """A person comes in."""
-        self._meetings.answered(meeting, person, JOINED, named=self._asked_as(meeting, person))
-
     def leave(self, meeting: MeetingState, person: str) -> None:
         """A person leaves, or says that they do not come."""
         if person in meeting.joined:
             self._meetings.leave(meeting, person)
         else:
             self._meetings.answered(meeting, person, DECLINED, named=self._asked_as(meeting, person))
+
+    def concerns(self, meeting: MeetingState, person: str) -> bool:
+        """Whether a person is in a meeting, or is asked to it by themselves."""
+        return person in meeting.joined or self._asked_as(meeting, person) not in (None, ANYONE)
 
     def chosen(self, page: str, person: str, label: str) -> bool:
         """Take an answer to the question of a page; False when it does not ask whether somebody joins a meeting."""
@@ -139,11 +139,11 @@ class Visitors:
         """
         if person.startswith(SCHEDULE):
             return None
-        here = [m for m in self._meetings.going_on() if m.place == place and m.status != "created"]
+        here = [m for m in self._meetings.going_on() if m.hears_from(place) and m.status != "created"]
         found = [
             *(m for m in here if person in m.joined),
             *(m for m in here if self._asked_as(m, person) is not None),
-            *(m for m in here if m.status == "active" and (m.people or m.place) and not self._stays_away(m, person)),
+            *(m for m in here if m.status == "active" and (m.people or place) and not self._stays_away(m, person)),
         ]
         meeting = found[0] if found else None
         return None if meeting is None or self._names_another(meeting, text) else meeting

@@ -239,7 +239,7 @@ class Conversation:
 
     async def _live(self, session: Session, first: InboxEntry | None) -> Outcome | None:
         """Run a session; None when this conversation is no longer ours."""
-        before = self.waiting
+        before, succeeds = self.waiting, session.record.parent is not None and not session.stored
         outcome: Outcome | None = Outcome.FAILED
         self._session = session
         try:
@@ -248,9 +248,11 @@ class Conversation:
             outcome = None
             self._note_fenced(session, refused)
         except* Exception as group:  # noqa: BLE001 - a bug in one session must not end the others
-            self._failed(session, group, calm=self.waiting == before)
+            self._failed(session, group, calm=self.waiting == before and not (succeeds and session.stored))
         if outcome not in (None, Outcome.FAILED):
-            self._attempts, self._broken = 0, None
+            self._broken = None
+            if outcome is not Outcome.SUCCEEDED:  # whether that was an end is seen when the successor lives
+                self._attempts = 0
         return outcome
 
     def _note_fenced(self, session: Session, refused: BaseExceptionGroup[LeaseLost]) -> None:

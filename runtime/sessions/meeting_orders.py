@@ -92,7 +92,11 @@ class MeetingOrders:
         try:
             who = self._supervisor.attendee(name, meeting.host)
         except UnknownTarget:
-            self._tell(event, "nobody", name=words_within(name), known=self._known())
+            called_so = self._journal.state.people_named(name)
+            key, known = (
+                ("ambiguous", ", ".join(map(name_within, called_so))) if called_so else ("nobody", self._known())
+            )
+            self._tell(event, key, name=words_within(name), known=known)
             return
         called = name_within(self._hall.name(who))
         if who in meeting.joined:
@@ -116,15 +120,16 @@ class MeetingOrders:
     async def _leave(self, event: InboxEvent) -> None:
         number = event.text.strip().lower().removeprefix("meeting").strip()
         person = event.person_id
-        mine = [m for m in self._hall.meetings.going_on() if person in m.joined or person in m.pending]
+        mine = [m for m in self._hall.meetings.going_on() if self._hall.visitors.concerns(m, person)]
         meeting = self._meant(event, number or None, among=mine) if mine else self._texts("meeting.not_in")
         if isinstance(meeting, str):
             self._answer(event, meeting)
         elif meeting not in mine:
             self._tell(event, "not_in_it", number=meeting.id)
         else:
+            key = "left" if person in meeting.joined else "declined"
             await self._hall.person_leaves(meeting, person)
-            self._tell(event, "left", number=meeting.id)
+            self._tell(event, key, number=meeting.id)
 
     def _meant(
         self, event: InboxEvent, number: str | None, *, among: list[MeetingState] | None = None
@@ -138,7 +143,7 @@ class MeetingOrders:
             going = self._texts("meeting.going", numbers=numbers)
             unknown = self._texts("meeting.unknown", number=number, going=going)
             return next((m for m in going_on if m.id == number), unknown)
-        here = [m for m in going_on if event.place is not None and m.place == event.place]
+        here = [m for m in going_on if event.place is not None and m.hears_from(event.place)]
         joined = [m for m in going_on if event.person_id in m.joined]
         for found in (here, joined, going_on) if among is None else (here, among):
             if len(found) == 1:

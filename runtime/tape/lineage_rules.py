@@ -39,7 +39,7 @@ def _hold_meetings_here(state: SessionState) -> None:
     """The places of meetings stay with the session that opened them."""
     state.written_at = {}
     for meeting in state.meetings.values():
-        meeting.place = None
+        meeting.place = meeting.left = None
     for question in state.questions.values():
         question.place = None
 
@@ -65,9 +65,12 @@ def _forked(state: SessionState, _: int, data: Data) -> None:
 
 def _reask(state: SessionState, _: int, data: Data) -> None:
     key = call_key(data["f"], data["pos"])
-    question, wait = state.questions[key], state.waits[key]
+    question, wait = state.questions[key], state.waits.get(key)
     question.page, question.parts = data["page"], {}
-    wait.source = {**(wait.source or {}), "ask": question.page}
+    if data["page"] in state.pages:
+        question.place = state.pages[data["page"]].place
+    if wait is not None:  # for whether somebody joins a meeting no call waits
+        wait.source = {**(wait.source or {}), "ask": question.page}
 
 
 def _merged(state: SessionState, _: int, data: Data) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from runtime.core.texts import english
+from runtime.execution.questions import Questions
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.store import Lease
@@ -66,6 +67,22 @@ async def test_a_poison_event_that_would_begin_a_session_is_put_aside(sandbox: M
         await talk.say("hi")
         await talk.until(lambda: "Hello." in talk.chat)
     assert talk.chat == [NOT_TAKEN, "Hello."]
+
+
+async def test_an_undo_that_cannot_be_done_is_put_aside_and_the_session_goes_on(
+    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fault(self: Questions) -> None:
+        raise KeyError("a fault in what would go on")
+
+    monkeypatch.setattr(Questions, "ask_again", fault)
+    async with talking(ECHO, Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        talk.post("", kind="undo")
+        await talk.until(lambda: NOT_TAKEN in talk.chat)
+        await talk.say("still there?")
+        await talk.until(lambda: talk.chat[-1] == "Hello.")  # what went on was stopped for it
 
 
 async def test_a_session_that_was_deleted_begins_anew_with_the_next_message(sandbox: MontySandbox) -> None:
