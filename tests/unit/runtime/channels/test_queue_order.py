@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from runtime.channels.message_queue import FromSender, InMeeting, MessageQueue
 from runtime.core.message import Message
 from tests.fakes.clock import FakeClock
-from tests.unit.runtime.channels.messages import A, B, C, MEETING, broadcast, direct
+from tests.unit.runtime.channels.messages import MEETING, A, B, C, broadcast, direct
 
 pytestmark = pytest.mark.anyio
 
