@@ -83,7 +83,8 @@ class Message:
     `platform_id` is the platform's id of a person's message, `quote` what it replies to or puts a mark on. `before` is
     what a changed message said first. `target_agent_ids` are those of a meeting, people too, whom it is for in
     particular. `answers` is the page of the question that a choice belongs to. Who sends a message with `ack_required`
-    wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py).
+    wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py). `ends_meeting` says that the
+    meeting it is about is over.
     """
 
     id: MessageId
@@ -106,6 +107,7 @@ class Message:
     quote: Quote | None = None
     before: str | None = None
     answers: str | None = None
+    ends_meeting: bool = False
 
     def addresses(self, participant: ParticipantId) -> bool:
         """Whether this message is meant for `participant` in particular."""
@@ -136,6 +138,7 @@ def message_to_data(message: Message) -> dict[str, Any]:
         "quote": quote and [quote.message_id, quote.author, quote.text],
         "before": message.before,
         "answers": message.answers,
+        "ends": message.ends_meeting,
     }
     return {key: value for key, value in data.items() if value not in (None, [], False)}
 
@@ -165,4 +168,5 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         quote=Quote(*quote) if quote else None,
         before=data.get("before"),
         answers=data.get("answers"),
+        ends_meeting=data.get("ends", False),
     )

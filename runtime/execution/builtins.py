@@ -75,7 +75,9 @@ class Builtins:
     def source(self, frame: Frame, text: str) -> Any:
         """What the frame means by waiting for `text`. Raises UnknownTarget."""
         state = frame.state
-        return wait_source(text, self._journal.state, self._population, agent=state.agent, meeting=state.meeting)
+        source = wait_source(text, self._journal.state, self._population, agent=state.agent, meeting=state.meeting)
+        hears_anyway = "any" in source or source.get("meeting") == state.meeting
+        return source if hears_anyway or state.meeting is None else {**source, "within": state.meeting}
 
     async def step(self, frame: Frame, call: Call) -> None:
         """The frame goes to a step."""
@@ -225,6 +227,11 @@ class Builtins:
     def _left_s(self, due: float, last_s: float) -> float:
         return max(0.0, min(due - self._clock.now().timestamp(), last_s - self._clock.monotonic()))
 
+    def give_back(self, agent: str, messages: Sequence[Message]) -> None:
+        """Put messages that were received, and not taken on the tape, before all others: the next wait has them."""
+        for message in reversed(messages):
+            self._conduits.queue(agent).put(message, priority=True)
+
     def forget(self, agent: str, messages: Collection[Message]) -> None:
         """Take messages out of an agent's queue that were shown to its work, on the tape already."""
         taken = {message.id for message in messages}
@@ -237,9 +244,9 @@ class Builtins:
 
 
 def as_they_are(messages: Sequence[Message], agent: AgentState) -> list[Message]:
-    """What a queue gave, as the tape has it by now: changed, and without what was taken back or dropped."""
-    current = {message.id: message for message in agent.queue}
-    return [current[message.id] for message in messages if message.id in current]
+    """What a queue gave, as the tape has it by now: in order, changed, and without what was taken back or dropped."""
+    given = {message.id for message in messages}
+    return [message for message in agent.queue if message.id in given]
 
 
 def _as_value(message: Message) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from runtime.core.address import Address
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.message import Message, MessageType
 from runtime.execution.builtins import Builtins
@@ -40,7 +41,7 @@ class Questions:
         """Ask the people, and wait: the chosen option, or what somebody wrote; without options only that.
 
         Several people by name are each asked: what they answered by these names, once all have. None, or what is there,
-        when the time is over.
+        when the time is over, or the meeting has ended in which it was asked.
         """
         text, options, of, within = call_arguments(call, "question", "options", "of", "within_s", optional=3)
         within_s = None if within is None else float(within)
@@ -53,7 +54,7 @@ class Questions:
             self._journal.note("took", **site(frame, call), mids=[], val=question.answers)
             await self._journal.commit()
             return
-        taken = await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s)
+        taken = await self._answer(frame, call, within_s)
         answer = answer_of(taken[0], question.options) if taken else None
         mids = [message.id for message in taken or ()]
         self._journal.note("took", **site(frame, call), mids=mids, val=answer)
@@ -62,7 +63,7 @@ class Questions:
     async def _collect(self, frame: Frame, call: Call, question: QuestionState, within_s: float | None) -> None:
         """Take one answer of each; all see how many have answered."""
         while len(question.answers) < len(question.each):
-            taken = await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s)
+            taken = await self._answer(frame, call, within_s)
             if taken is None:
                 return
             [message] = taken
@@ -73,6 +74,15 @@ class Questions:
             place = self._journal.state.written_at.get(message.platform_id or "")
             self._pages.tell(self._pages.texts("session.question_answered", name=who, **count), place)
             await self._journal.commit()
+
+    async def _answer(self, frame: Frame, call: Call, within_s: float | None) -> list[Message] | None:
+        """What somebody answers; None when the time is over, or the meeting is in which it was asked: of that the next
+        wait hears."""
+        taken = await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s)
+        if taken is None or not taken[0].ends_meeting:
+            return taken
+        self._builtins.give_back(frame.state.agent, taken)
+        return None
 
     async def _put(
         self, frame: Frame, call: Call, text: str, labels: Sequence[str], of: Any, within_s: float | None
@@ -87,6 +97,8 @@ class Questions:
         page = self.put(frame.id, call.pos, text, labels, person, each)
         source: dict[str, Any] = {"human": True, "ask": page.id, "of": person}
         source |= {"people": list(each.values())} if each else {}
+        meeting = self._journal.state.meetings.get(frame.state.meeting or "")
+        source |= {"within": meeting.id} if meeting is not None and meeting.status != "ended" else {}
         due = None if within_s is None else self._builtins.now_s() + within_s
         self._journal.note("wait", **site(frame, call), source=source, due=due)
 
@@ -117,10 +129,15 @@ class Questions:
         self._pages.show(page)
         return page
 
-    def ask_again(self) -> None:
-        """Show every open question anew: the page that showed it is another session's, and so are its choices."""
-        for key, question in list(self._journal.state.questions.items()):
-            if self._answered(question):
+    def ask_again(self, lost: Address | None = None) -> None:
+        """Show every open question anew: the page that showed it is another session's, and so are its choices.
+
+        After a place was `lost`, only what was asked there and is not on its way.
+        """
+        state = self._journal.state
+        for key, question in list(state.questions.items()):
+            elsewhere = lost is not None and (question.place != lost or question.page in state.pages)
+            if elsewhere or self._answered(question):
                 continue
             options = question.options
             page = self._pages.question(question.frame, self._prefix, options)

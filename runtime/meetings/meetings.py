@@ -6,6 +6,7 @@ Nothing here waits. What belongs together is noted in one go, so that a commit h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from runtime.bus import Bus
@@ -104,7 +105,7 @@ class Meetings:
             return
         text = f"{ENDED} ({why})" if why else ENDED
         outside = [agent for agent in self._attendance.waiting_for(meeting) if agent not in meeting.joined]
-        self._tell(meeting, text, but=(by,), also=outside)
+        self._tell(meeting, text, but=(by,), also=outside, ends=True)
         self._note(meeting, "meeting_end", why=why)
         self._bus.publish("meeting.ended", session_id=self._journal.session, meeting_id=meeting.id)
 
@@ -209,9 +210,15 @@ class Meetings:
         )
 
     def _tell(
-        self, meeting: MeetingState, text: str, *, but: Sequence[str | None] = (), also: Sequence[str] = ()
+        self,
+        meeting: MeetingState,
+        text: str,
+        *,
+        but: Sequence[str | None] = (),
+        also: Sequence[str] = (),
+        ends: bool = False,
     ) -> None:
-        message = self.message(meeting, text, MessageType.MEETING_NOTICE)
+        message = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), ends_meeting=ends)
         for who in (*meeting.joined, *also):
             if who.isdecimal() and who not in but:
                 self._attendance.hear(who, message)

@@ -131,11 +131,13 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     nobody else's words count, and `people` (ids) of a question that several are asked.
     A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
     for the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait
-    but a question. Who waits for a meeting also hears what is said to them in private. An invitation is for none:
-    who is at work cannot come.
+    but a question. Who waits for a meeting also hears what is said to them in private, and who waits `within` one (id),
+    for whatever it is, that it has ended. An invitation is for none: who is at work cannot come.
     """
     if message.type == MessageType.MEETING_INVITATION:
         return False
+    if message.ends_meeting and message.meeting_id == source.get("within"):
+        return True
     if message.type in (MessageType.REMINDER, MessageType.TRIGGER):
         return "ask" not in source
     if message.type == MessageType.CHOICE:

@@ -38,10 +38,10 @@ async def Join():
 """
 
 
-def host(talk: str, *others: AgentSpec, **attendees: Any) -> Program:
+def host(talk: str, *others: AgentSpec, main: str = MAIN_CODE, **attendees: Any) -> Program:
     """A host whose meeting is `talk`."""
     body = "".join(f"    {line}\n" for line in talk.strip().splitlines())
-    code = f"{MAIN_CODE}\nasync def Talk():\n{body}"
+    code = f"{main}\nasync def Talk():\n{body}"
     return program(agent("Host", MAIN, python("Talk", meeting=True, **attendees), code=code), *others)
 
 
@@ -153,6 +153,42 @@ ENDED = Case(
     ("you may end it", "Meeting has ended"),
 )
 
+WOKEN = Case(
+    host(
+        'await heard("I shall ask")\nawait Sleep(20)\nreturn "enough"',
+        guest(
+            code="""
+async def Join():
+    await Say("meeting", "I shall ask")
+    answer = await Ask("Which way?", ["left", "right"])
+    told = [message["text"] for message in await WaitForMessage("meeting")]
+    await Say("user", f"{answer}: {told[-1]}")
+    await Say("Other", "done")
+"""
+        ),
+        guest(
+            "Other",
+            """
+async def Join():
+    told = [message["text"] for message in await WaitForMessage("agent 1001")]
+    await Say("user", f"no answer: {told}")
+    await WaitForMessage("agent 1001")
+    await Say("user", "now there is one")
+    await EndProgram()
+""",
+        ),
+        main=MAIN_CODE.replace("    await EndProgram()\n", ""),
+        required_attendees=["Guest", "Other"],
+    ),
+    ((),),
+    ("go",),
+    (
+        *("I shall ask", "Which way?", "enough", "no answer: ['Meeting has ended']", "None: Meeting has ended"),
+        "now there is one",
+    ),
+    in_order=False,
+)
+
 PERSON = Case(
     host(
         'await Say("meeting", "what do you say?")\n'
@@ -175,5 +211,6 @@ MEETINGS = {
     "solo": SOLO,
     "fails": FAILS,
     "ended": ENDED,
+    "woken": WOKEN,
     "person": PERSON,
 }

@@ -241,6 +241,61 @@ async def test_a_guest_ends_the_meeting_and_the_host_wakes_up(sandbox: MontySand
         assert await talk.say("go") == ["please end it", "Meeting has ended"]
 
 
+@pytest.mark.parametrize(
+    ("waits", "woken"),
+    [
+        ('await Ask("Which way?")', "None"),
+        ('await Ask("Which way?", ["left", "right"], of=["Ada"])', "{}"),
+        ('[m["text"] for m in await WaitForMessage("user")]', "['Meeting has ended']"),
+        ('[m["text"] for m in await WaitForMessage("agent 1002")]', "['Meeting has ended']"),
+        ("await Deeper()", "None"),
+    ],
+)
+async def test_the_end_of_a_meeting_wakes_who_waits_in_it_for_something_else(
+    waits: str, woken: str, sandbox: MontySandbox
+) -> None:
+    code = f"""
+async def Join():
+    await Say("meeting", "here I am")
+    woken = {waits}
+    await Say("user", f"woken by {{woken}}")
+
+async def Deeper():
+    return await Ask("Which way?")
+"""
+    host = 'await heard("here I am")\nawait Sleep(5)\nreturn "over"'
+    guests = guest("Guest", code, python("Deeper")), guest("Friend")
+    talks = hosted(host, *guests, required_attendees=["Guest", "Friend"])
+    async with talking(talks, Model(), sandbox) as talk:
+        assert f"woken by {woken}" in await talk.say("go")
+
+
+async def test_who_asks_when_the_meeting_ends_hears_of_that_with_the_next_wait(sandbox: MontySandbox) -> None:
+    code = """
+async def Join():
+    await Say("meeting", "here I am")
+    answer = await Ask("Which way?")
+    told = [message["text"] for message in await WaitForMessage("meeting")]
+    await Say("user", f"{answer} {told}")
+"""
+    host = 'await heard("here I am")\nawait Sleep(5)\nreturn "over"'
+    async with talking(hosted(host, guest("Guest", code), required_attendees=["Guest"]), Model(), sandbox) as talk:
+        assert "None ['Meeting started', 'Meeting has ended']" in await talk.say("go")
+
+
+async def test_a_person_is_waited_for_in_a_meeting_that_has_ended_before(sandbox: MontySandbox) -> None:
+    code = """
+async def Join():
+    await Say("meeting", "here I am")
+    await EndMeeting()
+    await Say("user", f"{await Ask('Which way?')}, I see")
+"""
+    host = 'return await heard("Meeting has ended")'
+    async with talking(hosted(host, guest("Guest", code), required_attendees=["Guest"]), Model(), sandbox) as talk:
+        assert "Which way?" in await talk.say("go")
+        assert await talk.say("left") == ["left, I see"]
+
+
 async def test_a_host_that_fails_ends_the_meeting_for_all_with_the_reason(sandbox: MontySandbox) -> None:
     main = 'try:\n        await Talk()\n    except ValueError as error:\n        await Say("user", f"failed: {error}")'
     talks = hosted('raise ValueError("out of ideas")', guest("Guest"), main=main, required_attendees=["Guest"])
