@@ -229,7 +229,7 @@ class RaisedByPlaybook(PlaybookError):
     """An exception that crossed a playbook's border: its type's name and text, as the journal keeps them."""
 
     def __init__(self, type_name: str, text: str) -> None:
-        super().__init__(f"{type_name}: {text}" if type_name != "PlaybookError" else text)
+        super().__init__(text if type_name in ("PlaybookError", "VerificationError") else f"{type_name}: {text}")
         self.type_name = type_name
         self.text = text
 
@@ -239,6 +239,12 @@ def rebuilt(error: tuple[str, str]) -> Exception:
     name, text = error
     kind = _EXCEPTIONS.get(name)
     return kind(text) if kind is not None else RaisedByPlaybook(name, text)
+
+
+def unwrapped(type_name: str, text: str) -> tuple[str, str]:
+    """An exception as it was raised, when the sandbox, which does not know its type, made a RuntimeError of it."""
+    kind, colon, rest = text.partition(": ")
+    return (kind, rest) if type_name == "RuntimeError" and colon and kind in _EXCEPTIONS else (type_name, text)
 
 
 def _plain_exceptions() -> dict[str, type[Exception]]:

@@ -12,6 +12,7 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.doing import doing_step
 from runtime.execution.frame import Frame
+from runtime.execution.host import RaisedByPlaybook
 from runtime.execution.machine import Machine
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.placeholders import Description
@@ -230,8 +231,23 @@ class Interpreter:
         frame = self._frame
         self._machine.journal.note("rej", f=frame.id, **rejection_data(rejected))
         self._refused(rejected.rule, rejected.message)
-        if len(frame.state.rejections) >= MAX_REJECTIONS:
-            raise VerificationError(f"the model's reply was refused twice: {rejected.message} (rule: {rejected.rule})")
+        if len(frame.state.rejections) < MAX_REJECTIONS:
+            return
+        error = frame.state.statements[-1].error if rejected.rule == "failed" else None
+        if error is not None:  # one cause is told, however many playbooks it goes through
+            raise RaisedByPlaybook(*error)
+        raise VerificationError(
+            f"the model's reply was refused twice{self._called()}: {rejected.message} (rule: {rejected.rule})"
+        )
+
+    def _called(self) -> str:
+        """Whose playbook this is, for one that another one called."""
+        caller = self._frame.state.caller
+        if caller is None:
+            return ""
+        by = self._machine.journal.state.frames[caller.frame].agent
+        owner = "" if by == self._agent_id else f"{self._agent.name}."
+        return f" in {owner}{self._playbook.name}"
 
     def _refused(self, rule: str, error: str) -> None:
         self._calls.publish("step.rejected", rule=rule, error=error)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from runtime.core.errors import NoWorker, SandboxError
 from runtime.execution.drive import drive
 from runtime.execution.frame import Frame
-from runtime.execution.host import RaisedByPlaybook
+from runtime.execution.host import RaisedByPlaybook, unwrapped
 from runtime.execution.machine import Machine
 from runtime.execution.standpoint import Standpoint
 from runtime.execution.statement import Lowered, SnippetBody, control_value, lower
@@ -90,6 +90,7 @@ class StatementRun:
 
     def _note_failure(self, type_name: str, text: str) -> None:
         frame = self._frame
+        type_name, text = unwrapped(type_name, text)
         self._machine.journal.note("failed", f=frame.id, exc=[type_name, text])
         self._on_failure("raised", f"{type_name}: {text}")
         failures = sum(1 for statement in frame.state.statements if statement.error)

@@ -275,6 +275,29 @@ async def test_a_child_that_is_refused_twice_is_an_exception_of_its_caller(sandb
     assert "the model's reply was refused twice" in model.told(3)
 
 
+async def test_a_failure_that_goes_through_several_playbooks_is_told_as_one_cause(sandbox: MontySandbox) -> None:
+    deep = program(
+        agent(
+            "Main",
+            llm("Main", "01:QUE Ask Child(); YLD for user", begins=True),
+            llm("Child", "01:QUE Ask Grandchild()"),
+            llm("Grandchild", "01:QUE Think"),
+        )
+    )
+    wrong = block('await Step("Grandchild:07:QUE")')
+    calls = block('await Step("Child:01:QUE")', "n = await Grandchild()")
+    again = block('await Step("Child:01:QUE")', "n = await Grandchild()", "await Return(n)")
+    main = turn("n = await Child()")
+    model = Model(main, calls, wrong, wrong, again, again, main, main)
+    async with talking(deep, model, sandbox) as talk:
+        (said,) = await talk.say("go")
+    assert said.startswith("⚠️ Main could not go on: the model's reply was refused twice in Grandchild: ")
+    assert said.count("refused twice") == 1
+    assert "Error" not in said
+    assert said.count("(rule: ") == 1
+    assert "executed and failed" in str(talk.facts("rej"))
+
+
 async def test_a_turn_that_waits_for_its_calls_goes_on_with_what_they_gave(sandbox: MontySandbox) -> None:
     code = "async def Fetch(city):\n    return city.upper()\n"
     model = Model(turn('await Fetch("Oslo")', end='await Yld("call")'), turn('await Say("user", "done")'))
