@@ -86,7 +86,8 @@ class Visitors:
         host = self._journal.state.agents[meeting.host].klass
         text = self._pages.texts("meeting.invitation", name=name, host=host, id=meeting.id, topic=meeting.topic)
         if meeting.frame not in self._journal.state.frames:
-            self._pages.tell(text.strip(), meeting.place)
+            words = self._pages.texts("meeting.in_words", join=self._labels[0], decline=self._labels[1])
+            self._pages.tell(f"{text.strip()} {words}", meeting.place)
             return
         frame, pos = question_of(meeting, who, meeting.asks[who].times)
         of = who if who in self._journal.state.people else None

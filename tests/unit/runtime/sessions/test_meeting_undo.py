@@ -50,3 +50,15 @@ async def test_an_invitation_to_a_name_that_several_have_says_so(sandbox: MontyS
         told = "Several people are called “Ada”: test:Ada, test:2. Invite one of them by this id."
         assert await talk.say("Ada", kind="invite", private=False) == [told]
         assert (await talk.say("test:2", kind="invite", private=False))[-1].endswith("is invited to meeting 100.")
+
+
+async def test_a_meeting_that_its_host_has_left_says_how_an_invitation_is_answered(sandbox: MontySandbox) -> None:
+    world, clock = still()
+    code = 'await LeaveMeeting()\nreturn "left"'
+    people = {"required_attendees": ["Guest"], "optional_attendees": ["Alice"]}
+    async with talking(hosted(code, guest("Guest"), ALICE, CAROL, **people), Model(), sandbox, world=world) as talk:
+        assert await post(talk, "go", private=False) == [ASKED, "left"]
+        await clock.advance(31)
+        assert talk.chat[-1] == f"{ASKED} Write Join or Decline."
+        await post(talk, "join", name="Alice", private=False)
+        assert await post(talk, "please say hi", name="Alice", private=False) == ["hi"]
