@@ -16,11 +16,11 @@ from runtime.channels.participant import AgentParticipant
 from runtime.channels.registry import Channels
 from runtime.core.errors import RoutingError
 from runtime.core.events import Event
-from runtime.core.ids import AgentId, ChannelId, ParticipantId, PersonId, StreamId
+from runtime.core.ids import ChannelId, ParticipantId, PersonId, StreamId
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
 from tests.fakes.clock import FakeClock
-from tests.unit.runtime.channels.messages import MEETING, A, B, C, broadcast, direct, texts
+from tests.unit.runtime.channels.messages import MEETING, A, B, C, agent, broadcast, direct, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -59,10 +59,6 @@ class RemoteParticipant:
 
     def observe(self, start: StreamStart, /) -> StreamObserver | None:
         return None
-
-
-def agent(agent_id: AgentId, got: list[Message] | None = None) -> AgentParticipant:
-    return AgentParticipant(agent_id, "Agent", (got if got is not None else []).append)
 
 
 @pytest.fixture

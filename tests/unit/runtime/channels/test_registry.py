@@ -6,19 +6,13 @@ import pytest
 
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
-from runtime.channels.participant import AgentParticipant
 from runtime.channels.registry import Channels
 from runtime.core.events import Event
-from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from tests.fakes.clock import FakeClock
-from tests.unit.runtime.channels.messages import MEETING, A, B, C, direct
+from tests.unit.runtime.channels.messages import MEETING, A, B, C, agent, direct
 
 pytestmark = pytest.mark.anyio
-
-
-def agent(agent_id: AgentId, got: list[Message] | None = None) -> AgentParticipant:
-    return AgentParticipant(agent_id, "Agent", (got if got is not None else []).append)
 
 
 @pytest.fixture

@@ -12,18 +12,10 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, Talk, block, talking
+from tests.unit.runtime.sessions.crash_collecting import TALKER
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
-
-TALKER = """
-async def Talk():
-    while True:
-        for message in await WaitForMessage("agent 1000"):
-            await Say("agent 1000", "first")
-            await Say("agent 1000", "second")
-            await Say("agent 1002", "they know")
-"""
 
 TAX = """
 async def Answer():

@@ -51,11 +51,17 @@ class Locked(World):
             yield Fact(fact.tape, fact.seq, UNREADABLE, fact.at, why) if session in self.locked else fact
 
 
-async def test_who_writes_is_told_and_heard_when_the_key_is_back(sandbox: MontySandbox) -> None:
+async def counted(sandbox: MontySandbox) -> Locked:
+    """A conversation that has counted to one, and rests."""
     world = Locked()
     async with talking(counter(), Model(), sandbox, world=world) as talk:
         await talk.say("hi")
         await talk.say("one")
+    return world
+
+
+async def test_who_writes_is_told_and_heard_when_the_key_is_back(sandbox: MontySandbox) -> None:
+    world = await counted(sandbox)
     world.lock_all()
     async with talking(counter(), Model(), sandbox, world=world) as talk:
         assert await talk.say("two") == [LOCKED]
@@ -70,10 +76,7 @@ async def test_who_writes_is_told_and_heard_when_the_key_is_back(sandbox: MontyS
 
 
 async def test_who_begins_anew_needs_no_key(sandbox: MontySandbox) -> None:
-    world = Locked()
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    world = await counted(sandbox)
     world.lock_all()
     async with talking(counter(), Model(), sandbox, world=world) as talk:
         assert await talk.say("two") == [LOCKED]
@@ -95,10 +98,7 @@ async def test_an_event_that_cannot_be_opened_is_put_aside_and_the_conversation_
 
 
 async def test_other_conversations_go_on(sandbox: MontySandbox) -> None:
-    world, elsewhere = Locked(), Address("test", "2")
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    world, elsewhere = await counted(sandbox), Address("test", "2")
     world.lock_all()
     async with talking(counter(), Model(), sandbox, world=world) as talk:
         assert await talk.say("two") == [LOCKED]

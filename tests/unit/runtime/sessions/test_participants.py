@@ -8,19 +8,18 @@ from typing import Any
 import pytest
 
 from runtime.channels.mailbox import NoMailboxes
-from runtime.language.program import AgentKind, AgentSpec, Program
+from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.participants import Act
 from runtime.storage.memory_mailboxes import MemoryMailboxes
 from tests.fakes.crash_world import World
 from tests.fakes.player import Player, Plays, says
 from tests.fakes.talk import Model, block, talking
-from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
+from tests.unit.runtime.sessions.crash_participants import SCOUT
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
 from tests.unit.runtime.sessions.test_meeting_places import Stage, council, opened, there
 
 pytestmark = pytest.mark.anyio
-
-SCOUT = AgentSpec("Scout", AgentKind.REMOTE, SPAN, "Knows the terrain.")
 
 ASK = """
 async def Main():
