@@ -23,6 +23,7 @@ class OutsideServer:
         self._directory = directory
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
+        self._starting = anyio.Lock()
 
     @property
     def process_id(self) -> int:
@@ -30,7 +31,12 @@ class OutsideServer:
         return self._process.pid
 
     async def start(self) -> None:
-        """Return when it answers."""
+        """Return when it answers. There is one, however many faults end at once: two would share its files."""
+        async with self._starting:
+            if self._process is None:
+                await self._start()
+
+    async def _start(self) -> None:
         self._process = subprocess.Popen(  # noqa: ASYNC220 - it starts within a millisecond, and is awaited nowhere
             [str(find_server_binary()), *server_arguments(self._directory, self.socket)],
             stdin=subprocess.DEVNULL,
