@@ -187,7 +187,7 @@ class Builtins:
             piece_s = None if left_s is None else min(left_s, LOOK_S)
             try:
                 came = await self._conduits.queue(frame.state.agent).get_batch(
-                    lambda message: takes(source, message),
+                    lambda message: takes(wait.source or {}, message),  # a question may be asked again meanwhile
                     min_messages=1,
                     max_messages=at_most,
                     timeout_s=piece_s,

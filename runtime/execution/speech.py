@@ -49,6 +49,8 @@ class Pages:
         self.tasks = tasks
         self.mentioned: Callable[[PageState], Mapping[str, str]] = lambda _page: {}
         """The people whom a page may mention: ids by name."""
+        self.moves: Callable[[PageState], bool] = lambda _page: False
+        """Asked of a page that was refused for good: whether it is noted that it is shown where the session lives."""
         self._journal = journal
         self._outbox = outbox
         self.address = address
@@ -257,7 +259,9 @@ class Pages:
             self._room.set()
         self._live.pop(page.id, None)
         self._texts.pop(page.id, None)
-        if delivered is not None:
+        if delivered is False and self.moves(page):
+            self.show(page)
+        elif delivered is not None:
             self._journal.note("shown", page=page.id, lost=not delivered)
             self._publish("page.finished", page, delivered=delivered)
         if not self._unfinished:

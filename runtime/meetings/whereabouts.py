@@ -10,7 +10,7 @@ from runtime.tape.state import MeetingState, SessionState
 
 def meeting_held_at(state: SessionState, place: Address) -> MeetingState | None:
     """The meeting that goes on in a place; None when there is none, or not any more."""
-    return next((m for m in state.meetings.values() if m.place == place and m.status != "ended"), None)
+    return next((m for m in state.meetings.values() if m.hears_from(place) and m.status != "ended"), None)
 
 
 def place_of(state: SessionState, frame: str, to: str) -> Address | None:

@@ -30,6 +30,7 @@ from runtime.sessions.binding import Binding
 from runtime.sessions.fork import Forks
 from runtime.sessions.inbox import Inbox
 from runtime.sessions.intake import Intake
+from runtime.sessions.lost_places import LostPlaces
 from runtime.sessions.meeting_places import MeetingPlaces
 from runtime.sessions.merge import Merge
 from runtime.sessions.minutes import Minutes
@@ -73,6 +74,7 @@ def assembled(
     questions = Questions(journal, pages, builtins)
     busy = around.busy.get(record.program, "queue")
     intake = Intake(journal, supervisor, pages, questions, busy)
+    pages.moves = LostPlaces(journal, pages, questions, around.bus).moves
     places = MeetingPlaces(record, journal, pages, around, inbox)
     minutes = Minutes(program, journal, pages, around.texts, around.meetings)
 
@@ -116,9 +118,8 @@ def assembled(
     supervisor.equip(library, host)
     builtins.utterances.delivery.handlers = DeliveryHandlers(program, library, host, supervisor)
     supervisor.hall.equip(library, questions, places, minutes.open_to_people)
-    agents = {spec.name: spec for spec in program.agents}
     handlers = Handlers(journal, host, supervisor, around.bus)
-    builtins.on_variable = VariableRules(agents, journal, handlers).update
+    builtins.on_variable = VariableRules({spec.name: spec for spec in program.agents}, journal, handlers).update
     builtins.on_trigger = handlers.due
     host.around = CallTriggers(agents, handlers).run
     continuity = Continuity(program, library, supervisor, journal)

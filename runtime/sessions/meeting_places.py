@@ -54,7 +54,7 @@ class MeetingPlaces:
     async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
         """See `Places`."""
         store = self._around.places
-        if meeting.place is not None or store is None or not self._around.meetings.threads:
+        if (meeting.place or meeting.left) is not None or store is None or not self._around.meetings.threads:
             return
         await self._journal.commit()
         nonce = f"meeting.{self._record.id}.{meeting.id}"
@@ -133,6 +133,7 @@ class MeetingPlaces:
         if not self._going_on:
             return
         state = self._journal.state
+        self._going_on = {m: place for m, place in self._going_on.items() if state.meetings[m].place == place}
         for meeting in [m for m in self._going_on if state.ended or state.meetings[m].status == "ended"]:
             self._tell("meeting_place_ended", self._going_on.pop(meeting))
 

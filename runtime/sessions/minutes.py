@@ -43,7 +43,7 @@ class Minutes:
 
     def open_to_people(self, meeting: MeetingState) -> bool:
         """Whether people who are not in the meeting see what is said there. What was begun is said to its end."""
-        if self._shown(meeting) == "all" or meeting.people or meeting.place is not None:
+        if self._shown(meeting) == "all" or meeting.people or (meeting.place or meeting.left) is not None:
             return True
         to = f"meeting {meeting.id}"
         return any(page.to == to and page.status == "open" for page in self._journal.state.pages.values())

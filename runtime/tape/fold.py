@@ -25,11 +25,12 @@ waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides
 sign      marking[pid, mark, place?] · marked[pid] ·
           closed[page, agent, text, free, reply, parts, place?] · settled[page]
 page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, part, text] · sent[page, part, pid] ·
-          held[page, text, due, + res] · fin[page, text, + res] · close[page, text] · shown[page]
+          held[page, text, due, + res] · fin[page, text, + res] · close[page, text] ·
+          moved[page] · shown[page]
 meeting   meeting[id, topic, host, f, type, at, status] · inviting[id, own?] ·
           asked[id, who, by, times, due, required] · invite[id, who, answer, again?] · joined[id, who, named?] ·
           meeting_active[id] · spoke[id, message] · hears[f, message] · left[id, who] · meeting_end[id, why?] ·
-          place[id, place, nonce] · shared[id, name, value, by]
+          place[id, place, nonce] · place_lost[id] · shared[id, name, value, by]
 """
 
 from __future__ import annotations

@@ -105,6 +105,11 @@ def _place(state: SessionState, _: int, data: Data) -> None:
     state.agents[meeting.host].at_home = False
 
 
+def _place_lost(state: SessionState, _: int, data: Data) -> None:
+    meeting = state.meetings[data["id"]]
+    meeting.left, meeting.place = meeting.place, None
+
+
 def _meeting_end(state: SessionState, _: int, data: Data) -> None:
     close_meeting(state, state.meetings[data["id"]], data.get("why"))
 
@@ -126,6 +131,7 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "spoke": _spoke,
     "hears": _hears,
     "place": _place,
+    "place_lost": _place_lost,
     "meeting_end": _meeting_end,
     "shared": _shared,
 }

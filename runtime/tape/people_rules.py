@@ -142,6 +142,15 @@ def _close(state: SessionState, _: int, data: Data) -> None:
         del state.pages[page.id]
 
 
+def _moved(state: SessionState, _: int, data: Data) -> None:
+    """A page could not be shown in its place: it begins anew where the session lives."""
+    page = state.pages[data["page"]]
+    page.place, page.reply_to, page.parts, page.opened = None, None, {}, {}
+    for question in state.questions.values():
+        if question.page == page.id:
+            question.place, question.reply_to, question.parts = None, None, {}
+
+
 def _shown(state: SessionState, _: int, data: Data) -> None:
     page = state.pages.pop(data["page"], None)
     settle_page(state.acks, data["page"], has_it=not data.get("lost"))
@@ -162,6 +171,7 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "opening": _opening,
     "sent": _sent,
     "close": _close,
+    "moved": _moved,
     "shown": _shown,
     "closed": _closed,
     "settled": _settled,

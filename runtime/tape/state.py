@@ -126,6 +126,8 @@ class MeetingState:
     """Why it ended, or did not take place, when not by its own doing."""
     place: Address | None = None
     """The conversation that was opened for it; without one it is held in the session's own."""
+    left: Address | None = None
+    """The place in which nothing could be shown any more: since then it is held in the session's own conversation."""
     shared: dict[str, SharedValue] = field(default_factory=dict)
     """What its participants share, by name, until the playbook has returned by which it is held."""
 
@@ -133,6 +135,10 @@ class MeetingState:
     def people(self) -> list[str]:
         """The people who are in it."""
         return [who for who in self.joined if not who.isdecimal()]
+
+    def hears_from(self, place: Address | None) -> bool:
+        """Whether what is said in a place (None: where the session lives) is said where it is held, or was first."""
+        return place == self.place or (place is not None and place == self.left)
 
     @property
     def pending(self) -> list[str]:
@@ -267,14 +273,33 @@ class SessionState:
 
     def at_work(self) -> bool:
         """Whether a frame does something else than waiting, or is about to: then there is no going on from here."""
+        return self.come() is not None or bool(self.intents) or self._frame_at_work() or self._idle_with_work()
+
+    def come(self) -> str | None:
+        """The latest wait for which something has come, by its key in `waits`; None when there is none."""
+        return next((key for key in reversed(self.waits) if self.has_come(key)), None)
+
+    def has_come(self, key: str) -> bool:
+        """Whether there is such a wait, and something has come for it."""
+        wait = self.waits.get(key)
+        if wait is None:
+            return False
+        ack = self.acks.get(key)
+        if ack is not None:
+            return not ack.awaited
+        queue = self.agents[self.frames[wait.frame].agent].queue
+        return wait.source is not None and any(takes(wait.source, message) for message in queue)
+
+    def _frame_at_work(self) -> bool:
         waiting = {wait.frame for wait in self.waits.values()}
         waiting |= {meeting.frame for meeting in self.meetings.values() if meeting.gathering}
-        callers = {frame.caller.frame for frame in self.frames.values() if frame.caller}
-        if any(id_ not in waiting and id_ not in callers for id_ in self.frames) or self.intents:
-            return True
-        if any(self._has_come(wait) for wait in self.waits.values()):
-            return True
-        return any(agent.has_work() and not self.roots(agent.id) for agent in self.agents.values())
+        waiting |= {frame.caller.frame for frame in self.frames.values() if frame.caller}
+        return any(id_ not in waiting for id_ in self.frames)
+
+    def _idle_with_work(self) -> bool:
+        idle = [agent.id for agent in self.agents.values() if agent.has_work()]
+        busy = {frame.agent for frame in self.frames.values() if frame.caller is None} if idle else set()
+        return any(agent not in busy for agent in idle)
 
     def next_due(self) -> float | None:
         """The first time that is waited for, in seconds since the epoch; None when only people are."""
@@ -284,10 +309,3 @@ class SessionState:
         asks = (ask.due for meeting in self.meetings.values() for ask in meeting.asks.values())
         reminders = (reminder.due for reminder in self.reminders.values())
         return min((due for due in (*waits, *asks, *reminders) if due is not None), default=None)
-
-    def _has_come(self, wait: WaitState) -> bool:
-        ack = self.acks.get(f"{wait.frame}|{wait.pos}")
-        if ack is not None:
-            return not ack.awaited
-        queue = self.agents[self.frames[wait.frame].agent].queue
-        return wait.source is not None and any(takes(wait.source, message) for message in queue)

@@ -130,6 +130,8 @@ class World:
         self.threads: dict[Address, str] = {}
         """What was opened, with its title."""
         self.has_threads = True
+        self.gone: set[Address] = set()
+        """Places that were deleted: nothing can be posted or changed there any more."""
         self._opened: dict[str, Address] = {}
         self._awake: set[SessionId] = set()
         self._outbox: set[tuple[SessionId, str]] = set()
@@ -413,6 +415,8 @@ class _Page:
 
     def update(self, text: str, /) -> None:
         self._text = text
+        if self._spec.address in self._world.gone:
+            return
         if self._id is not None:
             self._world.edit(self._id, text)
         elif not self._opening:
@@ -431,6 +435,10 @@ class _Page:
 
     async def finish(self, text: str, /) -> bool:
         self._text = text
+        if self._spec.address in self._world.gone:
+            await self._record.opening(0, text)
+            self._world.point()
+            return False
         if not self._opened.is_set() and not self._opening:
             self._opening = True
             await self._open()

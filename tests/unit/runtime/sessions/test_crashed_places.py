@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
+from runtime.core.texts import english
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.places import HeldMeeting
 from runtime.storage.memory_places import MemoryPlaceStore
@@ -59,6 +61,24 @@ async def test_a_place_is_opened_told_of_spoken_in_and_left_when_the_process_die
             check_places(world, case)
         except AssertionError as error:
             raise AssertionError(f"crashed at point {point} of {calm.points}: {error}") from error
+
+
+async def test_a_place_that_is_gone_is_left_once_when_the_process_dies_at_any_one_point(sandbox: MontySandbox) -> None:
+    case = replace(HELD, people=("hi", "meet", "a red one", "done"))
+    lost = english()("session.meeting_place_lost", topic="The boat")
+
+    async def lived(*crashes: int) -> World:
+        world = World(case.people, crashes=crashes, seed=1)
+        world.places, world.gone = WorldPlaces(world), {PLACE}
+        await live(world, case.program, Company(case, random.Random(1)), sandbox)
+        return world
+
+    calm = await lived()
+    for point in range(calm.points + 1):
+        world = await lived(point)
+        home = [shown.text for shown in world.chat if shown.spec is not None and shown.spec.address == ADDRESS]
+        said = [home.count(text) for text in (lost, "1: a red one", "it came to 1")]
+        assert (said, len(home) - len(world.chat)) == ([1, 1, 1], 0), f"crashed at point {point} of {calm.points}"
 
 
 @pytest.mark.parametrize("name", HELD_IN_PLACES)

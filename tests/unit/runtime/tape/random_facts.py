@@ -32,7 +32,7 @@ REFERS: Mapping[str, tuple[str, ...]] = {
         *("turn", "stmt", "done", "failed", "rej", "end", "ret", "res", "set", "wait", "took", "steer", "park", "ask"),
         *("fin", "page", "meeting", "hears", "acks"),
     ),
-    "page": ("opening", "sent", "fin", "close", "shown", "ask", "closed", "settled"),
+    "page": ("opening", "sent", "fin", "close", "moved", "shown", "ask", "closed", "settled"),
     "id": (
         "inviting",
         "asked",
@@ -44,6 +44,7 @@ REFERS: Mapping[str, tuple[str, ...]] = {
         "meeting_end",
         "shared",
         "place",
+        "place_lost",
     ),
     "host": ("meeting",),
     "pid": ("changed", "recalled"),
