@@ -89,10 +89,9 @@ def assembled(
     journal.watch = watch
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, supervisor.remind, around.clock, times)
-    calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls()}
     company = Company(journal, supervisor)
-    calls |= SharedCalls(journal).table() | company.table()
-    calls |= ArtifactCalls(journal).table() | ProgramFiles(program, journal).table()
+    calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls(), **company.table()}
+    calls |= SharedCalls(journal).table() | ArtifactCalls(journal).table() | ProgramFiles(program, journal).table()
     if around.files is not None:
         calls |= FileCalls(journal, pages, record.address, around.files).table()
     host = Host(journal, pages, supervisor, tasks, calls)
@@ -118,8 +117,9 @@ def assembled(
     supervisor.equip(library, host)
     builtins.utterances.delivery.handlers = DeliveryHandlers(program, library, host, supervisor)
     supervisor.hall.equip(library, questions, places, minutes.open_to_people)
+    agents = {spec.name: spec for spec in program.agents}
     handlers = Handlers(journal, host, supervisor, around.bus)
-    builtins.on_variable = VariableRules({spec.name: spec for spec in program.agents}, journal, handlers).update
+    builtins.on_variable = VariableRules(agents, journal, handlers).update
     builtins.on_trigger = handlers.due
     host.around = CallTriggers(agents, handlers).run
     continuity = Continuity(program, library, supervisor, journal)
