@@ -57,17 +57,26 @@ class MeetingPlaces:
         if (meeting.place or meeting.left) is not None or store is None or not self._around.meetings.threads:
             return
         await self._journal.commit()
+        done = anyio.Event()
+        self._pages.tasks.start_soon(self._open, meeting, people, store, done)
+        await done.wait()
+
+    async def _open(self, meeting: MeetingState, people: Sequence[str], store: PlaceStore, done: anyio.Event) -> None:
+        """Open a place to the end, also when its meeting is stopped meanwhile: then that is said there."""
         nonce = f"meeting.{self._record.id}.{meeting.id}"
         place = await self._opened(meeting, nonce)
-        if place is None:
-            return
-        await store.put(place, self._held(meeting))
-        await self.find_way_home()
-        there = await self._link_to(place)
-        self._journal.note("place", id=meeting.id, place=address_data(place), nonce=nonce)
-        self._going_on[meeting.id] = place
-        self._invite(meeting, people, place, there)
-        await self._journal.commit()
+        if place is not None:
+            await store.put(place, self._held(meeting))
+            await self.find_way_home()
+            there = await self._link_to(place)
+            self._journal.note("place", id=meeting.id, place=address_data(place), nonce=nonce)
+            if meeting.status == "ended":
+                self._tell("meeting_place_ended", place)
+            else:
+                self._going_on[meeting.id] = place
+                self._invite(meeting, people, place, there)
+            await self._journal.commit()
+        done.set()
 
     async def _opened(self, meeting: MeetingState, nonce: str) -> Address | None:
         title = title_of(meeting.topic) or self._say("meeting_title", id=meeting.id)

@@ -147,6 +147,9 @@ class World:
         self.typed_at: list[Address] = []
         """Where agents were seen to work."""
         self.fails_to_open: AdapterError | None = None
+        self.may_open = anyio.Event()
+        """Until it is set, the platform does not answer who wants a place opened."""
+        self.may_open.set()
         self.settled: list[PageSpec] = []
         self.offered: list[PageSpec] = []
         self.doing: list[str | None] = []
@@ -357,6 +360,7 @@ class World:
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         self.point()
+        await self.may_open.wait()
         if self.fails_to_open is not None:
             raise self.fails_to_open
         if not self.has_threads:

@@ -347,6 +347,24 @@ async def test_a_platform_that_does_not_answer_holds_up_no_meeting(sandbox: Mont
         assert [event.data["error"] for event in talk.named("meeting.placeless")] == ["no answer"]
 
 
+async def test_a_place_of_a_meeting_that_is_stopped_while_it_is_opened_is_not_left_without_a_word(
+    sandbox: MontySandbox,
+) -> None:
+    stage = Stage()
+    stage.world.may_open = anyio.Event()
+    async with stage.talking(sandbox) as talk:
+        await talk.say("hi")
+        talk.post("meet")
+        await talk.until(lambda: bool(talk.facts("meeting")))
+        talk.post("", kind="stop")
+        await talk.until(lambda: bool(talk.facts("meeting_end")))
+        stage.world.may_open.set()
+        await talk.until(lambda: bool(seen_at(talk, PLACE)))
+        assert await there(talk, "hello?") == [OVER]
+        assert seen_at(talk, PLACE) == [ENDED, OVER]
+        assert stage.places.held[PLACE.key].meeting == "100"
+
+
 async def test_agents_that_meet_alone_open_no_place(sandbox: MontySandbox) -> None:
     guest = agent(
         "Guest", python("Join", meeting=True), code="async def Join():\n    await WaitForMessage('meeting')\n"
