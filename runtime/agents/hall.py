@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from runtime.agents.library import Library
-from runtime.agents.visitors import Roster, Visitors
+from runtime.agents.visitors import Candidates, Visitors
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
 from runtime.channels.registry import Channels
@@ -36,16 +36,16 @@ class MeetingHall:
     """The meetings of one session as agents see them: entered and left by frames, spoken in through channels."""
 
     def __init__(
-        self, journal: Journal, roster: Roster, pages: Pages, channels: Channels, clock: Clock, bus: Bus
+        self, journal: Journal, candidates: Candidates, pages: Pages, channels: Channels, clock: Clock, bus: Bus
     ) -> None:
         self._journal = journal
-        self._roster = roster
+        self._candidates = candidates
         self._pages = pages
         self._channels = channels
         self._clock = clock
         self._bus = bus
         self.meetings = Meetings(journal, self, clock, bus)
-        self.visitors = Visitors(journal, self.meetings, roster, pages)
+        self.visitors = Visitors(journal, self.meetings, candidates, pages)
         self._places: Places
         self._open_to_people: OpenToPeople
         self._asked = anyio.Event()
@@ -69,7 +69,7 @@ class MeetingHall:
 
         `by` is an agent or a person. Who is in it, or is asked already, is not asked again. Raises UnknownTarget.
         """
-        wanted = [self._roster.attendee(name, meeting.host) for name in names]
+        wanted = [self._candidates.attendee(name, meeting.host) for name in names]
         asked = [who for who in dict.fromkeys(wanted) if may_join(meeting, who) and who not in meeting.pending]
         for who in asked:
             self.meetings.ask(meeting, who, by)
@@ -98,8 +98,8 @@ class MeetingHall:
     def channel(self, meeting: str) -> Channel:
         """The channel of the meeting of this id: in it is who has joined, and where people look on, their display."""
         known = self.meetings.get(meeting)
-        present = [self._roster.participant(who) for who in known.joined]
-        present += [self._roster.human] if not known.people and self._open_to_people(known) else []
+        present = [self._candidates.participant(who) for who in known.joined]
+        present += [self._candidates.human] if not known.people and self._open_to_people(known) else []
         channel = self._channels.meeting(MeetingId(known.id), present)
         here = {participant.id for participant in present}
         for participant in channel.participants:
@@ -108,7 +108,7 @@ class MeetingHall:
         return channel
 
     def _direct(self, one: str, other: str) -> Channel:
-        return self._channels.direct(self._roster.participant(one), self._roster.participant(other))
+        return self._channels.direct(self._candidates.participant(one), self._candidates.participant(other))
 
     # -- what meetings need: see `Attendance`
 
@@ -120,7 +120,7 @@ class MeetingHall:
     def hear(self, agent: str, message: Message) -> None:
         """See `Attendance`. An agent that can take no more does not hear it, which is published."""
         try:
-            self._roster.remind(AgentId(agent), message)
+            self._candidates.remind(AgentId(agent), message)
         except QueueFull as error:
             self._undelivered(message, agent, error)
 
@@ -136,7 +136,7 @@ class MeetingHall:
 
     def announce(self, meeting: MeetingState, text: str) -> None:
         """See `Attendance`. It is told unless nobody in it wants that."""
-        if any(self._roster.notifies(person) for person in meeting.people):
+        if any(self._candidates.notifies(person) for person in meeting.people):
             self._pages.tell(text, meeting.place)
 
     def waiting_for(self, meeting: MeetingState) -> list[str]:
@@ -174,7 +174,7 @@ class MeetingHall:
                 continue
             if not who.isdecimal():
                 self.visitors.ask(meeting, who)
-            elif self._roster.lives(who):
+            elif self._candidates.lives(who):
                 by, text = self._inviter(meeting, who), f"You are invited to meeting {meeting.id}: {meeting.topic}"
                 message = self.meetings.message(meeting, text, MessageType.MEETING_INVITATION, sender=by, to=who)
                 try:
@@ -185,7 +185,7 @@ class MeetingHall:
     def _inviter(self, meeting: MeetingState, who: str) -> str:
         """The agent that asks `who`: the host does so for people, and for agents that are gone."""
         by = meeting.asks[who].by if who in meeting.asks else meeting.host
-        return by if by.isdecimal() and self._roster.lives(by) else meeting.host
+        return by if by.isdecimal() and self._candidates.lives(by) else meeting.host
 
     def _undelivered(self, message: Message, who: str, error: QueueFull) -> None:
         about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
@@ -206,7 +206,7 @@ class MeetingHall:
             return None
         present = [self.name(who) for who in dict.fromkeys((*meeting.joined, *meeting.invited))]
         values = {"topic": meeting.topic, "attendees": present}
-        return self._roster.executable(agent, spec.name), {
+        return self._candidates.executable(agent, spec.name), {
             param.name: values[param.name] for param in spec.params if param.name in values
         }
 
@@ -230,7 +230,7 @@ class MeetingHall:
 
     async def _answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
         to = self._inviter(meeting, agent)
-        if self._roster.lives(to):
+        if self._candidates.lives(to):
             kind = MessageType.MEETING_RESPONSE
             await self._direct(agent, to).send(self.meetings.message(meeting, answer, kind, sender=agent, to=to))
 
@@ -303,7 +303,7 @@ class MeetingHall:
         return must, [who for who in self._resolved(optional, state.agent) if who not in must]
 
     def _resolved(self, names: Sequence[str], host: str) -> list[str]:
-        found = dict.fromkeys(self._roster.attendee(name, host) for name in names)
+        found = dict.fromkeys(self._candidates.attendee(name, host) for name in names)
         return [who for who in found if who != host]
 
     async def depart(self, meeting: MeetingState, frame: Frame, failure: Exception | None = None, /) -> None:
@@ -327,7 +327,7 @@ class MeetingHall:
         """Have those leave who execute no playbook of their meeting any more: it was given up, not ended."""
         there = {(f.agent, f.meeting) for f in self._journal.state.frames.values() if f.meeting is not None}
         for meeting in self.meetings.going_on():
-            gone = [who for who in meeting.joined if (who, meeting.id) not in there and self._roster.executes(who)]
+            gone = [who for who in meeting.joined if (who, meeting.id) not in there and self._candidates.executes(who)]
             for who in gone:
                 self.withdraw(who, "was stopped")
 

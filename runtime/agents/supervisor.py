@@ -250,19 +250,19 @@ class Supervisor:
         return self._make(klass, variables=variables)
 
     def attendee(self, name: str, host: str) -> str:
-        """See `Roster`."""
+        """See `Candidates`."""
         return attendee(name, host, self._journal.state, self)
 
     def lives(self, agent: str) -> bool:
-        """See `Roster`."""
+        """See `Candidates`."""
         return agent in self._agents
 
     def executes(self, agent: str) -> bool:
-        """See `Roster`."""
+        """See `Candidates`."""
         return isinstance(self._agents.get(agent), Agent)
 
     def notifies(self, person: str) -> bool:
-        """See `Roster`."""
+        """See `Candidates`."""
         known = self._journal.state.people.get(person)
         spec = next((spec for spec in self.humans if known is not None and spec.declared == known.declared), ANYBODY)
         return spec.delivery.meeting_notifications != "none"
@@ -300,7 +300,7 @@ class Supervisor:
         return self._agents[agent].queue
 
     def participant(self, who: str) -> Participant:
-        """See `Roster`."""
+        """See `Candidates`."""
         if who in self._agents:
             return self._agents[who].participant
         if who == ANYONE:

@@ -24,7 +24,7 @@ MAX_REASON_CHARS = 200
 """So much of why somebody does not come is told."""
 
 
-class Roster(Protocol):
+class Candidates(Protocol):
     """The agents and people of a session, as those who can be in a meeting."""
 
     @property
@@ -65,10 +65,10 @@ class Roster(Protocol):
 class Visitors:
     """Brings people into the meetings of one session and out again. None of this waits."""
 
-    def __init__(self, journal: Journal, meetings: Meetings, roster: Roster, pages: Pages) -> None:
+    def __init__(self, journal: Journal, meetings: Meetings, candidates: Candidates, pages: Pages) -> None:
         self._journal = journal
         self._meetings = meetings
-        self._roster = roster
+        self._candidates = candidates
         self._pages = pages
         self._questions: Questions
 

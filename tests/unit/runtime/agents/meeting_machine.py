@@ -83,7 +83,7 @@ class Screen:
 
 
 class People:
-    """The roster, without loops: agents hear at once."""
+    """The candidates of meetings, without loops: agents hear at once."""
 
     def __init__(self, journal: Journal, screen: Screen, full: Collection[str]) -> None:
         self._journal = journal
@@ -177,9 +177,9 @@ class MeetingMachine(RuleBasedStateMachine):
         for fact in self.facts:
             self.journal.restore(fact)
         bus, screen = Bus(self.clock), Screen(self.journal)
-        roster = People(self.journal, screen, self.full)
+        candidates = People(self.journal, screen, self.full)
         pages = cast("Any", screen)
-        self.hall = roster.hall = MeetingHall(self.journal, roster, pages, Channels(bus), self.clock, bus)
+        self.hall = candidates.hall = MeetingHall(self.journal, candidates, pages, Channels(bus), self.clock, bus)
         nobody: Any = None
         self.hall.equip(cast("Any", NoPlaybooks()), nobody, nobody, lambda _: False)
         self.bug(self.hall)
