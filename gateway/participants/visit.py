@@ -15,7 +15,7 @@ from gateway.participants import frames
 from gateway.participants.frames import Acknowledged, BadFrame, Hello
 from gateway.socket_link import SocketLink
 from runtime.bus import Bus
-from runtime.channels.mailbox import START, Attendance, Mail, Mailboxes, Seat
+from runtime.channels.mailbox import START, Found, Mail, Mailboxes, Reader, Seat
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.sessions.inbox import PARTICIPANT, Inbox, InboxEvent
@@ -104,13 +104,13 @@ class Visit:
         hello = frames.read_frame(said)
         if not isinstance(hello, Hello):
             raise BadFrame("hello has to be said first")
-        attendance = await self._office.mailboxes.attend(self._participant, self._connection)
+        reader = await self._office.mailboxes.attend(self._participant, self._connection)
         if hello.after is not None:
             await self._acknowledge(hello.after)
         await self._link.send(frames.welcome(self._participant, WINDOW))
         self._publish("participant.connected")
         async with anyio.create_task_group() as tasks:
-            for work in (self._listen, lambda: self._deliver(attendance)):
+            for work in (self._listen, lambda: self._deliver(reader)):
                 tasks.start_soon(self._until_it_ends, tasks, work)
         return self._ending
 
@@ -126,12 +126,12 @@ class Visit:
                 raise BadFrame("hello is said once")
         return _GONE
 
-    async def _deliver(self, attendance: Attendance) -> Ending:
+    async def _deliver(self, reader: Reader) -> Ending:
         after = START
         while True:
-            if len(self._sent) >= WINDOW and (ending := await self._until_there_is_room(attendance)) is not None:
+            if len(self._sent) >= WINDOW and (ending := await self._until_there_is_room(reader)) is not None:
                 return ending
-            found = await self._read(after, attendance, WINDOW - len(self._sent))
+            found = await self._read(after, reader, WINDOW - len(self._sent))
             if found.replaced:
                 return _REPLACED
             for mail in found.mail:
@@ -139,14 +139,14 @@ class Visit:
                 await self._link.send(frames.message(mail))
                 after = mail.entry_id
 
-    async def _until_there_is_room(self, attendance: Attendance) -> Ending | None:
+    async def _until_there_is_room(self, reader: Reader) -> Ending | None:
         """Wait until half of what was sent is acknowledged. Not after every one: each such wait costs a connection to
         the database, for it reads there whether somebody newer has come; then that ends the visit."""
         ended: list[Ending] = []
         async with anyio.create_task_group() as tasks:
 
             async def watch() -> None:
-                await self._until_it_ends(tasks, lambda: self._watch(attendance))
+                await self._until_it_ends(tasks, lambda: self._watch(reader))
                 ended.append(self._ending)
 
             tasks.start_soon(watch)
@@ -156,14 +156,14 @@ class Visit:
             tasks.cancel_scope.cancel()
         return ended[0] if ended else None
 
-    async def _watch(self, attendance: Attendance) -> Ending:
-        while not (await self._read(_NOWHERE, attendance, 1)).replaced:
+    async def _watch(self, reader: Reader) -> Ending:
+        while not (await self._read(_NOWHERE, reader, 1)).replaced:
             pass
         return _REPLACED
 
-    async def _read(self, after: str, attendance: Attendance, at_most: int) -> Any:
+    async def _read(self, after: str, reader: Reader, at_most: int) -> Found:
         mailboxes = self._office.mailboxes
-        return await mailboxes.read(self._participant, after, attendance, wait_s=_READ_S, at_most=at_most)
+        return await mailboxes.read(self._participant, after, reader, wait_s=_READ_S, at_most=at_most)
 
     async def _acknowledge(self, until: str) -> None:
         """It has everything up to an entry: first its sessions know that, then the mail is taken out."""

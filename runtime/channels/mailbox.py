@@ -58,15 +58,15 @@ class Mail:
 
 
 @dataclass(frozen=True, slots=True)
-class Attendance:
-    """Somebody reads a mailbox. `connection` names them, `news` is what they know of others who do."""
+class Reader:
+    """Somebody who reads a mailbox. `connection` names them, `news` is what they know of others who do."""
 
     connection: str
     news: str
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class Found:
     """What a reader found. `replaced`: somebody else reads now, and this reader is to go."""
 
     mail: tuple[Mail, ...] = ()
@@ -80,9 +80,7 @@ class Mailboxes(Protocol):
         """Keep a letter durably; False when it is there, or was in the last days. Raises MailboxFull."""
         ...
 
-    async def read(
-        self, participant: str, after: str, attendance: Attendance, /, *, wait_s: float, at_most: int
-    ) -> Delivery:
+    async def read(self, participant: str, after: str, reader: Reader, /, *, wait_s: float, at_most: int) -> Found:
         """The mail behind an entry, oldest first; returns as soon as there is any, or somebody else reads.
 
         A plain read: nothing is taken out. Can be cancelled.
@@ -101,7 +99,7 @@ class Mailboxes(Protocol):
         """Where a seat is; None when the participant never had it, or nothing came for it for a month."""
         ...
 
-    async def attend(self, participant: str, connection: str, /) -> Attendance:
+    async def attend(self, participant: str, connection: str, /) -> Reader:
         """Read from now on. Whoever did before is replaced, on whatever node."""
         ...
 
@@ -112,11 +110,9 @@ class NoMailboxes:
     async def put(self, participant: str, _letter: Letter, /) -> bool:
         raise MailboxFull(f"Nobody can connect as {participant} here.")
 
-    async def read(
-        self, _participant: str, _after: str, _attendance: Attendance, /, *, wait_s: float, at_most: int
-    ) -> Delivery:
+    async def read(self, _participant: str, _after: str, _reader: Reader, /, *, wait_s: float, at_most: int) -> Found:
         del wait_s, at_most
-        return Delivery()
+        return Found()
 
     async def waiting(self, _participant: str, _until: str, /, *, at_most: int) -> Sequence[Mail]:
         del at_most
@@ -128,5 +124,5 @@ class NoMailboxes:
     async def seat(self, _participant: str, _seat_id: str, /) -> Seat | None:
         return None
 
-    async def attend(self, _participant: str, connection: str, /) -> Attendance:
-        return Attendance(connection, START)
+    async def attend(self, _participant: str, connection: str, /) -> Reader:
+        return Reader(connection, START)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from runtime.channels.mailbox import Attendance, Delivery, Letter, Mail, Seat
+from runtime.channels.mailbox import Found, Letter, Mail, Reader, Seat
 from runtime.core.errors import MailboxFull
 from runtime.storage.letter_form import letter_from_json, letter_to_json
 
@@ -53,19 +53,17 @@ class MemoryMailboxes:
         box.tell()
         return True
 
-    async def read(
-        self, participant: str, after: str, attendance: Attendance, /, *, wait_s: float, at_most: int
-    ) -> Delivery:
+    async def read(self, participant: str, after: str, reader: Reader, /, *, wait_s: float, at_most: int) -> Found:
         box = self._box(participant)
-        delivery = Delivery()
+        found = Found()
         with anyio.move_on_after(wait_s):
-            while not (delivery.mail or delivery.replaced):
+            while not (found.mail or found.replaced):
                 news = box.news
-                replaced = len(box.readers) > int(attendance.news)
-                delivery = Delivery(() if replaced else box.behind(after, at_most), replaced)
-                if not (delivery.mail or delivery.replaced):
+                replaced = len(box.readers) > int(reader.news)
+                found = Found(() if replaced else box.behind(after, at_most), replaced)
+                if not (found.mail or found.replaced):
                     await news.wait()
-        return delivery
+        return found
 
     async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[Mail]:
         box = self._box(participant)
@@ -78,12 +76,12 @@ class MemoryMailboxes:
     async def seat(self, participant: str, seat_id: str, /) -> Seat | None:
         return self._box(participant).seats.get(seat_id)
 
-    async def attend(self, participant: str, connection: str, /) -> Attendance:
+    async def attend(self, participant: str, connection: str, /) -> Reader:
         box = self._box(participant)
         if box.readers[-1:] != [connection]:
             box.readers.append(connection)
             box.tell()
-        return Attendance(connection, str(len(box.readers)))
+        return Reader(connection, str(len(box.readers)))
 
     def _box(self, participant: str) -> _Mailbox:
         return self._mailboxes.setdefault(participant, _Mailbox())

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 import anyio
 import pytest
 
-from runtime.channels.mailbox import START, Attendance, Letter, Mail, Mailboxes, Seat
+from runtime.channels.mailbox import START, Letter, Mail, Mailboxes, Reader, Seat
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked, MailboxFull
 from runtime.core.ids import AgentId, MessageId, SessionId
@@ -40,8 +40,8 @@ def letter(name: str, seat: Seat = SEAT) -> Letter:
 
 
 async def read(mailboxes: Mailboxes, after: str = START, participant: str = "scout") -> Sequence[Mail]:
-    attendance = await mailboxes.attend(participant, "reader")
-    return (await mailboxes.read(participant, after, attendance, wait_s=0, at_most=100)).mail
+    reader = await mailboxes.attend(participant, "reader")
+    return (await mailboxes.read(participant, after, reader, wait_s=0, at_most=100)).mail
 
 
 def names(mail: Sequence[Mail]) -> list[str]:
@@ -105,10 +105,10 @@ async def test_a_seat_is_known_by_its_letters(mailboxes: Mailboxes) -> None:
 
 
 async def test_who_waits_hears_of_a_letter_that_comes(mailboxes: Mailboxes) -> None:
-    attendance, found = await mailboxes.attend("scout", "reader"), list[str]()
+    reader, found = await mailboxes.attend("scout", "reader"), list[str]()
 
     async def wait() -> None:
-        delivery = await mailboxes.read("scout", START, attendance, wait_s=30, at_most=10)
+        delivery = await mailboxes.read("scout", START, reader, wait_s=30, at_most=10)
         found.extend(names(delivery.mail))
 
     async with anyio.create_task_group() as tasks:
@@ -121,8 +121,8 @@ async def test_the_newer_reader_replaces_the_older(mailboxes: Mailboxes) -> None
     old = await mailboxes.attend("scout", "old")
     replaced: list[bool] = []
 
-    async def wait(attendance: Attendance) -> None:
-        replaced.append((await mailboxes.read("scout", START, attendance, wait_s=30, at_most=10)).replaced)
+    async def wait(reader: Reader) -> None:
+        replaced.append((await mailboxes.read("scout", START, reader, wait_s=30, at_most=10)).replaced)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wait, old)
@@ -141,8 +141,8 @@ async def test_a_reader_who_says_so_twice_does_not_replace_itself(mailboxes: Mai
 
 
 async def test_a_wait_without_news_ends_with_nothing(mailboxes: Mailboxes) -> None:
-    attendance = await mailboxes.attend("scout", "reader")
-    delivery = await mailboxes.read("scout", START, attendance, wait_s=0.01, at_most=10)
+    reader = await mailboxes.attend("scout", "reader")
+    delivery = await mailboxes.read("scout", START, reader, wait_s=0.01, at_most=10)
     assert (delivery.mail, delivery.replaced) == ((), False)
 
 

@@ -82,8 +82,8 @@ async def test_letters_and_acts_of_sessions_that_are_deleted_are_forgotten(conne
         act = str(Act(seat.id, "say", "1", to="user", text="an answer that quotes"))
         await inbox.add(InboxEvent(seat.id, place, "", "", act, T0, kind=PARTICIPANT))
     assert await RedisTraces(connection).person(Whose(ADA, frozenset(), frozenset({theirs.session}))) >= 3
-    attendance = await mailboxes.attend("scout", "reader")
-    left = await mailboxes.read("scout", START, attendance, wait_s=0, at_most=10)
+    reader = await mailboxes.attend("scout", "reader")
+    left = await mailboxes.read("scout", START, reader, wait_s=0, at_most=10)
     assert [mail.letter.seat for mail in left.mail] == [others]
     assert await mailboxes.seat("scout", theirs.id) is None
     assert await mailboxes.seat("scout", others.id) == others

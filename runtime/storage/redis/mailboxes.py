@@ -7,7 +7,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from runtime.channels.mailbox import Attendance, Delivery, Letter, Mail, Seat
+from runtime.channels.mailbox import Found, Letter, Mail, Reader, Seat
 from runtime.core.errors import MailboxFull
 from runtime.storage.letter_form import letter_from_json, letter_to_json, seat_from_json, seat_to_json
 from runtime.storage.redis.connection import RedisConnection
@@ -44,17 +44,15 @@ class RedisMailboxes:
             raise MailboxFull(f"{self._bound} messages wait for {participant}; another was not taken.")
         return bool(outcome == "added")
 
-    async def read(
-        self, participant: str, after: str, attendance: Attendance, /, *, wait_s: float, at_most: int
-    ) -> Delivery:
+    async def read(self, participant: str, after: str, reader: Reader, /, *, wait_s: float, at_most: int) -> Found:
         keys = MailboxKeys(participant)
         answer = await self._connection.read_streams(
-            {keys.mail: after, keys.readers: attendance.news}, wait_s=wait_s, count=at_most
+            {keys.mail: after, keys.readers: reader.news}, wait_s=wait_s, count=at_most
         )
         found: dict[str, Entries] = dict(answer)
         if found.get(keys.readers):
-            return Delivery(replaced=True)
-        return Delivery(tuple(self._mail(*entry) for entry in found.get(keys.mail, ())))
+            return Found(replaced=True)
+        return Found(tuple(self._mail(*entry) for entry in found.get(keys.mail, ())))
 
     async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[Mail]:
         key = MailboxKeys(participant).mail
@@ -79,10 +77,10 @@ class RedisMailboxes:
         found = await self._connection.retrying(call, key)
         return None if found is None else seat_from_json(found)
 
-    async def attend(self, participant: str, connection: str, /) -> Attendance:
+    async def attend(self, participant: str, connection: str, /) -> Reader:
         keys = MailboxKeys(participant)
         news = await self._connection.run(_ATTEND, [keys.reader, keys.readers], [connection])
-        return Attendance(connection, str(news))
+        return Reader(connection, str(news))
 
     def _mail(self, entry_id: str, fields: Any) -> Mail:
         return Mail(entry_id, letter_from_json(fields["l"], self._connection.sealing))
