@@ -50,6 +50,9 @@ class Reception(Protocol):
         ...
 
 
+_OVER = frozenset({MessageType.CHOICE, MessageType.MEETING_NOTICE})
+"""What is about something that is over when the agent does nothing."""
+
 _ALONE = frozenset({MessageType.MEETING_INVITATION, MessageType.TRIGGER})
 """What is not handled together with other messages."""
 
@@ -176,23 +179,30 @@ class Agent:
         came: Sequence[Message] = ()
         with anyio.CancelScope() as self._waiting:
             came = await self._wait()
-        messages = self._without_late_choices(as_they_are(came, self.state))
+        messages = self._of_use(as_they_are(came, self.state))
         if not messages:
             return  # they were dropped or taken back while they were handed over
         if messages[0].type == MessageType.MEETING_INVITATION:
             await self._attend(messages[0])
         elif messages[0].type == MessageType.TRIGGER:
             await self._do_in_time(messages[0])
-        elif self.state.paused and beginning:
+        elif self.state.paused and beginning and any(message.from_human for message in messages):
             self._begin_anew(messages)
         else:
             await self._handle(messages)
 
-    def _without_late_choices(self, messages: Sequence[Message]) -> list[Message]:
-        late = [message.id for message in messages if message.type == MessageType.CHOICE]
-        if late:
-            self._journal.note("dropped", agent=self.id, mids=late)
-        return [message for message in messages if message.id not in late]
+    def _of_use(self, messages: Sequence[Message]) -> list[Message]:
+        """Those that are not about what is over: a question, or a meeting whose playbook it has done."""
+        over = [message.id for message in messages if message.type in _OVER or self._is_left_behind(message)]
+        if over:
+            self._journal.note("dropped", agent=self.id, mids=over)
+        return [message for message in messages if message.id not in over]
+
+    def _is_left_behind(self, message: Message) -> bool:
+        """Whether an agent said it in a meeting that this one is not in any more."""
+        meeting = self._journal.state.meetings.get(str(message.meeting_id))
+        said_there = message.type == MessageType.MEETING_BROADCAST and not message.from_human
+        return said_there and (meeting is None or self.id not in meeting.joined or meeting.status == "ended")
 
     async def _attend(self, invitation: Message) -> None:
         found = await self._keeper.hall.received(self.id, invitation)

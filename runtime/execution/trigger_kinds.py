@@ -47,6 +47,9 @@ _SENDERS = {
     **dict.fromkeys(("anybody", "anyone", "somebody", "someone"), ""),
 }
 
+_INVITED = re.compile(
+    r"\s*(?:when|whenever|if|once|upon)\s+(?:you\s+are\s+|being\s+)?(?:invited|asked)\s+to\b.*\bmeeting\b", re.I
+)
 _CRON = re.compile(
     r"\s*(?:cron|schedule)\s*:?\s*`?(?P<fields>(?:[\d*/,A-Za-z#-]+\s+){4}[\d*/,A-Za-z#-]+)`?\s*\Z", re.IGNORECASE
 )
@@ -157,6 +160,8 @@ def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, 
     if trigger.kind is TriggerKind.BGN:
         return False
     if message_trigger(trigger.text) is not None and receives_alone(playbook):
+        return False
+    if playbook.meeting and _INVITED.match(trigger.text):
         return False
     if not begins_alone(playbook):
         return True

@@ -102,10 +102,11 @@ class Classifier:
         return Instruction(Op.RET, phrases.TO_CALLER.sub("", match[1].strip())) if match else None
 
     def _meeting(self, text: str, bare: str) -> Instruction | None:
-        if phrases.END_MEETING.match(bare):
-            return Instruction(Op.QUE, "EndMeeting()")
-        if phrases.LEAVE_MEETING.match(bare):
-            return Instruction(Op.QUE, "LeaveMeeting()")
+        for call, phrase in (("EndMeeting", phrases.END_MEETING), ("LeaveMeeting", phrases.LEAVE_MEETING)):
+            over = phrase.match(bare)
+            if over:
+                which = f'"meeting {over[1]}"' if over[1] else ""
+                return Instruction(Op.QUE, f"{call}({which})")
         invited = phrases.INVITE.match(bare)
         if invited:
             names = self._named_agents(invited[1]) or [f'"{invited[1]}"']

@@ -41,9 +41,9 @@ NOTE = re.compile(
 )
 
 END_MEETING = re.compile(
-    r"^(?:end|close|finish|conclude|adjourn)\s+(?:the\s+|this\s+)?meeting(?:\s+\d+)?$", re.IGNORECASE
+    r"^(?:end|close|finish|conclude|adjourn)\s+(?:the\s+|this\s+)?meeting(?:\s+(\d+))?$", re.IGNORECASE
 )
-LEAVE_MEETING = re.compile(r"^(?:leave|exit|quit)\s+(?:the\s+|this\s+)?meeting(?:\s+\d+)?$", re.IGNORECASE)
+LEAVE_MEETING = re.compile(r"^(?:leave|exit|quit)\s+(?:the\s+|this\s+)?meeting(?:\s+(\d+))?$", re.IGNORECASE)
 INVITE = re.compile(r"^(?:add|invite|bring)\s+(.+?)\s+(?:in)?to\s+(?:the|this|our)\s+meeting$", re.IGNORECASE)
 HOLD = re.compile(r"^(?:have|hold|start|begin|call|conduct|run|join|open|set up)\s+(?:an?|the)\s+(.+)$", re.IGNORECASE)
 TAKE_PART = re.compile(
