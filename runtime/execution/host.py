@@ -20,6 +20,9 @@ from runtime.tape.journal import Journal, as_data
 
 Builtin = Callable[[Frame, Call], Awaitable[None]]
 
+MAX_DEPTH = 100
+"""So many playbooks may wait for each other: one that calls itself without an end fails."""
+
 
 class Executable(Protocol):
     """A playbook, ready to run. `version` changes with its code or steps."""
@@ -154,6 +157,8 @@ class Host:
         """Run `playbook` on `agent` as the answer to `call`; goes on with it where a crash left it."""
         id_ = f"{frame.id}:{call.pos}"
         if id_ not in self._journal.state.frames:
+            if self._depth(frame) >= MAX_DEPTH:
+                raise PlaybookError(f"{playbook.name} would be {MAX_DEPTH + 1} calls deep; {MAX_DEPTH} are the most")
             args, kwargs, variables = playbook.bind(call.args, call.kwargs)
             self._journal.note(
                 "start",
@@ -170,6 +175,13 @@ class Host:
         doing = doing_call(call.name, self._pages.texts)
         with self._pages.presence.working(frame.state.agent, doing):
             await self.run_frame(id_, playbook)
+
+    def _depth(self, frame: Frame) -> int:
+        """How many playbooks wait for each other down to this frame, itself among them."""
+        frames, depth, state = self._journal.state.frames, 1, frame.state
+        while state.caller is not None and state.caller.frame in frames and depth < MAX_DEPTH:
+            state, depth = frames[state.caller.frame], depth + 1
+        return depth
 
     def _meeting_of(self, caller: Frame, agent: str) -> str | None:
         """The meeting in which a called playbook runs: its caller's, unless it is another agent's that is not in it."""

@@ -352,3 +352,23 @@ def Main():
             assert not HELD.is_set()
     finally:
         HELD.set()
+
+
+async def test_playbooks_that_call_each_other_without_an_end_fail_and_the_session_goes_on(
+    sandbox: MontySandbox,
+) -> None:
+    code = """
+async def Main():
+    try:
+        await Deeper(2)
+    except Exception as error:
+        await Say("user", str(error))
+    await Say("user", "still here")
+async def Deeper(depth):
+    if depth == 100:
+        await Say("user", "100 are there")
+    await Deeper(depth + 1)
+"""
+    deeper = python("Deeper", "depth")
+    chat = await said(code, sandbox, deeper)
+    assert chat == ["100 are there", "Deeper would be 101 calls deep; 100 are the most", "still here"]
