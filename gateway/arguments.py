@@ -28,9 +28,11 @@ def read_arguments(command: str, playbook: PlaybookSpec, words: Sequence[str]) -
     """The values of a playbook's parameters among the words of a command line, each of its type.
 
     `--name value` (also `--name=value`, with `-` or `_`), `--flag` and `--no-flag` for a bool, JSON for a list or a
-    dict. What was left out and has a default is left out. Wrong words end the process with code 2, `--help` with 0.
+    dict. What was left out and has a default is left out. Wrong words end the process with code 2, `--help` with 0; a
+    parameter that is called `help` or `no_flag` is that option.
     """
-    parser = argparse.ArgumentParser(prog=command, description=playbook.description or None, allow_abbrev=False)
+    description = playbook.description.replace("%", "%%") if "%(prog)" in playbook.description else playbook.description
+    parser = argparse.ArgumentParser(command, None, description or None, allow_abbrev=False, conflict_handler="resolve")
     for param in playbook.params:
         _add(parser, param)
     return vars(parser.parse_args(list(words)))
@@ -66,7 +68,12 @@ def _add(parser: argparse.ArgumentParser, param: Param) -> None:
     kind = _kind(param)
     required = param.default is None
     shown = f"{kind or 'text'}" + ("" if required else f", {param.default} when left out")
-    common: dict[str, Any] = {"dest": param.name, "required": required, "default": argparse.SUPPRESS, "help": shown}
+    common: dict[str, Any] = {
+        "dest": param.name,
+        "required": required,
+        "default": argparse.SUPPRESS,
+        "help": shown.replace("%", "%%"),
+    }
     if kind == "bool":
         parser.add_argument(*flags, action=argparse.BooleanOptionalAction, **common)
     else:

@@ -116,3 +116,16 @@ async def test_only_the_entry_of_its_agent_begins_with_its_arguments_and_ends_th
     source = program.agents[0].fences[-1].source
     assert "await Main(**{'city': 'Oslo\\'s \"old\" town'})" in source
     assert source.endswith("await EndProgram()\n")
+
+
+async def test_percent_signs_and_parameters_that_are_called_like_options_do_no_harm(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    signature = 'rate:str = "50%", help:str = "x", x:bool = True, no_x:int = 0'
+    program = await compiled(f"# A\n\n## Main({signature})\ncli_entry: true\n100% %(prog)s %d\n### Steps\n- Think\n")
+    entry = entry_of(program)[1]
+    assert read_arguments("parley exec p.pb", entry, ["--no-x", "5", "--help", "me"]) == {"no_x": 5, "help": "me"}
+    with pytest.raises(SystemExit):
+        read_arguments("parley exec p.pb", entry, ["-h"])
+    assert "100% %(prog)s %d" in (said := capsys.readouterr().out)
+    assert "'50%' when left out" in said or '"50%" when left out' in said
