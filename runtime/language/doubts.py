@@ -1,4 +1,4 @@
-"""What in a program can be read, and is probably not meant: calls of what is not there, attendees nobody knows."""
+"""What in a program can be read, and is probably not meant: calls of what is not there, unknown attendees, models."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def doubts(program: Program, built_in: Collection[str]) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for agent in program.agents:
         names = _names(program, agent, built_in)
+        found += _models(agent)
         for playbook in agent.playbooks:
             found += _attendees(program, playbook)
             for step in playbook.walk_steps():
@@ -125,6 +126,15 @@ def _notes(step: Step, playbook: PlaybookSpec) -> Iterator[Diagnostic]:
     for number in _NOTE.findall(step.text) if step.op is Op.CHK else ():
         if number not in known:
             yield _warning(step, f"{playbook.name} has no note N{number}")
+
+
+def _models(agent: AgentSpec) -> Iterator[Diagnostic]:
+    """Models that a program asks for: which one executes it is the affair of whoever runs it, and pays."""
+    asking: list[AgentSpec | PlaybookSpec] = [agent, *agent.playbooks]
+    for one in asking:
+        if "model" in one.metadata:
+            message = f"`model: {one.metadata['model']}` of {one.name} is not used"
+            yield _at(one.span, message, "All playbooks are executed by the model of the settings.")
 
 
 def _attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Diagnostic]:

@@ -93,7 +93,8 @@ def check_remote(said: Mapping[str, Any], lines: Sequence[SourceLine], problems:
                 key, f"`remote` has no `{key}`", f"Did you mean {near[0]}?" if near else f"Known: {', '.join(_KEYS)}."
             )
     if said.get("type") != "mcp":
-        wrong("type", f"`type` cannot be {said.get('type')!r}", "Expected mcp.")
+        what = f"`type` cannot be {said['type']!r}" if said.get("type") else "`remote` needs `type: mcp`"
+        wrong("type", what, "Expected mcp." if said.get("type") else "")
     if _transport(said) is None:
         _wrong_transport(said.get("transport"), wrong)
         return
@@ -134,7 +135,7 @@ def _check_place(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
         return
     parts = _split(url)
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        wrong("url", f"`url` cannot be {url!r}", _EXAMPLE)
+        wrong("url", f"`url` cannot be {url!r}" if url else "`remote` needs a `url` or a `command`", _EXAMPLE)
     elif parts.username or parts.password:
         wrong("url", "a secret does not belong in a program's URL", _NO_SECRET)
 
