@@ -40,8 +40,10 @@ def place_of_elsewhere(state: SessionState, agent: str, to: str) -> Address | No
 
 def place_of_work(state: SessionState, agent: str) -> Address | None:
     """Where people see that an agent works."""
-    frames = [frame for frame in state.frames.values() if frame.agent == agent]
-    return None if not frames or state.agents[agent].at_home else _place_of_frame(state, frames[-1])
+    if not any(_held_at(state, meeting) for meeting in state.meetings) or state.agents[agent].at_home:
+        return None
+    latest = next((frame for frame in reversed(state.frames.values()) if frame.agent == agent), None)
+    return None if latest is None else _place_of_frame(state, latest)
 
 
 def _place_of_frame(state: SessionState, frame: FrameState) -> Address | None:

@@ -101,6 +101,7 @@ class Journal:
         self._failed: StorageError | None = None
         self._listeners: dict[str, Callable[[], None]] = {}
         self._awake = False
+        self._work = _Work(self.state)
         self._known_awake: bool | None = None
         """What the store has, as far as is known."""
         self.rested = 0
@@ -160,11 +161,13 @@ class Journal:
     def restless(self) -> bool:
         """Whether there is work to do without a further event."""
         state = self.state
-        return state.restless() or (not state.ended and state.broken is None and self.busy())
+        if state.ended:
+            return state.restless()
+        return state.broken is None and self.at_work()
 
     def at_work(self) -> bool:
         """Whether something is being done now."""
-        return self.state.at_work() or self.busy()
+        return self._work.goes_on() or self.busy()
 
     def awake(self) -> bool:
         """Whether a restart takes the session into memory: for work, or for a time that it waits for."""
@@ -266,3 +269,23 @@ class Journal:
             return agent_tape(self.session, page.agent)
         owner = data.get("agent") or data.get("host")
         return agent_tape(self.session, owner) if owner else session_tape(self.session)
+
+
+class _Work:
+    """Whether something goes on in a state, asked after almost every fact: looked for only where it is not known."""
+
+    def __init__(self, state: SessionState) -> None:
+        self._state = state
+        self._seq = -1
+        self._goes_on = False
+        self._come: str | None = None
+
+    def goes_on(self) -> bool:
+        """See `SessionState.at_work`."""
+        state = self._state
+        if self._seq != state.seq:
+            if self._come is None or not state.has_come(self._come):
+                self._come = state.come()
+            self._goes_on = self._come is not None or state.at_work()
+            self._seq = state.seq
+        return self._goes_on
