@@ -14,7 +14,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "dict": (dict,),
 }
 
-_SYNONYMS = {
+JSON_NAMES = {
     "string": "str",
     "integer": "int",
     "number": "float",
@@ -22,6 +22,7 @@ _SYNONYMS = {
     "array": "list",
     "object": "dict",
 }
+"""How JSON Schema calls them."""
 
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
@@ -59,7 +60,7 @@ def coerced(value: Any, type_name: str) -> Any:
 
 
 def _plain(type_name: str) -> str:
-    return _SYNONYMS.get(type_name, type_name)
+    return JSON_NAMES.get(type_name, type_name)
 
 
 def _same(value: Any, type_name: str) -> Any:

@@ -16,6 +16,7 @@ from referencing import Registry
 
 from runtime.core.plain_text import one_line
 from runtime.execution.remote import RemoteTool
+from runtime.execution.value_types import JSON_NAMES
 from runtime.language.diagnostics import Span
 from runtime.language.program import Param, PlaybookSpec
 
@@ -36,15 +37,7 @@ MAX_PARAM_CHARS = 200
 MAX_TOLD_CHARS = 20_000
 """Of all descriptions of one server: they stand in every prompt. Of many tools each is told in fewer words."""
 
-_TYPES = {
-    "string": "str",
-    "integer": "int",
-    "number": "float",
-    "boolean": "bool",
-    "array": "list",
-    "object": "dict",
-    "null": "None",
-}
+_TYPES = {**JSON_NAMES, "null": "None"}
 _UNCHECKED = ("pattern", "patternProperties", "format")
 """Left to the server: a pattern of its own could keep us busy for ever."""
 

@@ -48,9 +48,13 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/sealing.py`).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from runtime.core.ids import SessionId, TapeId
+
+SHARD_KEY = re.compile(r"\{parley:(\d+)\}:([a-z-]+):?(.*)", re.DOTALL)
+"""A key of a shard: the shard, what it is, and the rest."""
 
 SHARES = "{parley:shares}"
 """The key of the nodes' parts of shared limits."""

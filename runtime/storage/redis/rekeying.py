@@ -16,7 +16,7 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.storage.event_form import EventForm
 from runtime.storage.letter_form import letter_anew, letter_key
 from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.keys import SHARD_KEY, ShardKeys
 from runtime.storage.redis.scan import keys_like
 from runtime.storage.redis.script import load_script
 from runtime.storage.redis.session_places import SessionPlaces
@@ -38,7 +38,6 @@ _EVENTS = load_script("events_rewrite")
 _COPY = load_script("tape_copy")
 _SWAP = load_script("tape_swap")
 
-_SHARD_KEY = re.compile(r"\{parley:(\d+)\}:([a-z-]+):?(.*)", re.DOTALL)
 _MAIL_KEY = re.compile(r"\{parley:participant:.*\}:mail\Z", re.DOTALL)
 _FILE_KEY = re.compile(r"\{parley:file:([0-9a-f]+)\}\Z")
 _AT_ONCE = 200
@@ -109,7 +108,7 @@ class Rekeying:
                 yield id_
 
     async def _renew(self, key: str) -> bool:
-        in_shard, kind = _SHARD_KEY.match(key), _kind(key)
+        in_shard, kind = SHARD_KEY.match(key), _kind(key)
         if in_shard is None:
             return await (self._renew_mail(key) if kind == "mail" else self._renew_file(key))
         keys, rest = ShardKeys(int(in_shard[1])), in_shard[3]
@@ -249,7 +248,7 @@ class Rekeying:
 
 
 def _kind(key: str) -> str:
-    in_shard = _SHARD_KEY.match(key)
+    in_shard = SHARD_KEY.match(key)
     if in_shard is not None:
         return in_shard[2]
     if _MAIL_KEY.match(key):

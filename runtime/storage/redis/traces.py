@@ -20,14 +20,13 @@ from runtime.storage.event_form import EventForm
 from runtime.storage.letter_form import seat_of_letter
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.files import RedisFileStore
-from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.keys import SHARD_KEY, ShardKeys
 from runtime.storage.redis.scan import keys_like
 from runtime.storage.redis.script import load_script
 
 _FORGET = load_script("room_forget")
 _EVENTS_ANEW = load_script("events_rewrite")
 
-_SHARD_KEY = re.compile(r"\{parley:(\d+)\}:([a-z-]+):?(.*)", re.DOTALL)
 _MAILBOX_KEY = re.compile(r"\{parley:participant:[^}]+\}:(mail|seat):?(.*)", re.DOTALL)
 _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
 _NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
@@ -89,7 +88,7 @@ class RedisTraces:
         names: set[str] = set()
         async for keys in keys_like(self._connection, "{parley:*"):
             for key in keys:
-                in_shard = _SHARD_KEY.match(key)
+                in_shard = SHARD_KEY.match(key)
                 if in_shard is not None and in_shard[2] in ("inbox", "dead"):
                     async for _, event in self._events(key):
                         if event.kind == LOCKED and event.person_id != person:
@@ -99,7 +98,7 @@ class RedisTraces:
 
     async def _forget(self, key: str, whose: Whose, names: _Names) -> int:
         """Forget what one key has; how many entries."""
-        in_shard, table = _SHARD_KEY.match(key), _TABLE_KEY.match(key)
+        in_shard, table = SHARD_KEY.match(key), _TABLE_KEY.match(key)
         if in_shard is not None:
             kind, rest = in_shard[2], in_shard[3]
             if kind in ("inbox", "dead"):
