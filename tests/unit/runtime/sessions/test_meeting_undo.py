@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from runtime.language.program import Program
@@ -55,7 +57,7 @@ async def test_an_invitation_to_a_name_that_several_have_says_so(sandbox: MontyS
 async def test_a_meeting_that_its_host_has_left_says_how_an_invitation_is_answered(sandbox: MontySandbox) -> None:
     world, clock = still()
     code = 'await LeaveMeeting()\nreturn "left"'
-    people = {"required_attendees": ["Guest"], "optional_attendees": ["Alice"]}
+    people: dict[str, Any] = {"required_attendees": ["Guest"], "optional_attendees": ["Alice"]}
     async with talking(hosted(code, guest("Guest"), ALICE, CAROL, **people), Model(), sandbox, world=world) as talk:
         assert await post(talk, "go", private=False) == [ASKED, "left"]
         await clock.advance(31)
