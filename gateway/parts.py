@@ -33,6 +33,7 @@ from runtime.sessions.archive import Archive
 from runtime.sessions.catalog import SessionCatalog
 from runtime.sessions.dead_letters import DeadLetters
 from runtime.sessions.inbox import NOTICE, InboxEvent
+from runtime.sessions.places import PlaceStore
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ class Keeping:
     files: FileStore
     erasure: Erasure
     retention: Retention
+    places: PlaceStore
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
@@ -217,7 +219,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
     cold = None if archive is None else catalog
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
-    return Keeping(RedisDeadLetters(connection), catalog, tapes, RedisFileStore(connection), erasure, retention)
+    return Keeping(RedisDeadLetters(connection), catalog, tapes, RedisFileStore(connection), erasure, retention, places)
 
 
 async def probes(settings: Settings) -> list[Probe]:

@@ -144,6 +144,7 @@ def import_session(
     """Take in a session from a file; nothing is taken in from a file that is not whole."""
 
     async def ask(keeping: Keeping) -> WholeSession:
+        from runtime.sessions.meeting_places import keep_places
         from runtime.sessions.session_file import SessionFile
 
         read = SessionFile(str(file), lambda: _lines(file))
@@ -154,6 +155,7 @@ def import_session(
             await keeping.catalog.replace(whole, force=force)
         else:
             await keeping.catalog.insert(whole)
+        await keep_places(whole, keeping.places)
         return whole
 
     whole = with_keeping(config, ask)

@@ -12,13 +12,15 @@ from runtime.core.errors import AdapterError, InboxFull
 from runtime.core.ids import ANYONE
 from runtime.execution.speech import Pages
 from runtime.meetings.whereabouts import meeting_held_at
+from runtime.sessions.catalog import WholeSession
 from runtime.sessions.inbox import FORK_WANTED, Inbox, InboxEvent
 from runtime.sessions.places import HeldMeeting, PlaceStore
 from runtime.sessions.store import SessionRecord
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.sessions.surroundings import Surroundings
+from runtime.tape.fold import apply
 from runtime.tape.journal import Journal
-from runtime.tape.state import MeetingState
+from runtime.tape.state import MeetingState, SessionState
 
 OPENED_WITHIN_S = 60.0
 """How long a meeting waits for its place before it is held where the session lives."""
@@ -182,6 +184,17 @@ class MeetingPlaces:
 
     def _say(self, key: str, **values: object) -> str:
         return self._around.texts(f"session.{key}", **values)
+
+
+async def keep_places(whole: WholeSession, store: PlaceStore) -> None:
+    """Keep what the places of a session were opened for that was taken in from elsewhere, unless they are known."""
+    state = SessionState()
+    for fact in whole.facts:
+        apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+    for meeting in state.meetings.values():
+        place = meeting.place or meeting.left
+        if place is not None and await store.get(place) is None:
+            await store.put(place, HeldMeeting(whole.record.address, whole.record.id, meeting.id))
 
 
 async def given_back(event: InboxEvent, store: PlaceStore, inbox: Inbox) -> bool:
