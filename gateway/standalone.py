@@ -164,7 +164,9 @@ class _Standalone:
             conversation.put(entry)
 
     def _note_failure(self, event: Event) -> None:
+        """A command that has failed waits for nothing more, also not for what is to happen at some time."""
         self._failures.append(_KIND.sub("", str(event.data["error"])))
+        self._store.calm.set()
 
 
 @dataclass(eq=False)

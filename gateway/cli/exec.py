@@ -44,7 +44,7 @@ def exec_program(
             note(f"parley: {error}")
             raise typer.Exit(BAD_INPUT) from error
         arguments = read_arguments(f"parley exec {program}", entry, context.args)
-        interactive = sys.stdin.isatty() and not no_input
+        interactive = _at_a_terminal() and not no_input
         text = message if message is not None else _standard_input()
         ended = _executed(settings, begun_by(compiled, arguments), text, _line if interactive else None)
     if ended.how != "done":
@@ -77,7 +77,12 @@ def _executed(settings: Settings, program: Program, text: str, read_line: ReadLi
 
 def _standard_input() -> str:
     """What was piped in; bytes that are not UTF-8 are replaced."""
-    return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
+    closed = sys.stdin is None
+    return "" if closed or _at_a_terminal() else sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _close_output() -> None:

@@ -99,3 +99,11 @@ async def test_without_a_model_steps_fail_with_what_to_set() -> None:
     ended, said, _ = await executed(HELLO, None)
     assert (ended.how, said) == ("failed", "")
     assert ended.why.startswith("No language model is set up")
+
+
+async def test_a_command_that_has_failed_waits_for_no_reminder() -> None:
+    program = ASKING.replace(
+        'await Say("user", "Who are you?")', 'await Remind(86400, "x")\n    raise ValueError("no")'
+    )
+    ended, said, _ = await executed(program, None)
+    assert (ended, said) == (Ended("failed", "no"), "")

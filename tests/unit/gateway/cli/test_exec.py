@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,13 +30,15 @@ async def Main(name: str, then: str = "end"):
 """
 
 
-def command(folder: Path, *words: str) -> subprocess.Popen[str]:
+def command(
+    folder: Path, *words: str, through: Sequence[str] = (), stdin: int = subprocess.PIPE
+) -> subprocess.Popen[str]:
     (folder / "greet").write_text(PROGRAM, encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
     environment = {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(folder / "data")}
-    line = [sys.executable, "-m", "gateway", "exec", *words]
+    line = [*through, sys.executable, "-m", "gateway", "exec", *words]
     pipe = subprocess.PIPE
-    return subprocess.Popen(line, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(line, cwd=folder, env=environment, stdin=stdin, stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +87,22 @@ def test_a_reader_that_has_gone_and_bytes_that_are_no_text_do_no_harm(tmp_path: 
         beside = process.stderr.read()
         process.wait(60)
     assert (process.returncode, beside) == (0, "")
+
+
+def test_without_any_input_it_begins_with_nothing(tmp_path: Path) -> None:
+    with command(tmp_path, "greet", "--name", "Ada", through=["sh", "-c", 'exec "$@" <&-', "sh"]) as process:
+        said, beside = process.communicate(timeout=60)
+    assert (process.returncode, said, beside) == (0, "Hello, Ada, of nowhere\n", "")
+
+
+def test_at_a_terminal_it_asks_for_lines_until_there_are_no_more(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with command(tmp_path, "greet", "--name", "Ada", "--then", "ask", stdin=theirs) as process:
+        os.close(theirs)
+        assert process.stderr is not None
+        assert process.stderr.read(2) == "> "
+        os.write(ours, b"\x04")
+        said, beside = process.communicate(timeout=60)
+    os.close(ours)
+    assert (process.returncode, said) == (3, "Hello, Ada, of nowhere\n")
+    assert "it waits for somebody" in beside
