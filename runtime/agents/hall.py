@@ -73,7 +73,7 @@ class MeetingHall:
         asked = [who for who in dict.fromkeys(wanted) if may_join(meeting, who) and who not in meeting.pending]
         for who in asked:
             self.meetings.ask(meeting, who, by)
-        self.meetings.tell_of_invitations(meeting, by, [self.name(who) for who in asked])
+        self.meetings.tell_of_invitations(meeting, by, asked)
         await self._send(meeting, asked)
         return asked
 

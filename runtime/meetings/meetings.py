@@ -129,11 +129,12 @@ class Meetings:
         asked = {"by": ask.by, "times": ask.times, "due": ask.due, "required": ask.required}
         self._journal.note("asked", id=meeting.id, who=who, **asked)
 
-    def tell_of_invitations(self, meeting: MeetingState, by: str, names: Sequence[str]) -> None:
+    def tell_of_invitations(self, meeting: MeetingState, by: str, asked: Sequence[str]) -> None:
         """Those in a meeting that goes on hear whom `by` has asked to join it."""
         if meeting.status == "active":
-            for name in names:
-                self._tell(meeting, f"{self._attendance.name(by)} invited {name}. Waiting…", but=(by,))
+            for who in asked:
+                text = f"{self._called(meeting, by)} invited {self._called(meeting, who)}. Waiting…"
+                self._tell(meeting, text, but=(by,))
 
     def answered(self, meeting: MeetingState, who: str, answer: str, *, named: str | None = None) -> None:
         """What somebody answers who was asked; `named` is how they were asked, if not by id."""
@@ -166,7 +167,7 @@ class Meetings:
         if who not in meeting.joined or meeting.status == "ended":
             return
         self._journal.note("left", id=meeting.id, who=who)
-        self._tell(meeting, f"{self._attendance.name(who)} has left the meeting{f' ({why})' if why else ''}")
+        self._tell(meeting, f"{self._called(meeting, who)} has left the meeting{f' ({why})' if why else ''}")
         if is_over(meeting):
             self.end(meeting)
         else:
@@ -228,7 +229,7 @@ class Meetings:
     def _tell_absence(self, meeting: MeetingState, who: str) -> None:
         if meeting.status == "active":
             answer = meeting.invited[who]
-            self._tell(meeting, f"{self._attendance.name(who)} does not join the meeting: {answer}")
+            self._tell(meeting, f"{self._called(meeting, who)} does not join the meeting: {answer}")
             self._ask_solo(meeting)
 
     def _ask_solo(self, meeting: MeetingState) -> None:
@@ -236,9 +237,16 @@ class Meetings:
         if alone is not None:
             self._attendance.hear(alone, self.message(meeting, SOLO, MessageType.MEETING_NOTICE))
 
-    @staticmethod
-    def _history(meeting: MeetingState) -> str:
-        lines = [f"{m.sender_name or m.sender_class}: {m.content}" for m in meeting.history]
+    def _called(self, meeting: MeetingState, who: str) -> str:
+        """The name of a participant, with the number of an agent where the meeting knows another one of its class."""
+        name = self._attendance.name(who)
+        known = {*meeting.joined, *meeting.invited} - {who}
+        several = who.isdecimal() and any(self._attendance.name(other) == name for other in known)
+        return f"{name} (agent {who})" if several else name
+
+    def _history(self, meeting: MeetingState) -> str:
+        names = {who: self._called(meeting, who) for who in {str(m.sender_id) for m in meeting.history}}
+        lines = [f"{m.sender_name or names[str(m.sender_id)]}: {m.content}" for m in meeting.history]
         text = "\n".join(lines)
         cut = len(text) > MAX_HISTORY_CHARS
         return "What was said before you came:\n" + ("…" + text[-MAX_HISTORY_CHARS:] if cut else text)

@@ -18,7 +18,7 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.sleepers import SHARD, Sleepers
 from tests.fakes.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python, triggers
-from tests.unit.runtime.sessions.test_meeting_life import MAIN, facts, guest, hosted, notices
+from tests.unit.runtime.sessions.test_meeting_life import MAIN, facts, guest, hosted, notices, post, still
 
 pytestmark = pytest.mark.anyio
 
@@ -192,3 +192,25 @@ async def Main():
     await work(10)
     few, many = await work(50), await work(200)
     assert many < 4.6 * few
+
+
+async def test_agents_of_one_class_are_told_apart_in_notices(sandbox: MontySandbox) -> None:
+    code = """
+await InviteToMeeting([await CreateAgent("Guest")])
+await WaitForMessage("meeting")
+await Say("meeting", "please leave")
+await Sleep(10)
+await InviteToMeeting(["Late"])
+"""
+    world, clock = still()
+    talks = hosted(code, guest("Guest"), guest("Late"), required_attendees=["Guest"])
+    async with talking(talks, Model(), sandbox, world=world) as talk:
+        await post(talk, "go")
+        for _ in range(3):
+            await clock.advance(10)
+    assert [text.removesuffix(" the meeting") for text in notices(talk, "Host")[:3]] == [
+        "Guest (agent 1002) has joined",
+        "Guest (agent 1001) has left",
+        "Guest (agent 1002) has left",
+    ]
+    assert "Host invited Guest (agent 1002). Waiting…" in notices(talk, "Guest")
