@@ -20,6 +20,7 @@ from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.core.message import Attachment, Choice, Quote
 from runtime.core.room import RoomChange
 from runtime.sessions.inbox import LOCKED, shard_of
+from runtime.sessions.places import HeldMeeting
 from runtime.sessions.store import Commit, SessionRecord
 from runtime.sessions.traces import Whose
 from runtime.storage.archive.sqlite import open_sqlite
@@ -32,6 +33,7 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
+from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.rekeying import Rekeying
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.script import Script
@@ -299,6 +301,19 @@ async def test_only_the_conversations_that_are_named_are_encrypted(socket: Path)
         await store.commit(Commit(lease, FORK, 0, facts=(fact,), begin=SessionRecord(FORK, HALL, "hello", T0, 0)))
         await RedisSessionStore(connection).commit(Commit(lease, FORK, 1, facts=(replace(fact, seq=2),)))
         assert "azalea" not in repr(await dump(socket))
+
+
+async def test_what_is_said_in_a_place_is_encrypted_by_the_rule_of_its_home(socket: Path) -> None:
+    home, place = Address("web", "board"), Address("web", "the-boat")
+    async with opened(socket, Encryption([FIRST], [home.key])) as connection:
+        inbox, places = RedisInbox(connection), RedisPlaceStore(connection)
+        await places.put(place, HeldMeeting(home, SESSION, "100"))
+        await inbox.add(replace(event("1"), address=home, place=place, text=SECRET))
+        assert SECRET not in repr(await dump(socket))
+        [entry] = await inbox.read({shard_of(home.key): "0"}, wait_s=0)
+        assert (entry.event.text, entry.event.place) == (SECRET, place)
+        await inbox.add(replace(event("2"), address=place, text="azalea"))
+        assert "azalea" in repr(await dump(socket))
 
 
 async def test_a_locked_session_keeps_the_files_that_it_may_need_and_can_be_deleted(socket: Path) -> None:
