@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import pytest
@@ -11,7 +12,10 @@ import pytest
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_rig import PLATFORMS, Rig
 from tests.fakes.crash_rig import live as live_in
+from tests.fakes.crash_world import World
+from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_lineage import FORKED_ELSEWHERE, FORKING
+from tests.unit.runtime.sessions.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crash_sweep import FAULTS, LIMIT_S, Company
 from tests.unit.runtime.sessions.crash_sweep import check as check_rig
 from tests.unit.runtime.sessions.test_crashes import check, run
@@ -19,31 +23,21 @@ from tests.unit.runtime.sessions.test_crashes import check, run
 pytestmark = pytest.mark.anyio
 
 
+def check_fork(world: World, case: Case) -> None:
+    check(world, case)
+    assert (len(world.threads), len(world._records)) == (1, 2)
+
+
 @pytest.mark.parametrize("name", FORKING)
 async def test_a_fork_is_made_once_when_the_process_dies_at_any_one_point(name: str, sandbox: MontySandbox) -> None:
     case = FORKING[name]
-    calm = await run(case, sandbox, crashes=(), seed=0)
-    check(calm, case)
-    for point in range(1, calm.points + 1):
-        world = await run(case, sandbox, crashes=(point,), seed=point)
-        try:
-            check(world, case)
-            assert (len(world.threads), len(world._records)) == (1, 2)
-        except AssertionError as error:
-            raise AssertionError(f"crashed at point {point} of {calm.points}: {error}") from error
+    await dying_at_each_point(partial(run, case, sandbox), partial(check_fork, case=case))
 
 
 @pytest.mark.parametrize("name", FORKING)
 async def test_a_fork_is_made_once_through_several_deaths(name: str, sandbox: MontySandbox) -> None:
     case = FORKING[name]
-    for seed in range(25):
-        crashes = tuple(sorted(random.Random(seed).sample(range(1, 60), 3)))
-        world = await run(case, sandbox, crashes=crashes, seed=seed)
-        try:
-            check(world, case)
-            assert (len(world.threads), len(world._records)) == (1, 2)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}, crashed at {crashes}: {error}") from error
+    await dying_often(partial(run, case, sandbox), partial(check_fork, case=case))
 
 
 @pytest.mark.parametrize("seed", range(3))

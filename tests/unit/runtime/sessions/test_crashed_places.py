@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import pytest
@@ -20,6 +21,7 @@ from tests.fakes.crash_rig import live as live_in
 from tests.fakes.crash_world import ADDRESS, World, WorldPlaces, live
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_places import HELD, HELD_IN_PLACES
+from tests.unit.runtime.sessions.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crash_sweep import FAULTS, LIMIT_S, Company
 from tests.unit.runtime.sessions.crash_sweep import check as check_rig
 from tests.unit.runtime.sessions.test_crashes import check
@@ -53,14 +55,7 @@ async def test_a_place_is_opened_told_of_spoken_in_and_left_when_the_process_die
     name: str, sandbox: MontySandbox
 ) -> None:
     case = HELD_IN_PLACES[name]
-    calm = await run(case, sandbox, crashes=(), seed=0)
-    check_places(calm, case)
-    for point in range(1, calm.points + 1):
-        world = await run(case, sandbox, crashes=(point,), seed=point)
-        try:
-            check_places(world, case)
-        except AssertionError as error:
-            raise AssertionError(f"crashed at point {point} of {calm.points}: {error}") from error
+    await dying_at_each_point(partial(run, case, sandbox), partial(check_places, case=case))
 
 
 async def test_a_place_that_is_gone_is_left_once_when_the_process_dies_at_any_one_point(sandbox: MontySandbox) -> None:
@@ -84,13 +79,7 @@ async def test_a_place_that_is_gone_is_left_once_when_the_process_dies_at_any_on
 @pytest.mark.parametrize("name", HELD_IN_PLACES)
 async def test_a_place_is_one_place_through_several_deaths(name: str, sandbox: MontySandbox) -> None:
     case = HELD_IN_PLACES[name]
-    for seed in range(12):
-        crashes = tuple(sorted(random.Random(seed).sample(range(1, 120), 4)))
-        world = await run(case, sandbox, crashes=crashes, seed=seed)
-        try:
-            check_places(world, case)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}, crashed at {crashes}: {error}") from error
+    await dying_often(partial(run, case, sandbox), partial(check_places, case=case), lives=12, times=4, points=120)
 
 
 class FaultyPlaces(MemoryPlaceStore):

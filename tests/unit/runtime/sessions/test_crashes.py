@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.fakes.crash_world import World, live
 from tests.fakes.player import Player
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_cases import CASES
+from tests.unit.runtime.sessions.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crash_sweep import Company
 
 pytestmark = pytest.mark.anyio
@@ -42,27 +44,11 @@ async def test_nothing_is_lost_or_said_twice_when_the_process_dies_at_any_one_po
     name: str, sandbox: MontySandbox
 ) -> None:
     case = CASES[name]
-    calm = await run(case, sandbox, crashes=(), seed=0)
-    check(calm, case)
-    deaths = 0
-    for point in range(1, calm.points + 1):
-        world = await run(case, sandbox, crashes=(point,), seed=point)
-        deaths += world.deaths
-        try:
-            check(world, case)
-        except AssertionError as error:
-            raise AssertionError(f"crashed at point {point} of {calm.points}: {error}") from error
-    assert case.loose or deaths > 0.8 * calm.points  # agents that work at the same time may share a write
+    deadly = await dying_at_each_point(partial(run, case, sandbox), partial(check, case=case))
+    assert case.loose or deadly > 0.8  # agents that work at the same time may share a write
 
 
 @pytest.mark.parametrize("name", CASES)
 async def test_several_deaths_in_one_run_lose_nothing(name: str, sandbox: MontySandbox) -> None:
     case = CASES[name]
-    for seed in range(25):
-        draw = random.Random(seed)
-        crashes = tuple(sorted(draw.sample(range(1, 60), 3)))
-        world = await run(case, sandbox, crashes=crashes, seed=seed)
-        try:
-            check(world, case)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}, crashed at {crashes}: {error}") from error
+    await dying_often(partial(run, case, sandbox), partial(check, case=case))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -11,9 +12,10 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.merge import MAX_RESULT_CHARS, Result
 from runtime.tape.tape import tape_owner
-from tests.fakes.crash_world import ADDRESS
+from tests.fakes.crash_world import ADDRESS, World
 from tests.fakes.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.crash_case import Case
+from tests.unit.runtime.sessions.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 from tests.unit.runtime.sessions.test_crashes import check, run
 from tests.unit.runtime.sessions.test_fork import fork, seen_at
@@ -124,16 +126,12 @@ MERGED = Case(
 
 
 async def test_a_result_comes_back_once_whenever_the_process_dies(sandbox: MontySandbox) -> None:
-    calm = await run(MERGED, sandbox, crashes=(), seed=0)
-    check(calm, MERGED)
-    for point in range(1, calm.points + 1):
-        world = await run(MERGED, sandbox, crashes=(point,), seed=point)
-        try:
-            check(world, MERGED)
-            assert len([fact for fact in world.facts if fact.kind == "merged"]) == 1
-            assert len([fact for fact in world.facts if fact.kind == "returned"]) == 1
-        except AssertionError as error:
-            raise AssertionError(f"crashed at point {point} of {calm.points}: {error}") from error
+    def check_merged(world: World) -> None:
+        check(world, MERGED)
+        assert len([fact for fact in world.facts if fact.kind == "merged"]) == 1
+        assert len([fact for fact in world.facts if fact.kind == "returned"]) == 1
+
+    await dying_at_each_point(partial(run, MERGED, sandbox), check_merged)
 
 
 def test_a_result_is_read_as_it_was_written() -> None:
