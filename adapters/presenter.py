@@ -4,7 +4,7 @@ one final post. What people see of a part by edits is always well-formed Markdow
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from adapters.edit_scheduler import EditScheduler
 from adapters.mentions import with_mentions
 from adapters.page import Page
 from adapters.page_part import NO_EXTRAS, Extras, Line
-from adapters.paging import Cut, cut_pages
+from adapters.paging import Room, cut_pages
 from adapters.stage import Luggage, OnEvent, OnVisible, Record, Stage
 from adapters.text_length import measure_of
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -92,13 +92,12 @@ class Presenter:
         if offerer is None or not parts or not fit(choices, limits) or len(shown(choices, limits)) < len(choices):
             return
         said = with_mentions(text, spec.extras.people)
-        cuts = cut_pages(said, limits.max_text, measure_of(limits.text_unit))
         number, message = max(parts.items())
         call = partial(
             offerer.offer,
             spec.address,
             message,
-            _text_of_last(number, cuts, said),
+            self._text_of_last(number, said),
             (),
             speaker=spec.speaker,
             nonce=f"{spec.id}.{number}",
@@ -106,10 +105,13 @@ class Presenter:
         key, budget = self.adapter.budget(spec.address)
         await self._stage.scheduler.make(key, budget, call, draws=self._stage.draws(spec, "offer"))
 
-
-def _text_of_last(number: int, cuts: Sequence[Cut], said: str) -> str:
-    """What the last message of a page shows, the one of this number: what was streamed may be longer than a message is
-    otherwise, and then there are fewer messages than cuts."""
-    if 0 < number < len(cuts) - 1:
-        return said[cuts[number - 1].end :]
-    return cuts[-1].text if number and cuts else said
+    def _text_of_last(self, number: int, said: str) -> str:
+        """What the last message of a page shows, the one of this number. Streams hold more than other messages: either
+        all of them were, or the last one that was not given up is."""
+        limits, stream = self.adapter.capabilities, self._stage.stream_limits
+        measure, wide = measure_of(limits.text_unit), limits.max_text if stream is None else stream.max_text
+        streamed = cut_pages(said, wide, measure)
+        if len(streamed) == number + 1:
+            return streamed[-1].text
+        cuts = cut_pages(said, limits.max_text, measure, {number: Room(wide)})
+        return cuts[min(number, len(cuts) - 1)].text if cuts else said

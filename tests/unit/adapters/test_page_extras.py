@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from adapters.adapter import Call
 from adapters.page_part import Extras, Line
 from runtime.core.errors import AdapterError, NotDelivered, ShownDiffers
 from runtime.core.message import Attachment, Choice
@@ -94,6 +95,51 @@ async def test_settled_choices_are_taken_away_and_the_text_stays() -> None:
         await show.clock.advance(10)
         assert show.platform.offered == {"1": ()}
         assert show.shown == ["Shall I, [@Anna](person:fake:1)?"]
+
+
+_STREAM_TROUBLES: tuple[dict[Call | str, list[tuple[AdapterError, bool]]], ...] = (
+    {},
+    {"open_stream": [NEVER_CAME]},
+    {"open_stream": [LOST]},
+    {"open_stream": [NEVER_CAME, LOST]},
+    {"open_stream": [NEVER_CAME] * 9},
+    {"close_stream": [LOST]},
+    {"close_stream": [NEVER_CAME, LOST]},
+    {"open_stream": [NEVER_CAME], "close_stream": [NEVER_CAME]},
+)
+
+
+def _paragraphs(count: int) -> str:
+    return "\n\n".join(f"Paragraph {n} of what it is about, *quite* long." for n in range(count))
+
+
+_CODE = "See:\n```python\n" + "\n".join(f"line = {n}  # of the code" for n in range(12)) + "\n```\nDo that now?"
+
+
+@pytest.mark.parametrize(
+    ("text", "trouble"),
+    [
+        *((text, trouble) for text in (_paragraphs(8), _CODE) for trouble in _STREAM_TROUBLES),
+        (_paragraphs(24), {}),  # more than a stream holds
+    ],
+)
+async def test_a_question_in_several_messages_keeps_all_of_them_when_it_is_settled(
+    text: str, trouble: dict[Call | str, list[tuple[AdapterError, bool]]]
+) -> None:
+    async with shown_on(rich_capabilities(stream=STREAM, max_text=110)) as show:
+        extras = Extras(choices=YES_NO)
+        for call, errors in trouble.items():
+            show.platform.trouble[call].extend(errors)
+        show.finish(show.page(extras=extras), text)
+        await show.clock.advance(200)
+        assert show.results == {"p": True}
+        before, (last, choices) = show.shown, list(show.platform.offered.items())[-1]
+        assert choices == YES_NO
+        presenter = show.restarted()
+        show.tasks.start_soon(presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, text)
+        await show.clock.advance(20)
+        assert show.platform.offered[last] == ()
+        assert [shown.rstrip() for shown in show.shown] == [shown.rstrip() for shown in before]
 
 
 @pytest.mark.parametrize("room", [True, False])
