@@ -168,10 +168,13 @@ class Delivery:
                 return  # the session is gone; the next one shows it
 
     def noted(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Hears every fact: what is held is shown when a person writes, or whoever said it goes on to wait or ends."""
+        """Hears every fact: what is held is shown when a person writes, or whoever said it goes on to wait, to ask, to
+        send a file or to an end."""
         if kind in ("heard", "ended"):
             self._release(None)
-        elif (kind == "wait" and data.get("source") is not None) or kind == "park":
+        elif kind == "page" and data.get("file") is not None:
+            self._release(data["agent"])
+        elif (kind == "wait" and data.get("source") is not None) or kind in ("park", "ask"):
             self._release(self._journal.state.frames[data["f"]].agent)
         elif kind == "ret" and ":" not in data["f"]:
             self._release(data["f"].partition(".")[0])

@@ -15,6 +15,7 @@ from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 from tests.unit.runtime.sessions.test_crashes import run
 from tests.unit.runtime.sessions.test_declared_people import MAIN, human, with_people
+from tests.unit.runtime.sessions.test_files import FilesAtHand
 
 pytestmark = pytest.mark.anyio
 
@@ -126,6 +127,21 @@ async def test_what_a_model_says_buffered_is_shown_when_it_yields(sandbox: Monty
     async with talking(program(clerk, BUFFERED), Model(reply), sandbox, world=Still().world) as talk:
         assert await talk.say("go") == ["One.\n\nTwo."]
     assert growth(talk) == ["One.\n\nTwo."]
+
+
+ASKS = """
+async def Main():
+    await Say("user", "There are two.")
+    await SendFile("both.txt", "one and two")
+    await Say("user", "Think well.")
+    await Ask("Which?", ["one", "two"])
+"""
+
+
+async def test_a_question_or_a_file_comes_behind_what_was_said_before_it(sandbox: MontySandbox) -> None:
+    clerk, files = agent("Clerk", MAIN, code=ASKS), FilesAtHand()
+    async with talking(program(clerk, BUFFERED), Model(), sandbox, world=Still().world, files=files) as talk:
+        assert await talk.say("go") == ["There are two.", "", "Think well.", "Which?"]
 
 
 HANDLED = """
