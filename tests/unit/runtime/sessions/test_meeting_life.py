@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.fakes.talk import Model, Talk, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
@@ -268,6 +269,16 @@ async def Deeper():
     talks = hosted(host, *guests, required_attendees=["Guest", "Friend"])
     async with talking(talks, Model(), sandbox) as talk:
         assert f"woken by {woken}" in await talk.say("go")
+
+
+async def test_a_model_that_waits_for_a_person_is_asked_again_when_the_meeting_ends(sandbox: MontySandbox) -> None:
+    model = Model(block('await Yld("user")'), block('await Say("user", "so be it")', "await Return(None)"))
+    joins = agent("Guest", replace(llm("Join"), metadata={"meeting": True}))
+    async with talking(
+        hosted('await Sleep(5)\nreturn "over"', joins, required_attendees=["Guest"]), model, sandbox
+    ) as talk:
+        assert "so be it" in await talk.say("go")
+    assert "Meeting has ended" in model.told(1)
 
 
 async def test_who_asks_when_the_meeting_ends_hears_of_that_with_the_next_wait(sandbox: MontySandbox) -> None:
