@@ -21,7 +21,7 @@ COUNCIL = ROOT / "tests" / "e2e" / "programs" / "council.pb"
 LIMIT_S = 60
 
 
-async def test_a_meeting_is_held_in_a_topic_of_its_own(tmp_path: Path) -> None:
+async def test_a_meeting_is_held_in_a_topic_of_its_own_and_at_home_when_that_is_closed(tmp_path: Path) -> None:
     platform = TelegramPlatform()
     platform.chats.open(GROUP, forum=True)
     platform.chats.open_topic(GROUP, 9)
@@ -48,8 +48,12 @@ async def test_a_meeting_is_held_in_a_topic_of_its_own(tmp_path: Path) -> None:
             await seen(topic, "Do you join?")
             says("a red one", topic)
             await seen(topic, "Ada says a red one.")
+            assert not any("says" in text for text in at(9))
+            platform.chats.close_topic(GROUP, topic)
+            says("a blue one", topic)
+            await seen(9, "nothing can be shown any more")
+            await seen(9, "Ada says a blue one.")
     assert platform.chats.topic_names == {(GROUP, topic): "The boat"}
-    assert not any("says" in text for text in at(9))
     [question] = [message for message in platform.messages(GROUP) if "Do you join?" in message.text]
     assert [entity["type"] for entity in question.entities if entity["type"] == "text_mention"]
 

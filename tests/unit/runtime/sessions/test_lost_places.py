@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pytest
 
 from runtime.core.texts import english
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.participants import Act
 from tests.fakes.crash_world import ADDRESS
+from tests.fakes.player import Player, says
 from tests.fakes.talk import Talk
-from tests.unit.runtime.sessions.test_meeting_places import ASKED, ENDED, PLACE, Stage, opened, seen_at, there
+from tests.unit.runtime.sessions.crash_participants import SCOUT
+from tests.unit.runtime.sessions.programs import program
+from tests.unit.runtime.sessions.test_meeting_places import ASKED, ENDED, PLACE, Stage, council, opened, seen_at, there
 
 pytestmark = pytest.mark.anyio
 
@@ -121,6 +128,24 @@ async def test_what_a_meeting_says_last_is_said_at_home_when_its_place_is_gone(s
         await talk.world.idle.wait()
         assert seen_at(talk, ADDRESS).count(LOST) == 1
         assert "heard a word" in seen_at(talk, ADDRESS)
+
+
+async def test_what_an_agent_from_elsewhere_says_is_shown_at_home_when_the_place_is_gone(sandbox: MontySandbox) -> None:
+    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+        if content["kind"] == "meeting_invitation":
+            return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+        return [says("a blue one", to="meeting")] if content["text"] in ("and you?", "again?") else []
+
+    stage = Stage()
+    stage.world.player = Player(stage.world.mailboxes, plays, stage.world, stage.world.clock)
+    made = program(*council(optional_attendees=["Scout"]).agents, SCOUT)
+    async with stage.talking(sandbox, made) as talk:
+        await opened(talk)
+        await talk.until(lambda: "1001" in str(talk.facts("joined")))
+        talk.world.gone.add(PLACE)
+        await there(talk, "and you?")
+        assert sorted(seen_at(talk, ADDRESS)[-3:]) == sorted([LOST, "a blue one", "heard and you?"])
+        assert sorted(await at_home(talk, "again?")) == ["a blue one", "heard again?"]
 
 
 async def test_undo_before_the_loss_finds_it_out_again(sandbox: MontySandbox) -> None:
