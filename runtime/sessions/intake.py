@@ -244,8 +244,10 @@ class Intake:
     def _acknowledge(self, message: Message, agent: AgentId) -> None:
         pid = message.platform_id
         place = self._journal.state.written_at.get(pid or "")
-        for question in self._journal.state.questions.values():
-            if (question.of is not None or question.each) and self._journal.state.frames[question.frame].agent == agent:
+        for key, question in self._journal.state.questions.items():
+            waits = key in self._journal.state.waits  # nobody waits for who joins a meeting: other words are no answer
+            certain = (question.of is not None or question.each) and not question.wants(str(message.sender_id))
+            if waits and certain and self._journal.state.frames[question.frame].agent == agent:
                 self._refuse(question, place)
                 return
         if pid is not None and self._pages.signs.mark(pid, "queued"):

@@ -171,6 +171,17 @@ async def test_what_is_said_at_home_meanwhile_is_answered_there(sandbox: MontySa
         assert await there(talk, "yes") == ["heard yes"]
 
 
+async def test_what_is_said_at_home_while_they_are_asked_to_come_is_no_answer(sandbox: MontySandbox) -> None:
+    async with Stage().talking(sandbox) as talk:
+        await opened(talk, joins=False)
+        for name in ("Ada", "Bob"):
+            talk.post("an aside", name=name, private=False)
+        await talk.settled()
+        await talk.until(lambda: bool(talk.world.marks))
+        assert not [text for text in talk.chat if text.startswith("This question is for")]
+        assert "Meeting started" in await there(talk, "Join")
+
+
 async def test_questions_marks_and_typing_belong_where_the_meeting_is(sandbox: MontySandbox) -> None:
     async with Stage().talking(sandbox) as talk:
         await opened(talk)
