@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.language.program import AgentKind, AgentSpec
+from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.sessions.participants import Act
 from tests.fakes.player import says
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
 SCOUT = AgentSpec("Scout", AgentKind.REMOTE, SPAN, "Knows the terrain.")
+
+
+def lead(code: str, *playbooks: PlaybookSpec) -> Program:
+    """An agent that begins with `Main`, beside the scout."""
+    return program(agent("Lead", python("Main", trigger="BGN When program starts"), *playbooks, code=code), SCOUT)
 
 
 def _guide(content: Mapping[str, Any]) -> Sequence[Act]:
@@ -21,11 +26,8 @@ def _guide(content: Mapping[str, Any]) -> Sequence[Act]:
 
 
 ASKED = Case(
-    program(
-        agent(
-            "Lead",
-            python("Main", trigger="BGN When program starts"),
-            code="""
+    lead(
+        """
 async def Main():
     for question in ("one", "two"):
         await Say("Scout", question)
@@ -33,8 +35,6 @@ async def Main():
             await Say("user", message["text"])
     await EndProgram()
 """,
-        ),
-        SCOUT,
     ),
     ((),),
     ("go",),
@@ -80,12 +80,8 @@ def _attends(content: Mapping[str, Any]) -> Sequence[Act]:
 
 
 ATTENDED = Case(
-    program(
-        agent(
-            "Lead",
-            python("Main", trigger="BGN When program starts"),
-            python("Talk", meeting=True, required_attendees=["Scout"]),
-            code="""
+    lead(
+        """
 async def Main():
     await Say("user", f"we chose {await Talk()}")
     await EndProgram()
@@ -98,8 +94,7 @@ async def Talk():
     boat = await Shared("boat", with_version=True)
     return f"{heard[0]}, {boat['value']} {boat['version']}"
 """,
-        ),
-        SCOUT,
+        python("Talk", meeting=True, required_attendees=["Scout"]),
     ),
     ((),),
     ("go",),
@@ -149,18 +144,13 @@ TOLD_BY_MODEL = Case(
 )
 
 LAST_WORD = Case(
-    program(
-        agent(
-            "Lead",
-            python("Main", trigger="BGN When program starts"),
-            code="""
+    lead(
+        """
 async def Main():
     await Say("user", "that was all")
     await Say("Scout", "good bye")
     await EndProgram()
 """,
-        ),
-        SCOUT,
     ),
     ((),),
     ("go", "again"),
@@ -168,11 +158,8 @@ async def Main():
 )
 
 STOPPED_ELSEWHERE = Case(
-    program(
-        agent(
-            "Lead",
-            python("Main", trigger="BGN When program starts"),
-            code="""
+    lead(
+        """
 async def Main():
     await Say("user", "I ask")
     await Say("Scout", "one")
@@ -180,8 +167,6 @@ async def Main():
         await Say("user", message["text"])
     await WaitForMessage("user")
 """,
-        ),
-        SCOUT,
     ),
     ((),),
     ("go", "stop", "again"),

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from runtime.channels.mailbox import NoMailboxes
-from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.participants import Act
 from runtime.storage.memory_mailboxes import MemoryMailboxes
 from tests.fakes.crash_world import World
 from tests.fakes.player import Player, Plays, says
 from tests.fakes.talk import Model, block, talking
-from tests.unit.runtime.sessions.crash_participants import SCOUT
+from tests.unit.runtime.sessions.crash_participants import SCOUT, lead
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 from tests.unit.runtime.sessions.test_meeting_places import Stage, council, opened, there
 
@@ -42,10 +41,6 @@ async def Talk():
     for message in await WaitForMessage("meeting"):
         return message["text"]
 """
-
-
-def lead(code: str, *playbooks: Any) -> Program:
-    return program(agent("Lead", python("Main", trigger="BGN When program starts"), *playbooks, code=code), SCOUT)
 
 
 def world_of(plays: Plays) -> World:
