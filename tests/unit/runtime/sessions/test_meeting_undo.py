@@ -8,6 +8,8 @@ import pytest
 
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.inbox import FORK_WANTED
+from tests.fakes.crash_world import ADDRESS
 from tests.fakes.talk import Model, talking
 from tests.unit.runtime.sessions.test_meeting_life import facts, guest, hosted, post, still
 from tests.unit.runtime.sessions.test_meeting_people import ALICE, ASKED, CAROL
@@ -30,6 +32,17 @@ async def test_what_is_undone_while_somebody_is_asked_to_join_asks_them_again(sa
         shown = await post(talk, "", name="Alice", private=False, kind="choice", choice=join)
         assert shown == ["Meeting started"]
         assert "enough" in await post(talk, "enough", private=False)
+    assert talk.named("session.failed") == []
+
+
+async def test_a_fork_asks_them_as_well_and_the_original_waits_on(sandbox: MontySandbox) -> None:
+    async with talking(waiting(), Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False)
+        forked = await post(talk, "Another way", kind=FORK_WANTED, private=False)
+        [place] = talk.world.threads
+        assert forked[-1] == ASKED
+        for at in (place, ADDRESS):
+            assert await post(talk, "Join", name="Alice", at=at, private=False) == ["Meeting started"]
     assert talk.named("session.failed") == []
 
 
