@@ -243,7 +243,9 @@ class Classifier:
         if not asks:
             return Instruction(Op.QUE, instruction)
         waits = sorted([target, *others], key=lambda one: one == "user")
-        return Instruction(Op.QUE, instruction + "".join(self._wait_for(one, said) for one in waits))
+        waiting = "".join(self._wait_for(one, said) for one in waits)
+        all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
+        return Instruction(Op.QUE, instruction + waiting + all_answer)
 
     def _tells(self, bare: str, target: str | None) -> bool:
         to_somebody = target is not None and phrases.TELL_IF_NAMED.match(bare)

@@ -26,7 +26,7 @@ from tests.language.case import Case, flows, read_cases, tree
 pytestmark = pytest.mark.anyio
 
 CASES = read_cases()
-PERSON = "Ada: "
+PEOPLE = ("Ada", "Bob")
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +113,12 @@ async def test_program_talks_like_this(case: Case, folder: Path, sandbox: MontyS
     replies = [_reply(text.strip()) for text in _replies(case.expected.get("model", ""))]
     model, wanted, rows = Model(*replies), case.expected["talk"].splitlines(), []
     async with talking(program, model, sandbox) as talk:
-        for said in (row.removeprefix(PERSON) for row in wanted if row.startswith(PERSON)):
+        for person, _, said in (row.partition(": ") for row in wanted):
+            if person not in PEOPLE:
+                continue
             seen = len(talk.chat)
-            await talk.say(said)
-            rows.append(PERSON + said)
+            await talk.say(said, name=person)
+            rows.append(f"{person}: {said}")
             pairs = zip(talk.speakers[seen:], talk.chat[seen:], strict=True)
             rows += [f"{speaker}: {text}" for speaker, text in pairs]
         rows += ["(ended)"] * bool(talk.facts("ended"))
