@@ -126,8 +126,9 @@ def _meeting_target(
         raise UnknownTarget("there is no meeting here; name it as `meeting 100`, or join one first")
     meeting = state.meetings.get(number)
     if meeting is None or meeting.status == "ended":
-        raise UnknownTarget(f"meeting {number} is not going on; going on are {_meetings(state)}")
-    present = frozenset(_participant(other, meeting, state, population) for other in others)
+        what = "is not going on" if meeting is None else "has ended"
+        raise UnknownTarget(f"meeting {number} {what}; going on are {_meetings(state)}")
+    present = frozenset(_participant(other, meeting, state, population) for other in others if other)
     return Target(f"meeting {number}", None, number, present)
 
 

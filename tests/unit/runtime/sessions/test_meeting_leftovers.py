@@ -87,3 +87,15 @@ async def test_an_invitation_is_no_trigger_for_the_model_to_judge(sandbox: Monty
     told = model.asked[0][0].content
     assert "When invited to a talk meeting (automatic)" in told
     assert "# trig?" not in told
+
+
+async def test_who_speaks_to_a_meeting_that_has_ended_is_told_so(sandbox: MontySandbox) -> None:
+    code = """
+await EndMeeting()
+try:
+    await Say("meeting", "never heard")
+except Exception as error:
+    return str(error)
+"""
+    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
+        assert await talk.say("go") == ["meeting 100 has ended; going on are none"]
