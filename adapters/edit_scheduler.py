@@ -147,6 +147,8 @@ class EditScheduler:
 
     def _look_at(self, text: LiveText, now: float) -> None:
         if not self._may(text):
+            if text.lanes is None:
+                self._seat(text, text.home)  # where `resume` finds it
             return
         for _ in range(_LOOKS):
             lanes = text.lanes or self._foreseen(text)

@@ -227,3 +227,21 @@ async def test_a_bucket_is_shared_as_soon_as_anybody_says_so() -> None:
             b.finish(b.text(f"topic {number}", ("chat", Budget(1.0, 4, shared=True))))
         await b.clock.advance(4.5)
         assert len(b.log) == 2 + 2
+
+
+async def test_a_text_whose_call_came_back_when_nothing_might_be_shown_goes_on_when_it_may_again() -> None:
+    async with bench() as b:
+        silent: set[str | None] = set()
+        scheduler = EditScheduler(HOME, b.clock, b.tasks, may_show=lambda conversation: conversation not in silent)
+        text = b.text("a", ("send", Budget(1.0, 3)))
+        text.conversation, text.errors, text.said = "ours", [OutcomeUncertain("no answer")], 50
+        b.tasks.start_soon(scheduler.open("room", HOME, text).finish, 50)
+        await b.clock.advance(0.05)
+        silent.add("ours")
+        await b.clock.advance(10)
+        assert len(b.times("a")) == 1
+        silent.clear()
+        scheduler.resume()
+        await b.clock.advance(1)
+        assert len(b.times("a")) == 2
+        assert text.final_shown
