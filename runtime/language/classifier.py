@@ -232,7 +232,7 @@ class Classifier:
             if not takes_part:
                 return None
             asks, target = True, "meeting"
-        said = re.sub(r"[;,]?\s*YLD for .*$", "", text, flags=re.DOTALL)
+        said = re.sub(r"[;,]?\s*(?<![\w$])YLD for [^$]*$", "", text)
         target = self._target(target, text)
         others = [] if target == "meeting" else self._others(bare)
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
