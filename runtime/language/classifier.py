@@ -204,6 +204,8 @@ class Classifier:
         if match is None:
             return None
         whom = match[1] or "user"
+        if re.search(r"\$[^\W\d]|\w\(", whom):
+            return Instruction(Op.EXE, text)
         agents = self._named_agents(whom)
         if len(agents) > 1 and re.search(r"\bor\b", whom, re.IGNORECASE):
             return Instruction(Op.EXE, text)

@@ -16,7 +16,7 @@ from runtime.language.program import AgentKind, AgentSpec, Op, PlaybookSpec, Ste
 from runtime.language.step_lines import given_steps
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 10
+_VERSION = 11
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
