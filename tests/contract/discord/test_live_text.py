@@ -71,7 +71,7 @@ class Stage:
         self.finished: dict[str, bool] = {}
 
     def page(self, name: str, to: Address) -> Page:
-        return self.presenter.page(name, to, Speaker(name, name), {}, Journal())
+        return self.presenter.page(name, to, Speaker("1000", name), {}, Journal())
 
     async def pass_time(self, seconds: float) -> None:
         for _ in range(round(seconds / STEP_S)):

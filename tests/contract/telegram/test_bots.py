@@ -50,14 +50,14 @@ def by(platform: TelegramPlatform, chat: int = GROUP) -> list[tuple[int, str]]:
     return [(posted.by, posted.text) for posted in platform.messages(chat)]
 
 
-async def test_agent_speaks_by_its_own_bot_in_groups_and_the_others_under_their_names(
+async def test_agent_speaks_by_its_own_bot_in_groups_and_under_its_name_elsewhere(
     both: TelegramAdapter, platform: TelegramPlatform
 ) -> None:
     await send(both, "follow me", to=US, speaker=GUIDE)
     await send(both, "hello", to=US, speaker=HOST)
     await send(both, "in private", to=ADA, speaker=GUIDE)
     assert by(platform) == [(777, "follow me"), (BOT_ID, "Host\nhello")]
-    assert by(platform, PERSON) == [(BOT_ID, "in private")]
+    assert by(platform, PERSON) == [(BOT_ID, "Guide\nin private")]
 
 
 async def test_message_is_changed_offered_and_deleted_by_the_bot_that_posted_it(

@@ -12,7 +12,7 @@ from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.failures import NoTopic, NotWelcome, UnknownMethod
 from adapters.telegram.limits import CAPABILITIES
 from adapters.telegram.options import TelegramOptions
-from runtime.core.address import GATEWAY, Address
+from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import (
     AdapterError,
     BadMarkup,
@@ -38,14 +38,15 @@ async def test_text_arrives_with_its_formatting(adapter: TelegramAdapter, platfo
     ]
 
 
-async def test_agents_name_stands_above_its_text_in_groups_only(
+async def test_agents_name_stands_above_its_text_in_groups_and_in_private_where_it_is_not_the_first(
     adapter: TelegramAdapter, platform: TelegramPlatform
 ) -> None:
     await send(adapter, "hi", to=US)
     await send(adapter, "hi", to=ADA)
+    await send(adapter, "ho", to=ADA, speaker=Speaker("1001", "Guest"))
     await send(adapter, "notice", to=US, speaker=GATEWAY)
     assert [m.text for m in platform.messages(GROUP)] == ["Host\nhi", "notice"]
-    assert [m.text for m in platform.messages(PERSON)] == ["hi"]
+    assert [m.text for m in platform.messages(PERSON)] == ["hi", "Guest\nho"]
 
 
 async def test_names_can_be_shown_everywhere(options: TelegramOptions, platform: TelegramPlatform) -> None:
