@@ -21,12 +21,13 @@ def attendee(name: str, host: str, state: SessionState, population: Population) 
         return number
     if name in population.classes():
         return population.ensure(name)
+    human = declared(name, population)
+    if human is not None:
+        bound = (id_ for id_, person in state.people.items() if person.declared == human.declared)
+        return next(bound, human.declared)
     people = state.people_named(name)
     if len(people) == 1:
         return people[0]
     if people:
         raise several_called(name, people)
-    human = declared(name, population)
-    if human is not None:
-        return human.declared
     raise UnknownTarget(f"nobody called {name!r} can be invited; known are {', '.join(names_known(state, population))}")
