@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from runtime.core.errors import ConfigError, ContentLocked
-from runtime.storage.sealing import MARK, PLAIN, Binding, Sealing, key_of, missing_key
+from runtime.storage.sealing import MARK, PLAIN, AssociatedData, Sealing, key_of, missing_key
 
 KEY_BYTES = 32
 _ID_CHARS = 8
@@ -99,10 +99,10 @@ class Encryption(Sealing):
     def shared(self) -> Sealing:
         return self if self._conversations else PLAIN
 
-    def seal(self, binding: Binding, text: str) -> str:
+    def seal(self, binding: AssociatedData, text: str) -> str:
         return f"{MARK}{self._first}:{_base64(self._sealed(binding, text.encode()))}"
 
-    def open(self, binding: Binding, written: str) -> str:
+    def open(self, binding: AssociatedData, written: str) -> str:
         if not written.startswith(MARK):
             return written
         key = key_of(written)
@@ -112,10 +112,10 @@ class Encryption(Sealing):
             raise _changed(binding, key) from error
         return self._opened(binding, key, content).decode()
 
-    def seal_bytes(self, binding: Binding, content: bytes) -> bytes:
+    def seal_bytes(self, binding: AssociatedData, content: bytes) -> bytes:
         return f"{MARK}{self._first}:".encode() + self._sealed(binding, content)
 
-    def open_bytes(self, binding: Binding, written: bytes) -> bytes:
+    def open_bytes(self, binding: AssociatedData, written: bytes) -> bytes:
         if not written.startswith(MARK.encode()):
             return written
         key = key_of(written)
@@ -132,10 +132,10 @@ class Encryption(Sealing):
     def is_current(self, written: str | bytes) -> bool:
         return key_of(written) == self._first
 
-    def _sealed(self, binding: Binding, content: bytes) -> bytes:
+    def _sealed(self, binding: AssociatedData, content: bytes) -> bytes:
         return self._cipher(self._first, binding.home).encrypt(_nonce(binding), content, binding.data)
 
-    def _opened(self, binding: Binding, key: str, content: bytes) -> bytes:
+    def _opened(self, binding: AssociatedData, key: str, content: bytes) -> bytes:
         if key not in self.keys:
             raise missing_key(binding, key)
         try:
@@ -151,11 +151,11 @@ def _derived(key: Key, home: str) -> bytes:
     return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"parley content of " + home.encode()).derive(key.secret)
 
 
-def _nonce(binding: Binding) -> bytes:
+def _nonce(binding: AssociatedData) -> bytes:
     return hashlib.blake2b(binding.data, digest_size=_NONCE_BYTES).digest()
 
 
-def _changed(binding: Binding, key: str) -> ContentLocked:
+def _changed(binding: AssociatedData, key: str) -> ContentLocked:
     return ContentLocked(
         f"Content of {binding.home} cannot be opened with its key {key}: somebody changed it, or moved it there from "
         "elsewhere. It is left as it is; a backup from before may have it whole."

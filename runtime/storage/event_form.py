@@ -10,7 +10,7 @@ from typing import Any
 from runtime.core.errors import ContentLocked
 from runtime.sessions.inbox import LOCKED, InboxEvent
 from runtime.storage.codec import UNREADABLE_KIND, event_from_entry, event_to_json, to_json
-from runtime.storage.sealing import PLAIN, Binding, Sealing, conversation_home, key_of
+from runtime.storage.sealing import PLAIN, AssociatedData, Sealing, conversation_home, key_of
 
 _CONTENT = ("name", "text", "files", "quote", "choice")
 """What of an event is sealed, by the names that it has as JSON."""
@@ -85,10 +85,10 @@ class EventForm:
 _NOTHING: Mapping[str, Any] = {"name": "", "text": "", "files": [], "quote": None, "choice": None}
 
 
-def _binding(event: InboxEvent) -> Binding:
+def _binding(event: InboxEvent) -> AssociatedData:
     about = ("event", event.id, event.kind, event.person_id, event.sent_at.isoformat())
-    return Binding(conversation_home(event.address.key), about)
+    return AssociatedData(conversation_home(event.address.key), about)
 
 
-def _reason_binding(event: InboxEvent) -> Binding:
-    return Binding(conversation_home(event.address.key), ("reason", event.id))
+def _reason_binding(event: InboxEvent) -> AssociatedData:
+    return AssociatedData(conversation_home(event.address.key), ("reason", event.id))

@@ -9,7 +9,7 @@ from runtime.core.address import Address
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.storage.codec import to_json
-from runtime.storage.sealing import PLAIN, Binding, Sealing, key_of, session_home
+from runtime.storage.sealing import PLAIN, AssociatedData, Sealing, key_of, session_home
 
 
 def seat_to_json(seat: Seat) -> str:
@@ -52,5 +52,5 @@ def seat_of_letter(text: str) -> Seat:
     return seat_from_json(json.loads(text)["seat"])
 
 
-def _binding(seat: Seat, message: MessageId) -> Binding:
-    return Binding(session_home(seat.session), ("letter", seat.id, message))
+def _binding(seat: Seat, message: MessageId) -> AssociatedData:
+    return AssociatedData(session_home(seat.session), ("letter", seat.id, message))

@@ -18,7 +18,7 @@ MARK = "sealed:"
 
 
 @dataclass(frozen=True)
-class Binding:
+class AssociatedData:
     """Where a sealed text stands. `home` is whose it is, such as "session 5f1e": each home has keys of its own.
 
     `rest` is all else that a text must not be moved to or from, in an order of its kind.
@@ -29,7 +29,7 @@ class Binding:
 
     @cached_property
     def data(self) -> bytes:
-        """The same as bytes; no two bindings have the same."""
+        """The same as bytes; nothing else has the same."""
         return "".join(f"{len(part)}:{part}," for part in (self.home, *map(str, self.rest))).encode()
 
 
@@ -49,23 +49,23 @@ class Sealing:
         """How content is written that belongs to no one conversation, such as files."""
         return self
 
-    def seal(self, binding: Binding, text: str) -> str:
+    def seal(self, binding: AssociatedData, text: str) -> str:
         """A text as it is to be written. Equal texts at equal places give equal results."""
         del binding
         return text
 
-    def open(self, binding: Binding, written: str) -> str:
+    def open(self, binding: AssociatedData, written: str) -> str:
         """The text again. Raises ContentLocked when its key is missing, or it was changed or moved."""
         if written.startswith(MARK):
             raise missing_key(binding, key_of(written))
         return written
 
-    def seal_bytes(self, binding: Binding, content: bytes) -> bytes:
+    def seal_bytes(self, binding: AssociatedData, content: bytes) -> bytes:
         """The same for bytes."""
         del binding
         return content
 
-    def open_bytes(self, binding: Binding, written: bytes) -> bytes:
+    def open_bytes(self, binding: AssociatedData, written: bytes) -> bytes:
         """The same for bytes."""
         if written.startswith(MARK.encode()):
             raise missing_key(binding, key_of(written[:100].decode("latin-1")))
@@ -94,7 +94,7 @@ def key_of(written: str | bytes) -> str:
     return head.split(":", 2)[1] if head.startswith(MARK) and head.count(":") >= 2 else ""
 
 
-def missing_key(binding: Binding, key: str) -> ContentLocked:
+def missing_key(binding: AssociatedData, key: str) -> ContentLocked:
     """The error for what is sealed with a key that is not here."""
     return ContentLocked(
         f"The key {key or '(unreadable)'} is missing, with which content of {binding.home} is encrypted. Put it back "
@@ -102,34 +102,34 @@ def missing_key(binding: Binding, key: str) -> ContentLocked:
     )
 
 
-def fact_binding(tape: TapeId, seq: int, kind: str, at: str, named: str) -> Binding:
+def fact_binding(tape: TapeId, seq: int, kind: str, at: str, named: str) -> AssociatedData:
     """Of a fact's data. `named` is which large values it has, JSON or ""."""
-    return Binding(session_home(tape_owner(tape)), ("fact", tape, seq, kind, at, named))
+    return AssociatedData(session_home(tape_owner(tape)), ("fact", tape, seq, kind, at, named))
 
 
-def snapshot_binding(session: SessionId, seq: int, version: str) -> Binding:
+def snapshot_binding(session: SessionId, seq: int, version: str) -> AssociatedData:
     """Of a session's snapshot."""
-    return Binding(session_home(session), ("snapshot", seq, version))
+    return AssociatedData(session_home(session), ("snapshot", seq, version))
 
 
-def archive_binding(session: SessionId) -> Binding:
+def archive_binding(session: SessionId) -> AssociatedData:
     """Of a session in the archive."""
-    return Binding(session_home(session), ("archive",))
+    return AssociatedData(session_home(session), ("archive",))
 
 
-def value_binding(shard: int, digest: str) -> Binding:
+def value_binding(shard: int, digest: str) -> AssociatedData:
     """Of a large value, which several sessions of a shard may have."""
-    return Binding(values_home(shard), ("value", digest))
+    return AssociatedData(values_home(shard), ("value", digest))
 
 
-def message_binding(room: str, message: str, part: str) -> Binding:
+def message_binding(room: str, message: str, part: str) -> AssociatedData:
     """Of a part of a message in a room of ours."""
-    return Binding(conversation_home(room), ("message", message, part))
+    return AssociatedData(conversation_home(room), ("message", message, part))
 
 
-def file_binding(file: str, size_bytes: int, piece: int) -> Binding:
+def file_binding(file: str, size_bytes: int, piece: int) -> AssociatedData:
     """Of a piece of a file."""
-    return Binding(f"file {file}", ("piece", size_bytes, piece))
+    return AssociatedData(f"file {file}", ("piece", size_bytes, piece))
 
 
 def session_home(session: SessionId) -> str:

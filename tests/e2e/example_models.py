@@ -56,6 +56,16 @@ def _code(*lines: str) -> Reply:
     return Reply("```python\n" + "\n".join(["# recap: it goes on", "# plan: the next steps", *lines]) + "\n```")
 
 
+def _meeting(asked: Asked, line: str, call: str, into: str) -> list[str]:
+    """The statements that hold a meeting and keep what comes of it."""
+    return [asked.step(line), f"found = await {call}", f'await Var("{into}", found)', 'await Yld("call")']
+
+
+def _telling(asked: Asked, first: str, text: str, last: str) -> Reply:
+    """The user is told something, and the program ends."""
+    return _code(asked.step(first), f'await Say("user", {text})', asked.step(last), 'await Yld("exit")')
+
+
 def script(model: Callable[[Asked], Reply]) -> Callable[[Mapping[str, Any]], Reply]:
     """The model as `OpenAIServer` wants it."""
     return lambda request: model(Asked.read(request))
@@ -147,17 +157,9 @@ def _plan_trip(asked: Asked) -> Reply:
     if asked.turn == 1:
         return _code(
             'await Var("destination", "Lisbon")',
-            asked.step("03:QUE"),
-            "found = await TravelPlanningMeeting(destination=destination)",
-            'await Var("options", found)',
-            'await Yld("call")',
+            *_meeting(asked, "03:QUE", "TravelPlanningMeeting(destination=destination)", "options"),
         )
-    return _code(
-        asked.step("04:QUE"),
-        'await Say("user", f"Your trip: {options}")',
-        asked.step("05:YLD"),
-        'await Yld("exit")',
-    )
+    return _telling(asked, "04:QUE", 'f"Your trip: {options}"', "05:YLD")
 
 
 def _hold_planning(asked: Asked) -> Reply:
@@ -248,17 +250,9 @@ def _review(asked: Asked) -> Reply:
     if asked.turn == 1:
         return _code(
             'await Var("campaign", "boats")',
-            asked.step("02:QUE"),
-            "found = await BudgetReviewMeeting(campaign=campaign)",
-            'await Var("verdict", found)',
-            'await Yld("call")',
+            *_meeting(asked, "02:QUE", "BudgetReviewMeeting(campaign=campaign)", "verdict"),
         )
-    return _code(
-        asked.step("03:QUE"),
-        'await Say("user", f"The verdict: {verdict}")',
-        asked.step("04:YLD"),
-        'await Yld("exit")',
-    )
+    return _telling(asked, "03:QUE", 'f"The verdict: {verdict}"', "04:YLD")
 
 
 def _hold_review(asked: Asked) -> Reply:
@@ -316,12 +310,9 @@ def _decide(asked: Asked) -> Reply:
         return _code(
             asked.step("01:QUE"),
             'await Say("user", "I will ask Alice and Bob.")',
-            asked.step("02:QUE"),
-            "outcome = await ReleaseMeeting()",
-            'await Var("decision", outcome)',
-            'await Yld("call")',
+            *_meeting(asked, "02:QUE", "ReleaseMeeting()", "decision"),
         )
-    return _code(asked.step("03:QUE"), 'await Say("user", decision)', asked.step("04:YLD"), 'await Yld("exit")')
+    return _telling(asked, "03:QUE", "decision", "04:YLD")
 
 
 def _hold_vote(asked: Asked) -> Reply:

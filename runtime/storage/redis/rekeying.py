@@ -23,7 +23,7 @@ from runtime.storage.redis.session_places import SessionPlaces
 from runtime.storage.redis.traces import RedisTraces
 from runtime.storage.room_form import RoomForm
 from runtime.storage.sealing import (
-    Binding,
+    AssociatedData,
     Sealing,
     fact_binding,
     file_binding,
@@ -174,14 +174,16 @@ class Rekeying:
             changes += [part for id_, fields in page if anew[id_] != fields["l"] for part in (id_, "l", anew[id_])]
         return bool(changes) and bool(await self._connection.run(_EVENTS, [key], changes))
 
-    async def _renew_value(self, key: str, binding: Binding) -> bool:
+    async def _renew_value(self, key: str, binding: AssociatedData) -> bool:
         """Where only some conversations are encrypted, a value that is not is of one of the others."""
         text = (await self._fields(key)).get("text", "")
         if self._sealing.selective and not key_of(text):
             return False
         return await self._renew_text(key, self._sealing.shared, lambda _: binding)
 
-    async def _renew_text(self, key: str, sealing: Sealing, binding: Callable[[Mapping[str, str]], Binding]) -> bool:
+    async def _renew_text(
+        self, key: str, sealing: Sealing, binding: Callable[[Mapping[str, str]], AssociatedData]
+    ) -> bool:
         has = await self._fields(key)
         text = has.get("text")
         if text is None or sealing.is_current(text):
@@ -218,7 +220,7 @@ class Rekeying:
     async def _replace(self, key: str, field: str, old: str, new: str) -> bool:
         return new != old and bool(await self._connection.run(_FIELD, [key], [field, old, new]))
 
-    def _anew(self, sealing: Sealing, binding: Binding, written: str) -> str:
+    def _anew(self, sealing: Sealing, binding: AssociatedData, written: str) -> str:
         try:
             return sealing.seal(binding, self._sealing.open(binding, written))
         except ContentLocked:

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from runtime.core.errors import ConfigError, ContentLocked
 from runtime.storage.encryption import Encryption, Key, keys_from, new_key
-from runtime.storage.sealing import PLAIN, Binding, key_of
+from runtime.storage.sealing import PLAIN, AssociatedData, key_of
 
 FIRST, SECOND = (Key(bytes([number]) * 32) for number in (1, 2))
-HERE = Binding("session s1", ("fact", "s1/1000", 7))
+HERE = AssociatedData("session s1", ("fact", "s1/1000", 7))
 
-bindings = st.builds(Binding, st.text(max_size=5), st.tuples(st.text(max_size=5), st.integers(0, 99)))
+bindings = st.builds(AssociatedData, st.text(max_size=5), st.tuples(st.text(max_size=5), st.integers(0, 99)))
 
 
 @settings(max_examples=50, deadline=None)
 @given(text=st.text(), content=st.binary(), binding=bindings)
 def test_what_is_sealed_opens_again_and_equal_texts_are_sealed_equally(
-    text: str, content: bytes, binding: Binding
+    text: str, content: bytes, binding: AssociatedData
 ) -> None:
     sealing = Encryption([FIRST])
     sealed, sealed_bytes = sealing.seal(binding, text), sealing.seal_bytes(binding, content)
@@ -35,7 +35,7 @@ def test_what_is_sealed_opens_again_and_equal_texts_are_sealed_equally(
 
 @settings(max_examples=50, deadline=None)
 @given(there=bindings, elsewhere=bindings)
-def test_it_opens_nowhere_else(there: Binding, elsewhere: Binding) -> None:
+def test_it_opens_nowhere_else(there: AssociatedData, elsewhere: AssociatedData) -> None:
     sealing = Encryption([FIRST])
     sealed = sealing.seal(there, "text")
     if there == elsewhere:
@@ -46,8 +46,8 @@ def test_it_opens_nowhere_else(there: Binding, elsewhere: Binding) -> None:
 
 
 def test_bindings_do_not_run_into_each_other() -> None:
-    assert Binding("a", ("b", "c")).data != Binding("a", ("bc",)).data
-    assert Binding("a", ("1:b,", "")).data != Binding("a", ("", "b,")).data
+    assert AssociatedData("a", ("b", "c")).data != AssociatedData("a", ("bc",)).data
+    assert AssociatedData("a", ("1:b,", "")).data != AssociatedData("a", ("", "b,")).data
 
 
 @pytest.mark.parametrize("position", range(16, 40, 3))
