@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import time
 
+import anyio
 import pytest
 
 from runtime.sessions.store import LeaseHolder
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.anyio
 
 DEAD, LIVING = LeaseHolder("dead", 10), LeaseHolder("living", 10)
 HOUR_S = 3600.0
+TIME_IN_SCRIPTS = b"""EVAL "return redis.call('TIME')[1] + 0" 0"""
 
 
 @dataclass(frozen=True)
@@ -27,25 +30,29 @@ class Stage:
     """A server whose clock can be moved."""
 
     connection: RedisConnection
-    time: FakeTime
+    clock: FakeTime
     server: OutsideServer
 
     async def jump(self, size_s: float) -> None:
-        """Move its clock. It looks at it once in a while, so it is asked something."""
-        self.time.jump(size_s)
-        for _ in range(3):
-            await ask(self.server.socket, b"PING")
+        """Move its clock, and return when it has noticed: it does not look at it for every command."""
+        self.clock.jump(size_s)
+        with anyio.fail_after(10):
+            while abs(await self._seen() - time() - self.clock.offset_s) > 2:
+                pass
+
+    async def _seen(self) -> int:
+        return int((await ask(self.server.socket, TIME_IN_SCRIPTS)).removeprefix(b":"))
 
 
 @pytest.fixture
 async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
-    time = FakeTime(tmp_path / "clock", at_once=True)
-    assert time.available, "libfaketime is missing. On Debian and Ubuntu: apt-get install faketime"
-    server = OutsideServer(tmp_path, time.environment)
+    clock = FakeTime(tmp_path / "clock", at_once=True)
+    assert clock.available, "libfaketime is missing. On Debian and Ubuntu: apt-get install faketime"
+    server = OutsideServer(tmp_path, clock.environment)
     await server.start()
     try:
         async with open_connection(server.socket) as connection:
-            yield Stage(connection, time, server)
+            yield Stage(connection, clock, server)
     finally:
         server.kill()
 

@@ -21,7 +21,8 @@ from runtime.storage.redis.ping import ping
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.server import ALONE_AFTER_S, Server
 from tests.fakes.clock import FakeClock
-from tests.fakes.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, durable, free_port, wait_until
+from tests.fakes.ports import free_port
+from tests.fakes.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, durable, wait_until
 
 pytestmark = pytest.mark.anyio
 

@@ -22,10 +22,10 @@ from tests.e2e.tellers import (
     until_last,
     until_told,
 )
+from tests.fakes.ports import free_port
 from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import TelegramPlatform
 from tests.fakes.telegram_server import serving
-from tests.fakes.valkey_cluster import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 

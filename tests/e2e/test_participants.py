@@ -12,9 +12,9 @@ import anyio
 import pytest
 from anyio.abc import Process
 
-from tests.e2e.gateway_process import ROOT, Room, environment_of, gateway, parley
+from tests.e2e.gateway_process import ROOT, Gateway, Room, environment_of, gateway, parley
 from tests.e2e.several_nodes import one_valkey, several_nodes
-from tests.fakes.valkey_cluster import free_port
+from tests.fakes.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
 
@@ -78,10 +78,20 @@ async def test_nothing_is_lost_when_the_participant_and_the_gateway_are_killed(t
             await room.until(*answers)
 
 
+async def asked_north(node: Gateway, name: str, stack: AsyncExitStack) -> Room:
+    """A room in which the scout has answered."""
+    room = Room(await stack.enter_async_context(node.page(name)), name)
+    await room.open()
+    await room.say("hi")
+    await room.until(HELLO)
+    await room.say("north")
+    await room.until(*said("to the glacier"))
+    return room
+
+
 async def test_it_is_reached_from_every_node_wherever_it_is_connected(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("a-token-of-the-scout-in-tests\n")
     settings = {"PARLEY_PARTICIPANTS__TOKENS__SCOUT": str(tmp_path / "token")}
-    names = [f"room-{number}" for number in range(6)]
     async with (
         one_valkey() as url,
         several_nodes(tmp_path, EXAMPLE, url, ["a", "b"], settings) as nodes,
@@ -89,16 +99,10 @@ async def test_it_is_reached_from_every_node_wherever_it_is_connected(tmp_path: 
     ):
         await nodes.balanced("a", "b")
         ports = {name: int(nodes[name].url.rpartition(":")[2]) for name in ("a", "b")}
-        rooms = [Room(await stack.enter_async_context(nodes["a"].page(name)), name) for name in names]
         older = await stack.enter_async_context(scout(tmp_path, ports["a"]))
-        for room in rooms:
-            await room.open()
-            await room.say("hi")
-            await room.until(HELLO)
-            await room.say("north")
-        for room in rooms:
-            await room.until(*said("to the glacier"))
-        assert all(nodes.logged(name, "session.started") for name in ("a", "b"))
+        rooms: list[Room] = []
+        while not all(nodes.logged(name, "session.started") for name in ("a", "b")):
+            rooms.append(await asked_north(nodes["a"], f"room-{len(rooms)}", stack))
         await stack.enter_async_context(scout(tmp_path, ports["b"]))
         with anyio.fail_after(20):
             assert await older.wait() != 0

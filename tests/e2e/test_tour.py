@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import socket
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from playwright.async_api import Browser, expect
 from tests.e2e.browsing import LIMIT_MS, appears, by, entered, say, saying
 from tests.e2e.gateway_process import ROOT, Gateway, gateway
 from tests.e2e.talks import TelegramTalk, until_said
+from tests.fakes.ports import free_port
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
@@ -138,10 +138,3 @@ async def test_counting_goes_on_through_two_kills_in_an_open_browser_and_on_tele
             assert len(talk.texts()) == 14
             assert talk.posts() == 14
             assert await running.stop(signal.SIGINT) == 0
-
-
-def free_port() -> int:
-    """A port that stays ours to use when the gateway is started again."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

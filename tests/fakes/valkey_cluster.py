@@ -7,13 +7,10 @@ however that ends.
 from __future__ import annotations
 
 import os
-import random
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,26 +21,15 @@ from redis.crc import key_slot
 from redis.retry import Retry
 
 from runtime.storage.server_binary import find_server_binary
+from tests.fakes.ports import free_port
 
 READY_LIMIT_S = 40.0
 MASTER = "parley"
 """What the Sentinels call the primary."""
 
-_OWN_PORTS = (20_000, 32_000)
-"""Below those that Linux gives to connections (ip_local_port_range in ip(7)): a killed server finds its own again."""
-
 _SLOTS = 16384
 _PAUSE_S = 0.01
 _GUARD = '"$@" </dev/null & read -r _; kill -KILL $!'
-
-
-def free_port() -> int:
-    """A port of the loopback that nobody listens at, and that the system gives to no connection meanwhile."""
-    while True:
-        port = random.SystemRandom().randrange(*_OWN_PORTS)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 def wait_until(true: Callable[[], bool], what: str) -> None:
@@ -142,7 +128,9 @@ class PortServer:
         return self._process is not None
 
     def _answers(self) -> bool:
-        return bool(self.ask("PING") == "PONG")
+        """Whether it has read its data, and it is this one that answers, and nobody else at its port."""
+        itself = self.info("server")["config_file"] == str(self.directory / "server.conf")
+        return itself and self.ask("PING") == "PONG"
 
     def _signal(self, number: int) -> None:
         if self._process is not None:
