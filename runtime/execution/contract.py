@@ -115,12 +115,27 @@ def _check_ways(tree: ast.AST, position: Position) -> Rejected | None:
         if not leaves:
             continue
         if position.flow is not None and not any(position.flow.may_leave(step) for step in steps):
-            return Rejected("order", f"{name} skips steps that follow {position.step}", "", position.legal_steps())
+            return _skipping(name or "", position)
         if position.reacts and name == "Return" and EXIT_CONDITIONS not in position.names | assigned_names(tree):
             return Rejected("exit", f'before Return comes `{EXIT_CONDITIONS} = ["…"]`: what the result had to meet')
         if not summed_up and str(text).strip().lower() != "exit":
             return Rejected("summary", f'before {name} comes `await Var("{SUMMARY}", "<what was done>")`')
     return None
+
+
+def leaves_early(name: str, position: Position) -> Rejected | None:
+    """Why a playbook may not end by `name` at the step at which it came to that; None when it may."""
+    if not position.strict or position.flow is None:
+        return None
+    if position.waits:
+        return _waiting(name, position)
+    if not position.flow.may_leave(position.step):
+        return _skipping(name, position)
+    return None
+
+
+def _skipping(name: str, position: Position) -> Rejected:
+    return Rejected("order", f"{name} skips steps that follow {position.step}", "", position.legal_steps())
 
 
 def _waiting(name: str, position: Position) -> Rejected:

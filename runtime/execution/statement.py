@@ -258,8 +258,8 @@ class SnippetBody:
         return self.control is not None or self.evaluation.ended
 
 
-def control_value(call: HostCall, name: str, default: Any = None) -> Any:
-    """The one argument of `Yld` or `Return`."""
+def control_value(call: HostCall | Call, name: str, default: Any = None) -> Any:
+    """The one argument of `Step`, `Yld` or `Return`."""
     if call.args:
         return call.args[0]
     return call.kwargs.get(name, default)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from runtime.core.errors import NoWorker, SandboxError
+from runtime.core.errors import NoWorker, SandboxError, VerificationError
+from runtime.execution.contract import leaves_early
 from runtime.execution.drive import drive
-from runtime.execution.frame import Frame
-from runtime.execution.host import RaisedByPlaybook, unwrapped
+from runtime.execution.frame import Call, Frame
+from runtime.execution.host import RaisedByPlaybook, site, unwrapped
 from runtime.execution.machine import Machine
 from runtime.execution.standpoint import Standpoint
 from runtime.execution.statement import Lowered, SnippetBody, control_value, lower
+from runtime.execution.verifier import check_step
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 
 MAX_FAILURES = 3
@@ -56,7 +58,7 @@ class StatementRun:
         async with self._machine.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, index)
             try:
-                await drive(frame, body, self._machine.host, prefix=f"{index}.")
+                await drive(frame, body, self, prefix=f"{index}.")
             except NoWorker:
                 raise
             except SandboxError as error:
@@ -69,6 +71,20 @@ class StatementRun:
             else:
                 self._note_done(lowered, evaluation)
 
+    def start(self, frame: Frame, call: Call, /) -> None:
+        """See `HostCalls`. Where control really is, a statement shows only while it runs: each step is looked at again."""
+        refused = None
+        if call.name == "Step":
+            refused = check_step(str(control_value(call, "location")), self._standpoint.position())
+        if refused is None:
+            self._machine.host.start(frame, call)
+        else:
+            self._machine.journal.note("res", **site(frame, call), exc=[VerificationError.__name__, refused.text])
+
+    async def give_up(self, frame: Frame, call: Call, /) -> None:
+        """See `HostCalls`."""
+        await self._machine.host.give_up(frame, call)
+
     def _note_done(self, lowered: Lowered, evaluation: Evaluation) -> None:
         try:
             kept = dict(evaluation.kept)
@@ -79,6 +95,15 @@ class StatementRun:
         self._machine.journal.note("done", f=self._frame.id, loc=kept, prelude=prelude)
 
     def _note_ending(self, control: HostCall) -> None:
+        source = str(control_value(control, "source", "user")).strip().lower()
+        leaves = control.name == "Return" or source in ("exit", "return")
+        early = leaves_early(control.name, self._standpoint.position()) if leaves else None
+        if early is not None:
+            self._note_failure(VerificationError.__name__, early.text)
+        else:
+            self._note_end(control)
+
+    def _note_end(self, control: HostCall) -> None:
         if control.name == "Return":
             value = control_value(control, "value")
             self._machine.journal.note("end", f=self._frame.id, how="return", val=value)

@@ -13,6 +13,7 @@ from runtime.execution.statement import CONTROL, assigned_names, call_name, muta
 from runtime.execution.value_types import coerced
 from runtime.language.flow import Flow
 from runtime.language.program import Param
+from runtime.sandbox.policy import HOST_FUNCTIONS
 from runtime.sandbox.policy import check as check_policy
 
 
@@ -24,6 +25,11 @@ class Rejected:
     message: str
     source: str = ""
     legal: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What is wrong and what would have been legal, in one line."""
+        return f"{self.message}; legal next: {', '.join(self.legal)}" if self.legal else self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ def verify(source: str, position: Position) -> Rejected | None:
         return Rejected("policy", f"{violation.message} ({violation.rule})", source)
     if position.ended:
         return Rejected("end", "nothing may follow Return or Yld", source)
-    for rule in (_check_names, _check_calls, _check_steps, _check_end):
+    for rule in (_check_names, _check_use, _check_calls, _check_steps, _check_end):
         rejected = rule(tree, position)
         if rejected is not None:
             return Rejected(rejected.rule, rejected.message, source, rejected.legal)
@@ -189,6 +195,28 @@ def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
         rejected = _check_meaning(name, [shape.argument(node, index) for index in (0, 1)], position)
         if rejected is not None:
             return rejected
+    return None
+
+
+_IN_THE_REPLY = frozenset({"Step", "Trigger", "Yld", "Return"})
+"""Calls that say where control is: they stand in the reply itself."""
+
+
+def _check_use(tree: ast.AST, position: Position) -> Rejected | None:
+    """Whether host functions are called where they are named: what is passed on, or put into a function, is executed
+    where nobody has looked."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in HOST_FUNCTIONS and id(node) not in called:
+            return Rejected(
+                "call", f"{node.id} is called where it is named, as `await {node.id}(…)`, and not passed on"
+            )
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for name, _ in calls_in(node):
+                if name in _IN_THE_REPLY:
+                    return Rejected(
+                        "call", f"{name} stands in the reply itself, not in a function", "", _legal(position)
+                    )
     return None
 
 
@@ -278,6 +306,14 @@ def _check_step(node: ast.Call, position: Position, seen: list[str | None]) -> R
         return Rejected("order", f"{first.value!r} may not follow {_here(position)}", "", _legal(position))
     seen.append(line)
     return None
+
+
+def check_step(location: str, position: Position) -> Rejected | None:
+    """None when control, which has come to `position`, may go to a step, else why not."""
+    line = step_line(location, position)
+    if position.flow is None or (line is not None and position.flow.may_follow(position.step, line)):
+        return None
+    return Rejected("order", f"{location!r} may not follow {_here(position)}", "", _legal(position))
 
 
 def _here(position: Position) -> str:

@@ -189,3 +189,21 @@ def test_both_replies_of_the_contract_example_are_legal_statement_by_statement()
             here.step = step_line(source.split("'")[1], here)
     assert here.step == "03"
     assert [ends_turn(source) for source in second] == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "go = Step",
+        "for call in [Yld, Return]:\n    await call('exit')",
+        "await asyncio.gather(*map(Say, ['user'], ['x']))",
+        "async def leave():\n    await Return(1)",
+        "async def on(x):\n    await Step('Main:02:QUE')",
+        "leave = lambda: Yld('exit')",
+        "def check():\n    Trigger('Main:Big:T1:CND')",
+    ],
+)
+def test_what_moves_control_stands_in_the_reply_itself(source: str) -> None:
+    refused = verify(source, position())
+    assert refused is not None
+    assert refused.rule == "call", refused
