@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from runtime.core.ids import MeetingId, MessageId, ParticipantId, StreamId
+from runtime.core.ids import MeetingId, MessageId, ParticipantId, PersonId, StreamId
 
 HUMAN_CLASS = "Human"
 """The class of every person who is not declared in the program."""
@@ -84,7 +84,7 @@ class Message:
     what a changed message said first. `target_agent_ids` are those of a meeting, people too, whom it is for in
     particular. `answers` is the page of the question that a choice belongs to. Who sends a message with `ack_required`
     wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py). `ends_meeting` says that the
-    meeting it is about is over.
+    meeting it is about is over, `gone` is who has left it.
     """
 
     id: MessageId
@@ -108,6 +108,7 @@ class Message:
     before: str | None = None
     answers: str | None = None
     ends_meeting: bool = False
+    gone: PersonId | None = None
 
     def addresses(self, participant: ParticipantId) -> bool:
         """Whether this message is meant for `participant` in particular."""
@@ -139,6 +140,7 @@ def message_to_data(message: Message) -> dict[str, Any]:
         "before": message.before,
         "answers": message.answers,
         "ends": message.ends_meeting,
+        "gone": message.gone,
     }
     return {key: value for key, value in data.items() if value not in (None, [], False)}
 
@@ -169,4 +171,5 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         before=data.get("before"),
         answers=data.get("answers"),
         ends_meeting=data.get("ends", False),
+        gone=data.get("gone"),
     )

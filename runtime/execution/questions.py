@@ -15,6 +15,7 @@ from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
 from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
+from runtime.meetings.invitations import LEFT
 from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState, QuestionState
@@ -23,6 +24,9 @@ MAX_OPTIONS = 25
 MAX_OPTION_CHARS = 200
 
 _PREFIX_CHARS = 8
+
+_Asked = tuple[str | None, dict[str, str]]
+"""The one person who is asked, and several, ids by name."""
 
 
 class Questions:
@@ -41,13 +45,23 @@ class Questions:
         """Ask the people, and wait: the chosen option, or what somebody wrote; without options only that.
 
         Several people by name are each asked: what they answered by these names, once all have. None, or what is there,
-        when the time is over, or the meeting has ended in which it was asked.
+        when the time is over, or the meeting has ended in which it was asked. Who leaves that meeting, or has left it,
+        answers None.
         """
         text, options, of, within = call_arguments(call, "question", "options", "of", "within_s", optional=3)
         within_s = None if within is None else float(within)
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.questions:
-            await self._put(frame, call, str(text), [] if options is None else _labels(options), of, within_s)
+            person, each = self._whom(of)
+            people = list(each.values()) or ([] if person is None else [person])
+            away = {who for who in people if self._has_left(frame, who)}
+            if people and len(away) == len(people):
+                self._journal.note("res", **site(frame, call), val=dict.fromkeys(each) if each else None)
+                return
+            labels = [] if options is None else _labels(options)
+            await self._put(frame, call, self._addressed(str(text), people), labels, (person, each), within_s)
+            for name in (name for name, who in each.items() if who in away):
+                self._note_gone(frame, call, name)
         question = self._journal.state.questions[key]
         if question.each:
             await self._collect(frame, call, question, within_s)
@@ -67,31 +81,52 @@ class Questions:
             if taken is None:
                 return
             [message] = taken
-            who = next(name for name, person in question.each.items() if person == message.sender_id)
+            who = next(name for name, person in question.each.items() if person in (message.sender_id, message.gone))
+            if message.gone is not None:
+                self._note_gone(frame, call, who)
+                continue
             said = {"mids": [message.id], "who": who, "text": answer_of(message, question.options)}
             self._journal.note("answered", f=frame.id, pos=call.pos, **said)
-            count = {"count": len(question.answers), "of": len(question.each)}
             place = self._journal.state.written_at.get(message.platform_id or "")
-            self._pages.tell(self._pages.texts("session.question_answered", name=who, **count), place)
+            self._tell_count("session.question_answered", who, question, place)
             await self._journal.commit()
 
+    def _note_gone(self, frame: Frame, call: Call, who: str) -> None:
+        """One of several will not answer any more."""
+        self._journal.note("answered", f=frame.id, pos=call.pos, mids=[], who=who, text=None)
+        question = self._journal.state.questions[call_key(frame.id, call.pos)]
+        self._tell_count("session.question_left", who, question, question.place)
+
+    def _tell_count(self, key: str, who: str, question: QuestionState, place: Address | None) -> None:
+        count = {"count": len(question.answers), "of": len(question.each)}
+        self._pages.tell(self._pages.texts(key, name=who, **count), place)
+
     async def _answer(self, frame: Frame, call: Call, within_s: float | None) -> list[Message] | None:
-        """What somebody answers; None when the time is over, or the meeting is in which it was asked: of that the next
-        wait hears."""
+        """What somebody answers, or the notice that one of several has left; None when the time is over, who was asked
+        has left, or the meeting has ended in which it was asked. Of notices the next wait hears."""
         taken = await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s)
-        if taken is None or not taken[0].ends_meeting:
+        if taken is None or not (taken[0].ends_meeting or taken[0].gone):
             return taken
         self._builtins.give_back(frame.state.agent, taken)
-        return None
+        several = self._journal.state.questions[call_key(frame.id, call.pos)].each
+        return taken if several and taken[0].gone else None
 
-    async def _put(
-        self, frame: Frame, call: Call, text: str, labels: Sequence[str], of: Any, within_s: float | None
-    ) -> None:
+    def _whom(self, of: Any) -> _Asked:
+        """Raises UnknownTarget for somebody who is not here."""
         each = {str(name).removeprefix("@"): self._person(str(name)) for name in of} if _are_several(of) else {}
         if len(set(each.values())) < len(each):
             raise PlaybookError(f"Ask needs different people, not {', '.join(each)}")
-        person = None if of is None or each else self._person(str(of))
-        text = self._addressed(text, [*each.values()] or ([person] if person else []))
+        return None if of is None or each else self._person(str(of)), each
+
+    def _has_left(self, frame: Frame, person: str) -> bool:
+        """Whether a person has left the meeting that goes on in which the frame asks them."""
+        meeting = self._journal.state.meetings.get(frame.state.meeting or "")
+        return meeting is not None and meeting.status != "ended" and meeting.invited.get(person) == LEFT
+
+    async def _put(
+        self, frame: Frame, call: Call, text: str, labels: Sequence[str], asked: _Asked, within_s: float | None
+    ) -> None:
+        person, each = asked
         await self._builtins.utterances.drop_stream(frame.id, "a question was asked")
         await self._pages.room()
         page = self.put(frame.id, call.pos, text, labels, person, each)

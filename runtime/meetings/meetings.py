@@ -11,7 +11,7 @@ from typing import Protocol
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
-from runtime.core.ids import AgentId, MeetingId, ParticipantId, new_message_id
+from runtime.core.ids import AgentId, MeetingId, ParticipantId, PersonId, new_message_id
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.meetings.invitations import BUSY, JOINED, NO_ANSWER, due_after, is_last
 from runtime.meetings.meeting import is_over, may_become, may_join, solo
@@ -167,7 +167,8 @@ class Meetings:
         if who not in meeting.joined or meeting.status == "ended":
             return
         self._journal.note("left", id=meeting.id, who=who)
-        self._tell(meeting, f"{self._called(meeting, who)} has left the meeting{f' ({why})' if why else ''}")
+        text = f"{self._called(meeting, who)} has left the meeting{f' ({why})' if why else ''}"
+        self._tell(meeting, text, gone=PersonId(who))
         if is_over(meeting):
             self.end(meeting)
         else:
@@ -218,8 +219,9 @@ class Meetings:
         but: Sequence[str | None] = (),
         also: Sequence[str] = (),
         ends: bool = False,
+        gone: PersonId | None = None,
     ) -> None:
-        message = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), ends_meeting=ends)
+        message = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), ends_meeting=ends, gone=gone)
         for who in (*meeting.joined, *also):
             if who.isdecimal() and who not in but:
                 self._attendance.hear(who, message)

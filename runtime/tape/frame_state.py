@@ -129,15 +129,18 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
 
     With `human` may come `person` (id) or, while nobody is known to be them, `declared` (a human of the program): then
     nobody else's words count, and `people` (ids) of a question that several are asked.
-    A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
-    for the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait
-    but a question. Who waits for a meeting also hears what is said to them in private, and who waits `within` one (id),
-    for whatever it is, that it has ended. An invitation is for none: who is at work cannot come.
+    A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is for
+    the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait but a
+    question. Who waits for a meeting also hears what is said to them in private, and who waits `within` one (id), for
+    whatever it is, that it has ended; a question hears of who was asked that they have left it. An invitation is for
+    none: who is at work cannot come.
     """
     if message.type == MessageType.MEETING_INVITATION:
         return False
     if message.ends_meeting and message.meeting_id == source.get("within"):
         return True
+    if "ask" in source and message.gone is not None and message.meeting_id == source.get("within"):
+        return message.gone in (source.get("of"), *source.get("people", ()))
     if message.type in (MessageType.REMINDER, MessageType.TRIGGER):
         return "ask" not in source
     if message.type == MessageType.CHOICE:

@@ -86,7 +86,8 @@ class SaidState:
 class QuestionState:
     """A question that waits for its answer. `parts` are the platform's ids of its page, `of` whose answer counts.
 
-    `each` are those who are all asked, ids by the names that the program has for them, and `answers` what they said.
+    `each` are those who are all asked, ids by the names that the program has for them, and `answers` what they said,
+    None for who has left without it.
     """
 
     frame: str
@@ -97,7 +98,7 @@ class QuestionState:
     reply_to: str | None
     parts: dict[int, str] = field(default_factory=dict)
     each: dict[str, str] = field(default_factory=dict)
-    answers: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, str | None] = field(default_factory=dict)
 
     def wants(self, person: str) -> bool:
         """Whether the answer of this person counts."""

@@ -144,5 +144,40 @@ async def Main():
     ("Shall we?", "Bob has answered (1 of 2).", "Alice has answered (2 of 2).", "Alice: Yes, Bob: No"),
 )
 
-PEOPLE = {"named": NAMED, "awaited": AWAITED, "held": HELD, "handled": HANDLED, "vote": VOTE}
+WALKOUT = Case(
+    program(
+        agent(
+            "Clerk",
+            MAIN,
+            python("Council", meeting=True, required_attendees=["Alice", "Bob"]),
+            code="""
+async def Main():
+    await WaitForMessage("Bob")
+    await Say("user", await Council())
+    await EndProgram()
+
+async def Council():
+    votes = await Ask("Shall we?", ["Yes", "No"], of=["Alice", "Bob"])
+    return ", ".join(f"{name}: {votes[name]}" for name in sorted(votes))
+""",
+        ),
+        human("Alice"),
+        human("Bob"),
+    ),
+    ((),),
+    ("by:Alice:hi", "by:Bob:here", "by:Bob:order:leave:", "by:Alice:yes"),
+    (
+        "Meeting started",
+        "Shall we?",
+        "Bob has left the meeting",
+        "You have left meeting 100.",
+        "Bob has left and will not answer (1 of 2).",
+        "Alice has answered (2 of 2).",
+        "Meeting has ended",
+        "Alice: Yes, Bob: None",
+    ),
+    in_order=False,
+)
+
+PEOPLE = {"named": NAMED, "awaited": AWAITED, "held": HELD, "handled": HANDLED, "vote": VOTE, "walkout": WALKOUT}
 """By name, for the crash rig."""
