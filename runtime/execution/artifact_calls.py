@@ -6,13 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.errors import PlaybookError
-from runtime.execution.artifacts import is_large
+from runtime.execution.artifacts import is_large, size_bytes
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
 from runtime.execution.signatures import call_arguments
+from runtime.tape.frame_rules import is_unnamed
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 from runtime.tape.state import SessionState
+
+MAX_SAVED = 200
+"""Artifacts of one session that were given names, of all its agents together."""
+
+MAX_SAVED_BYTES = 5_000_000
+"""Of all their values together, as JSON."""
 
 
 class ArtifactCalls:
@@ -20,6 +27,8 @@ class ArtifactCalls:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        self._measured: dict[tuple[str, str], tuple[Any, int]] = {}
+        """Values by agent and name with their sizes, so that each is measured once."""
 
     def table(self) -> dict[str, Builtin]:
         """The calls by name."""
@@ -31,7 +40,35 @@ class ArtifactCalls:
         clean = str(name).removeprefix("$")
         if not clean.isidentifier():
             raise PlaybookError(f"an artifact has a name such as report_2026, not {name!r}")
+        self._check_room(frame.state.agent, clean, value)
         self._journal.note("res", **site(frame, call), val=None, set={clean: value}, art={clean: str(summary)})
+
+    def _check_room(self, agent: str, name: str, value: Any) -> None:
+        """Raises PlaybookError when a session would keep more than it may."""
+        sizes = {
+            (owner.id, saved): self._size(owner.id, saved, owner.variables.get(saved))
+            for owner in self._journal.state.agents.values()
+            for saved in owner.artifacts
+            if not is_unnamed(saved) and (owner.id, saved) != (agent, name)
+        }
+        if len(sizes) >= MAX_SAVED:
+            raise PlaybookError(
+                f"{name!r} was not saved: {MAX_SAVED} artifacts are kept already, the most that a session may keep; "
+                "save anew under a name that is there"
+            )
+        size, others = size_bytes(value), sum(sizes.values())
+        if size + others > MAX_SAVED_BYTES:
+            raise PlaybookError(
+                f"{name!r} was not saved: it has {size:,} bytes as JSON, and a session may keep {MAX_SAVED_BYTES:,} in "
+                f"artifacts, of which {others:,} are taken; send large results as files"
+            )
+
+    def _size(self, agent: str, name: str, value: Any) -> int:
+        known, size = self._measured.get((agent, name), (None, -1))
+        if size < 0 or known is not value:
+            size = size_bytes(value)
+            self._measured[agent, name] = (value, size)
+        return size
 
     async def load(self, frame: Frame, call: Call) -> None:
         """The whole value of an artifact, or of anything large that the frame can name."""

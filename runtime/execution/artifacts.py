@@ -6,7 +6,6 @@ import hashlib
 import json
 from typing import Any
 
-from runtime.tape.frame_rules import UNNAMED
 from runtime.tape.frame_state import FrameState
 
 ARTIFACT_CHARS = 500
@@ -20,9 +19,14 @@ def is_large(value: Any) -> bool:
     return len(_text(value)) > ARTIFACT_CHARS
 
 
+def size_bytes(value: Any) -> int:
+    """How large a value is as JSON, in UTF-8."""
+    return len(_text(value).encode())
+
+
 def artifact_name(value: Any) -> str:
-    """The name of an artifact that nobody gave one: it follows from the value."""
-    return UNNAMED + hashlib.sha256(_text(value).encode()).hexdigest()[:8]
+    """The name of an artifact that nobody gave one, see `is_unnamed`: it follows from the value."""
+    return "a_" + hashlib.sha256(_text(value).encode()).hexdigest()[:8]
 
 
 def artifact_summary(value: Any) -> str:

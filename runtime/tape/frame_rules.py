@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,8 +24,13 @@ from runtime.tape.state import MAX_ARTIFACTS, AgentState, SessionState
 
 Data = Mapping[str, Any]
 
-UNNAMED = "a_"
-"""The names of artifacts that nobody named begin so."""
+_UNNAMED = re.compile(r"a_[0-9a-f]{8}\Z")
+
+
+def is_unnamed(artifact: str) -> bool:
+    """Whether this is the name of an artifact that nobody named."""
+    return _UNNAMED.match(artifact) is not None
+
 
 TURN = "turn"
 """The position of the wait between two turns of a frame."""
@@ -79,7 +85,7 @@ def note_addressed(agent: AgentState, to: str | None) -> None:
 
 def _keep_artifacts(agent: AgentState, named: Mapping[str, str]) -> None:
     agent.artifacts.update(named)
-    unnamed = [name for name in agent.artifacts if name.startswith(UNNAMED)]
+    unnamed = [name for name in agent.artifacts if is_unnamed(name)]
     for name in unnamed[: max(0, len(unnamed) - MAX_ARTIFACTS)]:
         del agent.artifacts[name]
         agent.variables.pop(name, None)

@@ -183,3 +183,67 @@ async def Hide():
     async with talking(busy, model, sandbox) as talk:
         assert await talk.say("hi") == []
         assert await talk.say("go on") == ["agent 1002"]
+
+
+async def told_to_the_user(code: str, sandbox: MontySandbox) -> list[str]:
+    """What an author's code says that is begun with the program."""
+    begins = python("Main", trigger="BGN When program starts")
+    async with talking(program(agent("Main", begins, code=code)), Model(), sandbox) as talk:
+        return await talk.say("hi")
+
+
+async def test_a_loop_that_saves_without_an_end_is_stopped_by_an_error_and_names_stay_writable(
+    sandbox: MontySandbox,
+) -> None:
+    code = """
+async def Main():
+    try:
+        for number in range(1000):
+            await SaveArtifact(f"a_{number}", "one of many", number)
+    except PlaybookError as error:
+        await Say("user", f"{number}: {error}")
+    await SaveArtifact("a_0", "anew", "new")
+    await Say("user", f"{await LoadArtifact('a_0')} {await LoadArtifact('a_199')}")
+    await EndProgram()
+"""
+    said = await told_to_the_user(code, sandbox)
+    assert said == [
+        "200: 'a_200' was not saved: 200 artifacts are kept already, the most that a session may keep; save anew under "
+        "a name that is there",
+        "new 199",
+    ]
+
+
+async def test_artifacts_have_so_many_bytes_together_whatever_agent_saves_them(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await SaveArtifact("half", "half of it", "é" * 1_250_000)
+    for length in (2_500_000, 2_400_000):
+        try:
+            await SaveArtifact("rest", "the rest", "x" * length)
+            await Say("user", f"kept {len(await LoadArtifact('rest'))}")
+        except PlaybookError as error:
+            await Say("user", str(error))
+    await SaveArtifact("half", "less", "x")
+    await SaveArtifact("rest", "the rest", "x" * 2_500_000)
+    await EndProgram()
+"""
+    said = await told_to_the_user(code, sandbox)
+    assert said == [
+        "'rest' was not saved: it has 2,500,002 bytes as JSON, and a session may keep 5,000,000 in artifacts, of which "
+        "2,500,002 are taken; send large results as files",
+        "kept 2400000",
+    ]
+
+
+async def test_a_model_sees_that_there_is_no_room_for_an_artifact(sandbox: MontySandbox) -> None:
+    code = (
+        'async def Fetch():\n    await SaveArtifact("kept", "much", "x" * 4_999_900)\n\nasync def Short():\n    pass\n'
+    )
+    model = Model(
+        going("await Fetch()", 'await SaveArtifact("more", "all", "x" * 200)'),
+        block("# resume: 3", 'await Say("user", "too much")', 'await Yld("user")'),
+    )
+    async with talking(made(code), model, sandbox) as talk:
+        assert await talk.say("hi") == ["too much"]
+    assert "'more' was not saved: it has 202 bytes" in model.told(1)
