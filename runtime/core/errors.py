@@ -25,6 +25,8 @@ ParleyError
 │       ├── Divergence           code and journal do not agree
 │       ├── ProgramChanged       the playbook is not the one the frame began with
 │       └── Unjournaled          a frame waits for something that is not a host call
+├── DebugError                   what a debugger asks for cannot be
+│   └── DebugProtocolError       what it sends is not the Debug Adapter Protocol
 ├── RoutingError
 │   ├── UnknownTarget            nobody of that name can be spoken to
 │   └── UnknownStream            no such stream is in progress
@@ -144,6 +146,12 @@ class ProgramChanged(JournalError): ...
 
 
 class Unjournaled(JournalError): ...
+
+
+class DebugError(ParleyError): ...
+
+
+class DebugProtocolError(DebugError): ...
 
 
 class RoutingError(ParleyError): ...

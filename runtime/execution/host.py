@@ -13,7 +13,9 @@ from runtime.core.errors import JournalError, ParleyError, PlaybookError, Storag
 from runtime.execution.artifacts import kept_result
 from runtime.execution.doing import doing_call
 from runtime.execution.frame import Call, Frame
+from runtime.execution.frame_events import FrameEvents
 from runtime.execution.speech import Pages
+from runtime.execution.step_watcher import StepWatcher
 from runtime.tape.frame_rules import TURN, call_key
 from runtime.tape.frame_state import CallSite
 from runtime.tape.journal import Journal, as_data
@@ -32,6 +34,11 @@ class Executable(Protocol):
 
     @property
     def version(self) -> str: ...
+
+    @property
+    def kind(self) -> str:
+        """ "llm", "python" or "remote": what executes it."""
+        ...
 
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -88,6 +95,10 @@ class Host:
         """Told whenever a frame is no more."""
         self.around: Callable[[Literal["before", "after"], Frame], Awaitable[None]] = _nothing
         """Does what a program wants done before and after its playbooks."""
+        self.events: FrameEvents
+        """Tells what becomes of the frames; given before any runs."""
+        self.watcher: StepWatcher | None = None
+        """Who debugs the session."""
 
     def busy(self) -> bool:
         """Whether code of a frame runs, or a call that is neither a wait nor a playbook."""
@@ -131,6 +142,8 @@ class Host:
     async def _execute(self, frame: Frame, call: Call, scope: anyio.CancelScope) -> None:
         with scope:
             try:
+                if self.watcher is not None and call.place is not None:
+                    await self.watcher.about_to_call(frame, call)
                 await self._perform(frame, call)
             except (StorageError, JournalError):
                 raise
@@ -193,20 +206,28 @@ class Host:
     async def run_frame(self, id_: str, playbook: Executable) -> BaseException | None:
         """Run a frame to its end and write down what came of it; returns the exception that ended it, if one did."""
         frame = self._frames[id_] = Frame(self._journal, id_)
+        about = self.events.taken_up(frame, playbook.kind)
         failure: BaseException | None = None
-        outcome: dict[str, Any]
+        outcome: dict[str, Any] = {}
         try:
+            if self.watcher is not None:
+                await self.watcher.entered(frame)
             await self.around("before", frame)
             outcome = {"val": as_data(await playbook.run(frame))}
             await self.around("after", frame)
+            if self.watcher is not None:
+                await self.watcher.returned(frame, outcome["val"])
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
             failure = error
             outcome = {"exc": described(error)}
+            if self.watcher is not None:
+                await self.watcher.failed(frame, error)
         finally:
             frame.close()
             del self._frames[id_]
+            self.events.let_go(about, outcome)
         await self.reap(id_)
         if id_ in self._journal.state.frames:
             self._journal.note("ret", f=id_, **outcome, **self._kept(id_, outcome))

@@ -164,9 +164,10 @@ class Interpreter:
         """Shorten what the model is told of earlier turns; False when that cannot be."""
         if not await self._calls.allowed():
             return False
+        self._calls.time()
         usage = await self._compaction.shorten(self._frame.state, self._fits_chars())
         if usage is not None:
-            self._calls.end(usage)
+            self._calls.end(usage, "summarize")
         return usage is not None
 
     def _fits_chars(self) -> int | None:
@@ -197,14 +198,15 @@ class Interpreter:
     async def _ask(self, run: ReplyRun) -> None:
         """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""
         machine, frame = self._machine, self._frame
-        await self._calls.begin()
         self._standpoint.look_again()
         program = machine.servers.equipped(machine.program)
         request = CompletionRequest(build_prompt(program, self._agent, machine.journal.state, frame.state))
+        await self._calls.begin(request)
         try:
             with machine.pages.presence.working(self._agent_id, self._doing()):
                 async with machine.llm.stream(request) as completion:
                     async for piece in completion:
+                        self._calls.heard(piece)
                         await run.feed(piece)
                         if run.over:
                             break
@@ -219,6 +221,8 @@ class Interpreter:
         self._other_chars = told - transcript_chars(frame.state.transcript)
         machine.window.answered(told, usage)
         if run.rejected is not None:
+            if machine.watcher is not None:
+                await machine.watcher.refused(frame, run.rejected.rule, run.rejected.message)
             self._reject(run.rejected)
 
     def _doing(self) -> str | None:

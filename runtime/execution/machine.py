@@ -13,6 +13,7 @@ from runtime.execution.context_window import ContextWindow
 from runtime.execution.host import Host
 from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.execution.speech import Pages
+from runtime.execution.step_watcher import StepWatcher
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
@@ -45,3 +46,4 @@ class Machine:
     transcript_chars: int = TRANSCRIPT_CHARS
     strict: bool = True
     window: ContextWindow = field(default_factory=ContextWindow)
+    watcher: StepWatcher | None = None

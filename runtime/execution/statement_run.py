@@ -46,6 +46,8 @@ class StatementRun:
         frame = self._frame
         state = frame.state
         statement = state.statements[index]
+        if self._machine.watcher is not None:
+            await self._machine.watcher.about_to_run(frame, statement.source)
         functions = self._standpoint.functions([statement.source, *state.prelude])
         lowered = lower(statement.source, self._standpoint.state_names(), functions)
         snippet = Snippet(
@@ -72,7 +74,7 @@ class StatementRun:
                 self._note_done(lowered, evaluation)
 
     def start(self, frame: Frame, call: Call, /) -> None:
-        """See `HostCalls`. Where control really is, a statement shows only while it runs: each step is looked at again."""
+        """See `HostCalls`. A step is looked at again: where control really is, shows only while the statement runs."""
         refused = None
         if call.name == "Step":
             refused = check_step(str(control_value(call, "location")), self._standpoint.position())

@@ -16,6 +16,7 @@ from runtime.execution.artifact_calls import ArtifactCalls
 from runtime.execution.builtins import Builtins
 from runtime.execution.company import Company
 from runtime.execution.files import FileCalls
+from runtime.execution.frame_events import FrameEvents
 from runtime.execution.host import Host
 from runtime.execution.machine import Machine
 from runtime.execution.program_files import ProgramFiles
@@ -23,9 +24,11 @@ from runtime.execution.questions import Questions
 from runtime.execution.reminders import Reminders
 from runtime.execution.shared import SharedCalls
 from runtime.execution.speech import Pages
+from runtime.execution.step_watcher import StepWatcher, Watched
 from runtime.execution.trigger_kinds import times_of
 from runtime.execution.triggers import CallTriggers, Handlers, VariableRules
 from runtime.language.program import Program
+from runtime.llm.reading_ahead import ReadingAhead
 from runtime.sessions.binding import Binding
 from runtime.sessions.fork import Forks
 from runtime.sessions.inbox import Inbox
@@ -61,6 +64,7 @@ class Assembly:
     places: MeetingPlaces
     minutes: Minutes
     participants: Participants
+    watcher: StepWatcher | None
 
 
 def assembled(
@@ -77,14 +81,20 @@ def assembled(
     pages.moves = LostPlaces(journal, pages, questions, around.bus).moves
     places = MeetingPlaces(record, journal, pages, around, inbox)
     minutes = Minutes(program, journal, pages, around.texts, around.meetings)
+    watcher = None if around.debugger is None else around.debugger(Watched(record.address.key, program, journal))
+
+    frames = builtins.events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
 
     def watch(kind: str, data: Mapping[str, Any]) -> None:
+        frames.noted(kind, data)
         intake.noted(kind, data)
         builtins.utterances.receipts.noted(kind, data)
         builtins.utterances.delivery.noted(kind, data)
         places.noted()
         minutes.noted(kind, data)
         reminders.noted(kind)
+        if watcher is not None:
+            watcher.noted(kind, data)
 
     journal.watch = watch
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
@@ -95,6 +105,7 @@ def assembled(
     if around.files is not None:
         calls |= FileCalls(journal, pages, record.address, around.files).table()
     host = Host(journal, pages, supervisor, tasks, calls)
+    host.events, host.watcher = frames, watcher
     company.equip(host)
     journal.busy = host.busy
     machine = Machine(
@@ -104,7 +115,7 @@ def assembled(
         builtins,
         pages,
         around.sandbox,
-        around.llm,
+        around.llm if watcher is None else ReadingAhead(around.llm),
         around.clock,
         around.bus,
         may_ask=lambda person: around.allowance(record.address, person),
@@ -112,6 +123,7 @@ def assembled(
         servers=around.servers,
         transcript_chars=around.transcript_chars,
         strict=around.strict,
+        watcher=watcher,
     )
     library = Library(program, machine, supervisor.hall)
     supervisor.equip(library, host)
@@ -139,4 +151,5 @@ def assembled(
         places,
         minutes,
         Participants(journal, supervisor, pages, around.clock),
+        watcher,
     )

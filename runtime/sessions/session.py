@@ -145,6 +145,8 @@ class Session:
             yield
         finally:
             self._parts.pages.let_go()
+            if self._parts.watcher is not None:
+                self._parts.watcher.left()
 
     async def _restore(self, first: InboxEntry | None) -> None:
         await self._snapshots.restore()

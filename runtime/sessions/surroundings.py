@@ -15,6 +15,7 @@ from runtime.core.texts import Texts, english
 from runtime.execution.compaction import TRANSCRIPT_CHARS
 from runtime.execution.files import Files
 from runtime.execution.remote import NoRemoteServers, RemoteServers
+from runtime.execution.step_watcher import WatchSession
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
@@ -43,7 +44,8 @@ class Surroundings:
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
     is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
     `transcript_chars`; `strict` execution demands the whole contract of its replies. Without an `alarm` sessions that
-    wait for a time stay in memory; without `places` meetings are held where their sessions live.
+    wait for a time stay in memory; without `places` meetings are held where their sessions live. `debugger` watches the
+    sessions, where somebody debugs.
     """
 
     programs: Mapping[str, Program]
@@ -65,6 +67,7 @@ class Surroundings:
     strict: bool = True
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
+    debugger: WatchSession | None = None
 
     def program(self, name: str) -> Program:
         """The program of that name, the first for "". One that is not served here any more has no agents."""
