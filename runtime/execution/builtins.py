@@ -14,6 +14,7 @@ from runtime.core.clock import LOOK_S, Clock, until
 from runtime.core.errors import QueueTimeout
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.execution.frame import Call, Frame
+from runtime.execution.frame_events import FrameEvents
 from runtime.execution.host import Builtin, site
 from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
@@ -50,6 +51,8 @@ class Builtins:
         self._clock = clock
         self._bus = bus
         self.utterances = Utterances(journal, pages, conduits, population, clock, bus)
+        self.events: FrameEvents
+        """Tells that frames wait; given before any runs."""
         self.ended = anyio.Event()
         """Set when the program has ended."""
         self.on_variable: Callable[[Frame, Call, str, Any], Awaitable[None]] | None = None
@@ -162,8 +165,11 @@ class Builtins:
             due = self._clock.now().timestamp() + float(seconds)
             self._journal.note("wait", **site(frame, call), source=None, due=due)
         await self._journal.commit()
+        wait = self._journal.state.waits[key]
+        self.events.waits(frame, wait)
         with self._pages.presence.waiting(frame.id):
-            await until(self._clock, self._journal.state.waits[key].due or 0.0, at_most_s=float(seconds))
+            await until(self._clock, wait.due or 0.0, at_most_s=float(seconds))
+        self.events.goes_on(frame)
         self._journal.note("took", **site(frame, call), mids=[], val=None)
 
     async def receive(
@@ -174,8 +180,11 @@ class Builtins:
         That is by the calendar, or `within_s` from now if the calendar is set back. A turn that waits for an agent is
         given with its answer, in order, what others said meanwhile, which woke nobody.
         """
+        self.events.waits(frame, self._journal.state.waits[call_key(frame.id, pos)])
         with self._pages.presence.waiting(frame.id):
-            return await self._receive(frame, pos, at_most, within_s)
+            taken = await self._receive(frame, pos, at_most, within_s)
+        self.events.goes_on(frame)
+        return taken
 
     async def _receive(self, frame: Frame, pos: str, at_most: int, within_s: float | None) -> list[Message] | None:
         last_s = self._clock.monotonic() + (inf if within_s is None else within_s)
@@ -239,7 +248,12 @@ class Builtins:
 
     def _publish(self, name: str, frame: Frame, **data: Any) -> None:
         self._bus.publish(
-            name, session_id=self._journal.session, agent_id=frame.state.agent, playbook=frame.state.playbook, **data
+            name,
+            session_id=self._journal.session,
+            frame=frame.id,
+            agent_id=frame.state.agent,
+            playbook=frame.state.playbook,
+            **data,
         )
 
 

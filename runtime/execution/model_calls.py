@@ -14,6 +14,9 @@ class ModelCalls:
     def __init__(self, machine: Machine, frame: Frame) -> None:
         self._machine = machine
         self._frame = frame
+        self._asked_s = 0.0
+        self._first_text_s: float | None = None
+        self._pieces: list[str] = []
 
     @property
     def _person(self) -> str | None:
@@ -23,17 +26,33 @@ class ModelCalls:
         """Whether the model may be called now."""
         return await self._machine.may_ask(self._person) is None
 
-    async def begin(self) -> None:
-        """The model is about to be called. Raises PlaybookError with the sentence why it may not be."""
+    async def begin(self, request: CompletionRequest) -> None:
+        """The model is about to be asked. Raises PlaybookError with the sentence why it may not be."""
         refused = await self._machine.may_ask(self._person)
         if refused is not None:
             raise PlaybookError(refused)
-        self.publish("llm.requested", model=self._machine.llm.model)
+        self.time()
+        self.publish("llm.requested", model=self._machine.llm.model, prompt=request.messages)
 
-    def end(self, usage: Usage) -> None:
+    def time(self) -> None:
+        """From now on the answer is waited for."""
+        self._asked_s, self._first_text_s, self._pieces = self._machine.clock.monotonic(), None, []
+
+    def heard(self, piece: str) -> None:
+        """A piece of the answer has come."""
+        if self._first_text_s is None:
+            self._first_text_s = self._machine.clock.monotonic() - self._asked_s
+        self._pieces.append(piece)
+
+    def end(self, usage: Usage, purpose: str = "execute") -> None:
         """It has answered."""
         self.publish(
             "llm.answered",
+            model=self._machine.llm.model,
+            purpose=purpose,
+            reply="".join(self._pieces),
+            seconds=self._machine.clock.monotonic() - self._asked_s,
+            first_text_s=self._first_text_s,
             tokens_in=usage.input_tokens,
             tokens_out=usage.output_tokens,
             tokens_cached=usage.cached_tokens,
@@ -44,13 +63,13 @@ class ModelCalls:
 
     async def text(self, request: CompletionRequest) -> str:
         """The whole answer to one question. Raises LLMError, and PlaybookError when the model may not be called."""
-        await self.begin()
-        text = ""
+        await self.begin(request)
         with self._machine.pages.presence.working(self._frame.state.agent, None):
             async with self._machine.llm.stream(request) as completion:
                 async for piece in completion:
-                    text += piece
+                    self.heard(piece)
                 usage = completion.usage
+        text = "".join(self._pieces)
         self.end(usage)
         return text
 
@@ -59,6 +78,7 @@ class ModelCalls:
         self._machine.bus.publish(
             name,
             session_id=self._machine.journal.session,
+            frame=self._frame.id,
             agent_id=self._frame.state.agent,
             playbook=self._frame.state.playbook,
             **data,

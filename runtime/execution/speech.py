@@ -268,7 +268,8 @@ class Pages:
             await self._journal.commit()
 
     def _publish(self, name: str, page: PageState, **data: Any) -> None:
-        self._bus.publish(name, session_id=self._journal.session, agent_id=page.agent, page_id=page.id, **data)
+        about = {"session_id": self._journal.session, "agent_id": page.agent, "page_id": page.id, "frame": page.frame}
+        self._bus.publish(name, **about, **data)
 
     def _page(self, page: PageState) -> LivePage:
         live = self._live.get(page.id)
@@ -282,7 +283,7 @@ class Pages:
                 people=self.mentioned(page),
             )
             spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
-            live = self._live[page.id] = self._outbox.page(spec, _Record(self._journal, page, self._bus))
+            live = self._live[page.id] = self._outbox.page(spec, _Record(self._journal, page, spec.address, self._bus))
         return live
 
     def _addressee(self, page: PageState) -> str:
@@ -346,9 +347,10 @@ class _PageStream:
 class _Record:
     """Writes down what became visible of a page."""
 
-    def __init__(self, journal: Journal, page: PageState, bus: Bus) -> None:
+    def __init__(self, journal: Journal, page: PageState, address: Address, bus: Bus) -> None:
         self._journal = journal
         self._page = page
+        self._platform = address.platform
         self._bus = bus
 
     async def opening(self, part: int, text: str, /) -> None:
@@ -368,5 +370,6 @@ class _Record:
             raise NotDelivered(f"page {self._page.id} was closed before anything of it was shown")
 
     def _publish(self, name: str, part: int) -> None:
-        data: dict[str, Any] = {"session_id": self._journal.session, "page_id": self._page.id, "part": part}
-        self._bus.publish(name, **data)
+        page = self._page
+        about = {"session_id": self._journal.session, "page_id": page.id, "frame": page.frame}
+        self._bus.publish(name, **about, part=part, platform=self._platform)

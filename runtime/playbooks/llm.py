@@ -16,6 +16,8 @@ from runtime.playbooks.playbook import bound, check_signature, state_values
 class LLMPlaybook:
     """A playbook with steps in English; `interpret` makes the interpreter of one of its frames."""
 
+    kind = "llm"
+
     def __init__(
         self, spec: PlaybookSpec, version: str, interpret: Callable[[Frame, PlaybookSpec], Interpreter]
     ) -> None:

@@ -36,6 +36,7 @@ class MeetingPlaybook:
         self.spec = spec
         self.name = inner.name
         self.version = inner.version
+        self.kind = inner.kind
         self._inner = inner
         self._hall = hall
 

@@ -150,6 +150,8 @@ class PythonPlaybook:
     """A function of the author. A coroutine function runs on the loop; a plain one in a thread, which nothing can stop:
     when its playbook is stopped it goes on to its end, and nobody hears of it."""
 
+    kind = "python"
+
     def __init__(
         self, spec: PlaybookSpec, function: Callable[..., Any], journal: Journal, host: HostCalls, version: str
     ) -> None:

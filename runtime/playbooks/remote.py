@@ -33,6 +33,7 @@ class RemotePlaybook:
 
     version = "remote - -"
     """The same for all: what a server's tools do is not the program's."""
+    kind = "remote"
 
     def __init__(self, agent: AgentSpec, name: str, servers: RemoteServers, outside: Outside) -> None:
         self.name = f"{agent.name}.{name}"
