@@ -16,6 +16,7 @@ from runtime.execution.questions import Questions, answer_of
 from runtime.execution.speech import Pages
 from runtime.meetings.invitations import DECLINED, JOINED, LEFT, rejected
 from runtime.meetings.meetings import Meetings
+from runtime.meetings.refusals import refuses
 from runtime.tape.journal import Journal
 from runtime.tape.meeting_rules import question_of
 from runtime.tape.state import MeetingState
@@ -136,7 +137,8 @@ class Visitors:
         """The meeting that hears what a person says in a place (None: where the session lives); None when none does.
 
         It is the one they are in, else one they were asked to, else one with people that goes on there. Who has left it
-        or does not want to come is heard by the session as before, and so is what names another agent first.
+        or does not want to come is heard by the session as before, until they say that they join; and so is what names
+        another agent first.
         """
         if person.startswith(SCHEDULE):
             return None
@@ -145,6 +147,7 @@ class Visitors:
             *(m for m in here if person in m.joined),
             *(m for m in here if self._asked_as(m, person) is not None),
             *(m for m in here if m.status == "active" and (m.people or place) and not self._stays_away(m, person)),
+            *(m for m in here if self._stays_away(m, person) and self._joins(text)),
         ]
         meeting = found[0] if found else None
         return None if meeting is None or self._names_another(meeting, text) else meeting
@@ -154,9 +157,13 @@ class Visitors:
         person = str(message.sender_id)
         if person not in meeting.joined:
             asked_as = self._asked_as(meeting, person)
-            answer = JOINED if asked_as is None else self._answer_in_words(message)
+            comes_back = asked_as is None and self._stays_away(meeting, person)
+            answer = self._answer_in_words(message) if asked_as is not None or comes_back else None
+            if answer is None and asked_as is not None and refuses(message.content, self._pages.texts):
+                answer = rejected(message.content.strip()[:MAX_REASON_CHARS])
+                self._confirm_refusal(meeting, asked_as)
             self._meetings.answered(meeting, person, answer or JOINED, named=asked_as)
-            if asked_as is not None and answer is not None:
+            if answer is not None:
                 return None
         kind = MessageType.MEETING_BROADCAST if message.type == MessageType.DIRECT else message.type
         return replace(message, recipient_id=None, type=kind, meeting_id=MeetingId(meeting.id))
@@ -168,9 +175,19 @@ class Visitors:
         if chosen in self._labels:
             return JOINED if chosen == join else DECLINED
         refusal = re.match(rf"{re.escape(decline)}\b[\s,.:;-]*(?P<reason>.*)", chosen, re.IGNORECASE | re.DOTALL)
-        if refusal is None:
-            return None
-        return rejected(refusal["reason"].strip()[:MAX_REASON_CHARS]) if refusal["reason"].strip() else DECLINED
+        if refusal is not None:
+            return rejected(refusal["reason"].strip()[:MAX_REASON_CHARS]) if refusal["reason"].strip() else DECLINED
+        return None
+
+    def _joins(self, text: str) -> bool:
+        """Whether somebody says that they join, and no more."""
+        return text.strip().casefold() == self._labels[0].casefold()
+
+    def _confirm_refusal(self, meeting: MeetingState, asked_as: str) -> None:
+        """Say how words were understood, and how to come after all where the meeting does not end by it."""
+        ends = meeting.status == "inviting" and meeting.asks[asked_as].required
+        key = "meeting.declined" if ends else "meeting.declined_in_words"
+        self._pages.tell(self._pages.texts(key, number=meeting.id, join=self._labels[0]), meeting.place)
 
     def _asked_as(self, meeting: MeetingState, person: str) -> str | None:
         """The name under which a person is asked to a meeting: their id, whom they are declared to be, or anybody."""

@@ -84,6 +84,34 @@ async def test_somebody_who_declines_is_missing_and_the_caller_hears_it(
     assert shown == [f"Meeting 100 did not take place: Alice: REJECTED - {answer}"]
 
 
+async def test_a_plain_refusal_in_ones_own_words_declines(sandbox: MontySandbox) -> None:
+    talks = hosted("return 1", ALICE, CAROL, required_attendees=["Alice"])
+    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False)
+        assert await post(talk, "nope, later", name="Alice", private=False) == [
+            "You do not come to meeting 100.",
+            "Meeting 100 did not take place: Alice: REJECTED - nope, later",
+        ]
+    assert facts(talk, "joined") == []
+
+
+async def test_who_declined_or_left_comes_after_all_by_saying_so(sandbox: MontySandbox) -> None:
+    code = 'await InviteToMeeting(["Alice"])\nreturn await heard("enough")'
+    talks = hosted(code, ALICE, CAROL, guest("Guest"), required_attendees=["user", "Guest"])
+    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False)
+        shown = await post(talk, "Sorry, not now!", name="Alice", private=False)
+        assert "You do not come to meeting 100. If you want to after all, write Join." in shown
+        assert notices(talk, "Guest")[-1] == "Alice does not join the meeting: REJECTED - Sorry, not now!"
+        await post(talk, "join", name="Alice", private=False)
+        assert notices(talk, "Guest")[-1] == "Alice has joined the meeting"
+        await post(talk, "", name="Alice", private=False, kind="leave")
+        await post(talk, "Guest: a word", name="Alice", private=False)
+        await post(talk, "Join", name="Alice", private=False)
+        await post(talk, "No, red", name="Alice", private=False)
+    assert heard_by(talk, "1001") == [("Guest: a word", None), ("No, red", "100")]
+
+
 async def test_only_who_was_asked_can_answer(sandbox: MontySandbox) -> None:
     talks = hosted("return 1", ALICE, CAROL, required_attendees=["Alice"])
     async with talking(talks, Model(), sandbox, world=still()[0]) as talk:

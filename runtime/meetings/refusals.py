@@ -1,0 +1,36 @@
+"""Whether what somebody says who was invited is a plain refusal: a rule about words, never a guess."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from runtime.core.texts import Texts
+
+_AROUND = " \t\n\"'\u2018\u201c\u201d*_"
+_STOP = "[,.;:!()\n\u2013\u2014-]"
+"""What a refusal ends with, where something follows. A question mark is none: "No?" is no answer."""
+
+
+def refuses(text: str, texts: Texts) -> bool:
+    """Whether `text` begins with a refusal such as "not now" and then makes a stop, gives a reason or says no more.
+
+    Before it may stand a mention and openers ("sorry"), behind it endings ("right now"). Which words these are is in
+    the texts of the language.
+    """
+    words = text.casefold().replace("\u2019", "'").strip(_AROUND)
+    parts = (texts(f"meeting.refusal.{part}") for part in ("words", "openers", "endings", "reasons"))
+    return _pattern(*parts).match(words) is not None
+
+
+@cache
+def _pattern(words: str, openers: str, endings: str, reasons: str) -> re.Pattern[str]:
+    begins = rf"(?:@\S+\s+)?(?:{_any_of(openers)}(?:\s|{_STOP})+)*"
+    ends = rf"(?:\s+{_any_of(endings)})*\s*(?:{_STOP}|$|\b{_any_of(reasons)})"
+    return re.compile(begins + _any_of(words) + ends)
+
+
+def _any_of(phrases: str) -> str:
+    """A pattern for one of the phrases, which stand with commas between them; the longest that fits."""
+    each = sorted((phrase.split() for phrase in phrases.casefold().split(",")), key=len, reverse=True)
+    return "(?:" + "|".join(r"\s+".join(map(re.escape, phrase)) for phrase in each if phrase) + r")(?!\w|'\w)"
