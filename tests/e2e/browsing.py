@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import Browser, Locator, Page, expect
 
-LIMIT_MS = 20_000
+LIMIT_MS = 60_000
 """How long something that must become visible is waited for."""
 
 
@@ -41,5 +41,5 @@ def saying(page: Page, text: str) -> Locator:
 
 async def appears(where: Locator) -> None:
     """Return when it can be seen, once."""
-    await expect(where).to_have_count(1, timeout=LIMIT_MS)
+    await expect(where).to_have_count(1)
     await expect(where).to_be_visible()

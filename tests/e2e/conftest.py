@@ -6,7 +6,9 @@ import shutil
 from collections.abc import AsyncGenerator
 
 import pytest
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
+
+from tests.e2e.browsing import LIMIT_MS
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _QUIET = (
@@ -16,6 +18,8 @@ _QUIET = (
     "--disable-sync",
     "--no-first-run",
 )
+
+expect.set_options(timeout=LIMIT_MS)
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +36,6 @@ def chromium_path() -> str:
 async def browser(chromium_path: str) -> AsyncGenerator[Browser]:
     """A headless Chromium that calls nobody but the tests."""
     async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(executable_path=chromium_path, args=list(_QUIET))
+        launched = await playwright.chromium.launch(executable_path=chromium_path, args=list(_QUIET), timeout=LIMIT_MS)
         yield launched
         await launched.close()

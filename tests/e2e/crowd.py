@@ -12,8 +12,6 @@ from tests.e2e.talks import TelegramTalk, until_begun
 from tests.e2e.tellers import HELLO
 from tests.fakes.telegram_platform import TelegramPlatform
 
-PATIENCE_S = 40.0
-
 
 class Crowd:
     """Each of them says something, waits for the answer, and says the next thing, as long as they talk."""

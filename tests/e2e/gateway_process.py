@@ -19,8 +19,8 @@ from websockets.asyncio.client import connect
 from tests.fakes.page_socket import PageSocket
 
 ROOT = Path(__file__).parents[2]
-START_LIMIT_S = 60.0
-SEEN_LIMIT_S = 40.0
+START_LIMIT_S = 120.0
+SEEN_LIMIT_S = 90.0
 """How long something that must become visible is waited for."""
 
 _URL = r"web chat\s+(http://\S+)"

@@ -15,7 +15,7 @@ from tests.e2e.talks import TelegramTalk, WebTalk, until, until_begun
 from tests.fakes.telegram_platform import GROUP, TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 TEXTS = english()
 TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"

@@ -15,10 +15,10 @@ from tests.fakes.postgres import RealPostgres
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 COUNTER = ROOT / "tests" / "e2e" / "programs" / "counter.pb"
-LIMIT_S = 30
+LIMIT_S = 90
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -16,7 +16,7 @@ from tests.fakes.discord_limits import DiscordLimits
 from tests.fakes.discord_wire import DiscordPlatform
 from tests.fakes.discord_world import Posted
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 PROGRAMS = ROOT / "tests" / "e2e" / "programs"
 TELLER = PROGRAMS / "teller.pb"
@@ -25,7 +25,7 @@ TOUR = ROOT / "examples" / "tour.pb"
 HELLO = "I am the teller."
 BEGIN_OF_STORY = "Once there was"
 END_OF_STORY = "told it once."
-LIMIT_S = 40
+LIMIT_S = 90
 
 
 def discord_settings(address: str, **more: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from runtime.storage.data_directory import socket_path
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
 LOCKED = "What is stored here is encrypted with a key that is missing now"

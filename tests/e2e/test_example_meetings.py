@@ -19,7 +19,7 @@ from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import GROUP, USERNAME, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 CHATS = range(721, 727)
 MARKUP = 10

@@ -17,7 +17,7 @@ from tests.e2e.test_slack import slack_settings
 from tests.fakes import discord_wire, slack_http, slack_server
 from tests.fakes.slack_platform import SIGNING_SECRET
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 
 async def test_kills_of_the_nodes_that_are_connected_lose_and_double_nothing(

@@ -17,7 +17,7 @@ from runtime.storage.redis.records import RedisRecords
 from tests.e2e.gateway_process import Room
 from tests.e2e.several_nodes import Nodes, one_valkey, several_nodes
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 PROGRAM = Path(__file__).parent / "programs" / "sleeper.pb"
 ROOMS = [f"room-{number}" for number in range(8)]

@@ -12,7 +12,7 @@ from tests.e2e.gateway_process import Gateway, Room
 from tests.e2e.several_nodes import Nodes, one_valkey, several_nodes
 from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 ROOMS = [f"room-{number}" for number in range(40)]
 

@@ -16,7 +16,7 @@ from tests.e2e.gateway_process import ROOT, Gateway, Room, environment_of, gatew
 from tests.e2e.several_nodes import one_valkey, several_nodes
 from tests.fakes.ports import free_port
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 EXAMPLE = ROOT / "examples" / "scout.pb"
 SCOUT = ROOT / "examples" / "scout.py"
@@ -104,7 +104,7 @@ async def test_it_is_reached_from_every_node_wherever_it_is_connected(tmp_path: 
         while not all(nodes.logged(name, "session.started") for name in ("a", "b")):
             rooms.append(await asked_north(nodes["a"], f"room-{len(rooms)}", stack))
         await stack.enter_async_context(scout(tmp_path, ports["b"]))
-        with anyio.fail_after(20):
+        with anyio.fail_after(90):
             assert await older.wait() != 0
         for room in rooms:
             await room.say("south")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.gateway_process import Room, gateway
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 PROGRAM = Path(__file__).parent / "programs" / "panel.pb"
 

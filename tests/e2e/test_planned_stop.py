@@ -13,7 +13,7 @@ from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
 HELLO = "I am the teller."

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
 from tests.fakes.mcp_server import Ledger
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 EXAMPLE = ROOT / "examples" / "weather.pb"
 ASK = "Name a city, such as **Oslo**, and I ask the weather server about it."
@@ -60,7 +60,7 @@ async def ended(process_id: int) -> None:
     except ProcessLookupError:
         return
     try:
-        with anyio.fail_after(20):
+        with anyio.fail_after(90):
             await anyio.wait_readable(handle)
     finally:
         os.close(handle)

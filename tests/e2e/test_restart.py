@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.crashes import ALL, CHATS, FIRST, MANNERS, MOMENTS, Told, tell
 from tests.e2e.talks import TelegramTalk, begins_like
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture(scope="module")

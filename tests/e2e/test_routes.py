@@ -13,7 +13,7 @@ from tests.e2e.talks import TelegramTalk, WebTalk, until, until_begun
 from tests.fakes.telegram_platform import GROUP, TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 ROUTES = f"""
 [telegram]

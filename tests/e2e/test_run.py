@@ -19,11 +19,11 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 HELLO_PROGRAM = ROOT / "examples" / "hello.pb"
 TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
-LEFT_LIMIT_S = 10.0
+LEFT_LIMIT_S = 60.0
 
 
 async def asked(running: Gateway, path: str) -> tuple[int, dict[str, object]]:

@@ -13,7 +13,7 @@ from tests.e2e.talks import TelegramTalk, until_begun
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
 SECRETS = {

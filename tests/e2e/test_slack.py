@@ -16,14 +16,14 @@ from tests.fakes.slack_conversations import Posted
 from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND
 from tests.fakes.slack_platform import SIGNING_SECRET, SlackPlatform
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
 TOUR = ROOT / "examples" / "tour.pb"
 TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
 HELLO = "I am the teller."
 END_OF_STORY = "told it once."
-LIMIT_S = 40
+LIMIT_S = 90
 
 
 def slack_settings(platform: SlackPlatform, address: str, **more: str) -> dict[str, str]:

@@ -15,11 +15,11 @@ from tests.fakes.slack_conversations import TEAM
 from tests.fakes.slack_people import FRIEND
 from tests.fakes.slack_platform import SlackPlatform
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
 REFUSED = english()("access.refused")
-LIMIT_S = 60
+LIMIT_S = 90
 
 
 async def test_stranger_on_discord_opens_no_thread(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.fakes.telegram_markup import units
 from tests.fakes.telegram_platform import GROUP, TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
 HELLO = "I am the teller."

@@ -16,7 +16,7 @@ from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import BOT_ID, GROUP, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
 OPEN = "The desk is open."

@@ -14,7 +14,7 @@ from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import BOT_ID, GROUP, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 TOUR = ROOT / "examples" / "tour.pb"
 TOPIC = 9

@@ -14,7 +14,7 @@ from runtime.storage.redis.connection import open_connection
 from runtime.storage.redis.records import RedisRecords
 from tests.e2e.gateway_process import Gateway, Room, gateway, parley
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 PROGRAM = Path(__file__).parent / "programs" / "sleeper.pb"
 RESTLESS = {"PARLEY_NODES__IDLE_S": "0.2", "PARLEY_NODES__LEASE_S": "2", "PARLEY_LOGS__LEVEL": "debug"}

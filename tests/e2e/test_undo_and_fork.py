@@ -19,10 +19,10 @@ from tests.fakes.slack_platform import SlackPlatform
 from tests.fakes.telegram_platform import GROUP, PERSON, USERNAME, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 TALLY = ROOT / "tests" / "e2e" / "programs" / "tally.pb"
-LIMIT_S = 40
+LIMIT_S = 90
 
 
 def undone(name: str, text: str) -> str:

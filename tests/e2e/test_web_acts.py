@@ -10,7 +10,7 @@ from runtime.core.message import Choice
 from tests.e2e.test_web_page import PHONE, enter, listening, say
 from tests.fakes.web_chat import web_chat
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 LOBBY = Address("web", "lobby")
 GUIDE = Speaker("1000", "Guide")
@@ -199,7 +199,7 @@ async def test_nobody_seems_to_work_after_a_notice_that_they_were_stopped(browse
         status = page.locator("#room-composer .typing-words")
         await expect(status).to_have_text("Accountant is thinking")
         await chat.adapter.send(LOBBY, "⏹ Stopped.", speaker=GATEWAY, nonce="n1", final=True)
-        await expect(status).to_have_text("", timeout=2_000)
+        await expect(status).to_have_text("")
 
 
 async def test_mentions_are_completed_and_highlighted(browser: Browser) -> None:

@@ -13,7 +13,7 @@ from runtime.core.address import Address, Speaker
 from tests.e2e.test_web_page import enter, listening, say
 from tests.fakes.web_chat import web_chat
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 LOBBY = Address("web", "lobby")
 GUIDE = Speaker("1000", "Guide")

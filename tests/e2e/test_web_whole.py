@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, FilePayload, Page, expect
 
-from tests.e2e.browsing import LIMIT_MS, appears, entered, say, saying
+from tests.e2e.browsing import appears, entered, say, saying
 from tests.e2e.gateway_process import ROOT, gateway
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
 WORDS = FilePayload(name="words.txt", mimeType="text/plain", buffer=b"one two three")
@@ -21,7 +21,7 @@ async def count(page: Page, into: Path) -> None:
     await page.locator("#room-composer input[type=file]").set_input_files([WORDS])
     await say(page, "count")
     link = page.locator(".message.agent .file")
-    await expect(link).to_contain_text("count.txt", timeout=LIMIT_MS)
+    await expect(link).to_contain_text("count.txt")
     async with page.expect_download() as saved:
         await link.click()
     await (await saved.value).save_as(into)
@@ -34,10 +34,10 @@ async def test_a_question_is_answered_by_a_button_and_is_over_then(tmp_path: Pat
         await appears(saying(page, "The desk is open."))
         await say(page, "ship")
         answers = page.get_by_role("group", name="Answers")
-        await expect(answers.get_by_role("button")).to_have_text(["Yes", "No"], timeout=LIMIT_MS)
+        await expect(answers.get_by_role("button")).to_have_text(["Yes", "No"])
         await answers.get_by_role("button", name="Yes").click()
         await appears(saying(page, "Shipped."))
-        await expect(answers).to_have_count(0, timeout=LIMIT_MS)
+        await expect(answers).to_have_count(0)
 
 
 async def test_a_file_is_read_and_another_is_sent_back_and_both_outlive_a_restart(
