@@ -86,8 +86,8 @@ class Keeper(Protocol):
         ...
 
     @property
-    def hall(self) -> Reception:
-        """Where the meetings of the session are held."""
+    def reception(self) -> Reception:
+        """Where invitations to the meetings of the session come from, and go to."""
         ...
 
     async def tell(self, key: str, /, **values: object) -> None:
@@ -121,9 +121,9 @@ class Agent:
     async def _hear(self, message: Message) -> None:
         """What comes by a channel. Invitations to an agent at work, and answers to its own, are not for its queue."""
         if message.type == MessageType.MEETING_RESPONSE:
-            self._keeper.hall.answered(message)
+            self._keeper.reception.answered(message)
         elif message.type == MessageType.MEETING_INVITATION and self._works():
-            await self._keeper.hall.busy(self.id, message)
+            await self._keeper.reception.busy(self.id, message)
         else:
             self.accept(message)
 
@@ -175,7 +175,7 @@ class Agent:
             await self._start(beginning[self.state.begun], (), begins=True)
             return
         if not self._is_called():
-            await self._keeper.hall.idle(self.id)
+            await self._keeper.reception.idle(self.id)
         came: Sequence[Message] = ()
         with anyio.CancelScope() as self._waiting:
             came = await self._wait()
@@ -205,7 +205,7 @@ class Agent:
         return said_there and (meeting is None or self.id not in meeting.joined or meeting.status == "ended")
 
     async def _attend(self, invitation: Message) -> None:
-        found = await self._keeper.hall.received(self.id, invitation)
+        found = await self._keeper.reception.received(self.id, invitation)
         if found is None:
             self._journal.note("dropped", agent=self.id, mids=[invitation.id])
             return
@@ -296,7 +296,7 @@ class Agent:
         for message in [waiting for waiting in self.state.queue if waiting.type == MessageType.MEETING_INVITATION]:
             self._journal.note("dropped", agent=self.id, mids=[message.id])
             self.forget({message.id})
-            await self._keeper.hall.busy(self.id, message)
+            await self._keeper.reception.busy(self.id, message)
 
     def _publish(self, name: str, executable: Executable, **data: Any) -> None:
         self._bus.publish(name, session_id=self._journal.session, agent_id=self.id, playbook=executable.name, **data)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import anyio
-
+from runtime.agents.invitations import Invitations
 from runtime.agents.library import Library
 from runtime.agents.visitors import Candidates, Visitors
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
 from runtime.channels.registry import Channels
-from runtime.core.clock import Clock, until
+from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError, QueueFull, UnknownTarget
 from runtime.core.ids import AgentId, MeetingId, parse_meeting_id
-from runtime.core.message import Message, MessageType, message_to_data
+from runtime.core.message import Message, message_to_data
 from runtime.execution.frame import Call, Frame
-from runtime.execution.host import Builtin, Executable, site
+from runtime.execution.host import Builtin, Host, site
 from runtime.execution.questions import Questions
 from runtime.execution.signatures import call_arguments
 from runtime.execution.speech import Pages
 from runtime.language.program import PlaybookSpec
-from runtime.meetings.invitations import AUTOMATIC, BUSY, JOINED, cannot_handle, fitting, names_of, rejected
+from runtime.meetings.invitations import AUTOMATIC, BUSY, names_of
 from runtime.meetings.meeting import absence, may_join, meeting_of, missing
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.places import Places
@@ -48,12 +47,15 @@ class MeetingHall:
         self.visitors = Visitors(journal, self.meetings, candidates, pages)
         self._places: Places
         self._open_to_people: OpenToPeople
-        self._asked = anyio.Event()
+        self.invitations = Invitations(journal, candidates, self.meetings, self.visitors, clock, bus)
         self._library: Library
 
-    def equip(self, library: Library, questions: Questions, places: Places, open_to_people: OpenToPeople) -> None:
+    def equip(
+        self, library: Library, questions: Questions, places: Places, open_to_people: OpenToPeople, host: Host
+    ) -> None:
         """Give what is made after the hall, before any agent lives."""
         self._library = library
+        self.invitations.equip(library, self.direct, host)
         self.visitors.equip(questions)
         self._places = places
         self._open_to_people = open_to_people
@@ -74,7 +76,7 @@ class MeetingHall:
         for who in asked:
             self.meetings.ask(meeting, who, by)
         self.meetings.tell_of_invitations(meeting, by, asked)
-        await self._send(meeting, asked)
+        await self.invitations.send(meeting, asked)
         return asked
 
     async def end(self, meeting: MeetingState, by: str) -> None:
@@ -107,7 +109,8 @@ class MeetingHall:
                 channel.remove_participant(participant.id)
         return channel
 
-    def _direct(self, one: str, other: str) -> Channel:
+    def direct(self, one: str, other: str) -> Channel:
+        """The channel of two of the agents and people."""
         return self._channels.direct(self._candidates.participant(one), self._candidates.participant(other))
 
     # -- what meetings need: see `Attendance`
@@ -122,7 +125,7 @@ class MeetingHall:
         try:
             self._candidates.remind(AgentId(agent), message)
         except QueueFull as error:
-            self._undelivered(message, agent, error)
+            self.invitations.undelivered(message, agent, error)
 
     def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
         """See `Attendance`. A model is told with its first turn, code by its first wait."""
@@ -145,100 +148,6 @@ class MeetingHall:
         waits = [wait for wait in state.waits.values() if wait.source and wait.source.get("meeting") == meeting.id]
         return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))
 
-    # -- invitations
-
-    async def run(self) -> None:
-        """Ask those again who have not answered, when it is time, for ever."""
-        while True:
-            asked = self._asked
-            asks = (ask.due for meeting in self.meetings.going_on() for ask in meeting.asks.values())
-            due_s = min((due for due in asks if due is not None), default=None)
-            if due_s is None:
-                await asked.wait()
-                continue
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_cancel_after, asked, tasks.cancel_scope)
-                await until(self._clock, due_s)
-                tasks.cancel_scope.cancel()
-            for meeting, who in self.meetings.to_ask_again():
-                self.meetings.ask(meeting, who, meeting.asks[who].by)
-                await self._send(meeting, [who])
-            self._journal.hurry()
-
-    async def _send(self, meeting: MeetingState, asked: Sequence[str]) -> None:
-        """Bring invitations that are noted to those who are asked. Who can take no more is asked again in time."""
-        before, self._asked = self._asked, anyio.Event()
-        before.set()
-        for who in asked:
-            if who not in meeting.asks:
-                continue
-            if not who.isdecimal():
-                self.visitors.ask(meeting, who)
-            elif self._candidates.lives(who):
-                by, text = self._inviter(meeting, who), f"You are invited to meeting {meeting.id}: {meeting.topic}"
-                message = self.meetings.message(meeting, text, MessageType.MEETING_INVITATION, sender=by, to=who)
-                try:
-                    await self._direct(by, who).send(message)
-                except QueueFull as error:
-                    self._undelivered(message, who, error)
-
-    def _inviter(self, meeting: MeetingState, who: str) -> str:
-        """The agent that asks `who`: the host does so for people, and for agents that are gone."""
-        by = meeting.asks[who].by if who in meeting.asks else meeting.host
-        return by if by.isdecimal() and self._candidates.lives(by) else meeting.host
-
-    def _undelivered(self, message: Message, who: str, error: QueueFull) -> None:
-        about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
-        self._bus.publish("message.undelivered", error=str(error), **about)
-
-    async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
-        """See `Reception`."""
-        meeting = self.meetings.get(str(invitation.meeting_id))
-        if agent not in meeting.pending:
-            return None
-        playbooks = self._library.meetings(self._journal.state.agents[agent].klass)
-        spec = fitting(playbooks, meeting.type, meeting.topic)
-        if spec is None:
-            await self._answer(meeting, agent, cannot_handle(playbooks))
-            return None
-        if any(param.default is None and param.name not in AUTOMATIC for param in spec.params):
-            await self._answer(meeting, agent, rejected(f"{spec.name} needs arguments, and an invitation has none"))
-            return None
-        present = [self.name(who) for who in dict.fromkeys((*meeting.joined, *meeting.invited))]
-        values = {"topic": meeting.topic, "attendees": present}
-        return self._candidates.executable(agent, spec.name), {
-            param.name: values[param.name] for param in spec.params if param.name in values
-        }
-
-    async def busy(self, agent: str, invitation: Message) -> None:
-        """See `Reception`."""
-        meeting = self.meetings.get(str(invitation.meeting_id))
-        if agent in meeting.pending:
-            await self._answer(meeting, agent, BUSY)
-
-    async def idle(self, agent: str) -> None:
-        """See `Reception`."""
-        for meeting in self.meetings.going_on():
-            if agent in meeting.pending and meeting.invited[agent] == BUSY:
-                self.meetings.ask_idle(meeting, agent)
-                await self._send(meeting, [agent])
-                return
-
-    def wanted(self) -> Collection[str]:
-        """The agents that were busy when they were asked, and are still waited for."""
-        return {who for m in self.meetings.going_on() for who in m.pending if m.invited[who] == BUSY}
-
-    async def _answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
-        to = self._inviter(meeting, agent)
-        if self._candidates.lives(to):
-            kind = MessageType.MEETING_RESPONSE
-            await self._direct(agent, to).send(self.meetings.message(meeting, answer, kind, sender=agent, to=to))
-
-    def answered(self, response: Message) -> None:
-        """See `Reception`."""
-        meeting = self.meetings.get(str(response.meeting_id))
-        self.meetings.answered(meeting, str(response.sender_id), response.content)
-
     # -- meetings as frames
 
     async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState | str:
@@ -247,7 +156,7 @@ class MeetingHall:
         meeting = self._journal.state.meetings.get(state.meeting or "")
         if meeting is not None and meeting.frame != frame.id:
             if state.caller is None:
-                return await self._come_in(meeting, state.agent)
+                return await self.invitations.come_in(frame, playbook, meeting)
             meeting = None
         if meeting is None:
             current = meeting_of(self._journal.state, state.agent)
@@ -258,14 +167,6 @@ class MeetingHall:
             meeting = self.meetings.create(state.agent, frame.id, playbook.name, str(topic))
         await self._gather(frame, meeting, playbook)
         return meeting if meeting.held else meeting.why or f"Meeting {meeting.id} did not take place: it was ended"
-
-    async def _come_in(self, meeting: MeetingState, agent: str) -> MeetingState | str:
-        """Somebody who was invited executes their playbook: now they are in it, unless it has ended meanwhile."""
-        if agent in meeting.pending:
-            await self._answer(meeting, agent, JOINED)
-            await self._journal.commit()
-        was_in = agent in meeting.joined or meeting.invited.get(agent) not in ("", BUSY)
-        return meeting if was_in else f"Meeting {meeting.id} has ended"
 
     async def _gather(self, frame: Frame, meeting: MeetingState, playbook: PlaybookSpec) -> None:
         """Invite, and begin the meeting when everybody required is there; else end it."""
@@ -279,7 +180,7 @@ class MeetingHall:
             if self.meetings.begin_inviting(meeting, own):
                 asked = [who for who in required if self.meetings.ask(meeting, who, meeting.host, required=True)]
                 asked += [who for who in optional if self.meetings.ask(meeting, who, meeting.host)]
-                await self._send(meeting, asked)
+                await self.invitations.send(meeting, asked)
         await self._journal.commit()
         with self._pages.presence.waiting(frame.id):
             while meeting.gathering:
@@ -376,8 +277,3 @@ class MeetingHall:
 def _is_meeting(given: Any) -> bool:
     """Whether an argument names a meeting: `meeting` or `meeting 100`."""
     return isinstance(given, str) and (given.strip().lower() == "meeting" or parse_meeting_id(given) is not None)
-
-
-async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:
-    await event.wait()
-    scope.cancel()

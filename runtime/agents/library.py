@@ -95,15 +95,17 @@ class Library:
         events = [spec for spec in self._triggered(klass, TriggerKind.EVT) if spec.kind == "python"]
         return self._found(klass, events[0].name) if len(events) == 1 else None
 
+    def playbooks(self, klass: str) -> Sequence[PlaybookSpec]:
+        """The playbooks of an agent class, in order."""
+        agent = self._program.agent(klass)
+        return agent.playbooks if agent else ()
+
     def meetings(self, klass: str) -> list[PlaybookSpec]:
         """The playbooks by which an agent class takes part in meetings, in order."""
-        agent = self._program.agent(klass)
-        return [spec for spec in agent.playbooks if spec.meeting] if agent else []
+        return [spec for spec in self.playbooks(klass) if spec.meeting]
 
     def _triggered(self, klass: str, kind: TriggerKind) -> list[PlaybookSpec]:
-        agent = self._program.agent(klass)
-        playbooks = agent.playbooks if agent else ()
-        return [spec for spec in playbooks if any(trigger.kind is kind for trigger in spec.triggers)]
+        return [spec for spec in self.playbooks(klass) if any(trigger.kind is kind for trigger in spec.triggers)]
 
     def _found(self, klass: str, name: str) -> Executable:
         found = self.find(klass, name)

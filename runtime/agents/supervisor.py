@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 from runtime.agents.agent import Agent
 from runtime.agents.attendees import attendee
 from runtime.agents.hall import MeetingHall
+from runtime.agents.invitations import Invitations
 from runtime.agents.library import Library
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.bus import Bus
@@ -74,7 +75,7 @@ class Supervisor:
 
     def _look(self) -> None:
         self.hall.settle()
-        wanted = self.hall.wanted()
+        wanted = self.hall.invitations.wanted()
         for agent in self._agents.values():
             if isinstance(agent, RemoteAgent):
                 agent.look()
@@ -311,6 +312,11 @@ class Supervisor:
         )
 
     # -- what an agent's loop needs
+
+    @property
+    def reception(self) -> Invitations:
+        """See `Keeper`."""
+        return self.hall.invitations
 
     def beginning(self, klass: str) -> Sequence[Executable]:
         """See `Keeper`."""

@@ -14,15 +14,12 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.host import Executable
 from runtime.execution.questions import Questions, answer_of
 from runtime.execution.speech import Pages
-from runtime.meetings.invitations import DECLINED, JOINED, LEFT, rejected
+from runtime.meetings.invitations import DECLINED, JOINED, LEFT, MAX_REASON_CHARS, rejected
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.refusals import refuses
 from runtime.tape.journal import Journal
 from runtime.tape.meeting_rules import question_of
 from runtime.tape.state import MeetingState
-
-MAX_REASON_CHARS = 200
-"""So much of why somebody does not come is told."""
 
 
 class Candidates(Protocol):

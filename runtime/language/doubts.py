@@ -33,7 +33,7 @@ def doubts(program: Program, built_in: Collection[str]) -> list[Diagnostic]:
         names = _names(program, agent, built_in)
         found += _models(agent)
         for playbook in agent.playbooks:
-            found += _attendees(program, playbook)
+            found += [*_attendees(program, playbook), *_before_joining(agent, playbook)]
             for step in playbook.walk_steps():
                 found += [*_calls(step, names), *_notes(step, playbook)]
     return found
@@ -150,6 +150,15 @@ def _attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Diagnostic]
                 f"{agent.name} is to attend {playbook.name} and takes part in no meetings",
                 "Give it a playbook with meeting: true.",
             )
+
+
+def _before_joining(agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Diagnostic]:
+    """An agent that considers invitations by what it does not have would come to all meetings."""
+    name = playbook.metadata.get("before_joining")
+    if name is not None and agent.playbook(str(name)) is None:
+        near = get_close_matches(str(name), [one.name for one in agent.playbooks], n=1)
+        hint = f"Did you mean {near[0]}?" if near else ""
+        yield _at(playbook.span, f"{agent.name} has no playbook {name} to execute before it joins", hint)
 
 
 def _warning(step: Step, message: str, hint: str = "") -> Diagnostic:

@@ -18,7 +18,7 @@ _COMMON = ("public", "export", "hidden", "description", "model", "meeting")
 MEETING_KEYS = ("required_attendees", "optional_attendees")
 """Who is invited to a meeting."""
 
-PLAYBOOK_KEYS = frozenset({*_COMMON, *MEETING_KEYS, "show", "execution_mode", "cli_entry"})
+PLAYBOOK_KEYS = frozenset({*_COMMON, *MEETING_KEYS, "before_joining", "show", "execution_mode", "cli_entry"})
 AGENT_KEYS = frozenset(
     {
         *_COMMON,
@@ -36,7 +36,7 @@ _CHOICES: dict[str, dict[str, str]] = {
 }
 _FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "streaming_enabled", "buffer_messages")
 _LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
-_TEXTS = ("description", "name")
+_TEXTS = ("description", "name", "before_joining")
 _KEY = re.compile(r"^ {0,3}([a-z_]+):(?:\s+(.*?))?\s*$")
 _KEY_OF_ANY_CASE = re.compile(r"^([a-z]\w*):(?:\s+(.*?))?\s*$")
 _OWN_KEY = re.compile(r"^[a-z]\w*:(?:\s+\S|\s*$)")

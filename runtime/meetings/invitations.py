@@ -25,6 +25,12 @@ NO_ANSWER = "did not answer"
 AUTOMATIC = ("topic", "attendees")
 """Parameters that every meeting playbook has."""
 
+BEFORE_JOINING = "before_joining"
+"""The key of a meeting playbook by which its agent names what it executes before it answers."""
+
+MAX_REASON_CHARS = 200
+"""So much of why somebody does not come is told."""
+
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SAYS_NOTHING = frozenset({"meeting", "a", "an", "the", "to", "in", "when", "invited", "for", "of", "on", "about"})
 
@@ -42,6 +48,18 @@ def is_last(ask: AskState) -> bool:
 def rejected(reason: str) -> str:
     """The answer of somebody who does not come."""
     return f"REJECTED - {reason}"
+
+
+def answer_of(value: Any, error: tuple[str, str] | None) -> str:
+    """What an agent answers whose playbook of `before_joining` gave a value, or failed with a type and a text.
+
+    A text is why it does not come, False that it does not, and all else that it does.
+    """
+    if error is not None:
+        return rejected(f"{error[1] or error[0]}"[:MAX_REASON_CHARS])
+    if isinstance(value, str) and value.strip() not in ("", JOINED):
+        return rejected(value.strip().removeprefix(rejected("")).strip()[:MAX_REASON_CHARS])
+    return DECLINED if value is False else JOINED
 
 
 def cannot_handle(playbooks: Sequence[PlaybookSpec]) -> str:

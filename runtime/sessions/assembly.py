@@ -128,7 +128,7 @@ def assembled(
     library = Library(program, machine, supervisor.hall)
     supervisor.equip(library, host)
     builtins.utterances.delivery.handlers = DeliveryHandlers(program, library, host, supervisor)
-    supervisor.hall.equip(library, questions, places, minutes.open_to_people)
+    supervisor.hall.equip(library, questions, places, minutes.open_to_people, host)
     agents = {spec.name: spec for spec in program.agents}
     handlers = Handlers(journal, host, supervisor, around.bus)
     builtins.on_variable = VariableRules(agents, journal, handlers).update

@@ -126,7 +126,7 @@ class Session:
                 tasks.start_soon(self._obey_stops, backlog)
                 if self._broken is None:
                     tasks.start_soon(self._parts.reminders.run)
-                    tasks.start_soon(self._parts.supervisor.hall.run)
+                    tasks.start_soon(self._parts.supervisor.hall.invitations.run)
                 if first is not None and self._succession is not None:
                     await self._taken(first)
                     first = None

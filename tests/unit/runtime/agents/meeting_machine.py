@@ -99,7 +99,7 @@ class People:
             if agent in self._full:
                 raise QueueFull(f"agent {agent} can take no more")
             if message.type == MessageType.MEETING_RESPONSE:
-                self.hall.answered(message)
+                self.hall.invitations.answered(message)
             elif message.type != MessageType.MEETING_INVITATION:
                 self.remind(AgentId(agent), message)
 
@@ -181,7 +181,7 @@ class MeetingMachine(RuleBasedStateMachine):
         pages = cast("Any", screen)
         self.hall = candidates.hall = MeetingHall(self.journal, candidates, pages, Channels(bus), self.clock, bus)
         nobody: Any = None
-        self.hall.equip(cast("Any", NoPlaybooks()), nobody, nobody, lambda _: False)
+        self.hall.equip(cast("Any", NoPlaybooks()), nobody, nobody, lambda _: False, nobody)
         self.bug(self.hall)
 
     @rule()
@@ -273,13 +273,13 @@ class MeetingMachine(RuleBasedStateMachine):
         if answer == JOINED:
             self.comes(meeting, known, who)
             return
-        done(self.hall._answer(meeting, who, answer))
+        done(self.hall.invitations.answer(meeting, who, answer))
         if answer != BUSY:
             self.does_not_come(known, who, answer)
 
     def comes(self, meeting: MeetingState, known: Known, who: str) -> None:
         self.begin(who, meeting.id)
-        done(self.hall._answer(meeting, who, JOINED))
+        done(self.hall.invitations.answer(meeting, who, JOINED))
         self.joins(known, who, f"Agent{who} (agent {who})")
 
     def joins(self, known: Known, who: str, called: str) -> None:

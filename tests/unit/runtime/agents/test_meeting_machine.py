@@ -60,7 +60,7 @@ def test_the_machine_finds_a_planted_bug(planted: type[Meetings]) -> None:
         @staticmethod
         def bug(hall: MeetingHall) -> None:
             hall.meetings = planted(hall._journal, hall, hall._clock, hall._bus)
-            hall.visitors._meetings = hall.meetings
+            hall.visitors._meetings = hall.invitations._meetings = hall.meetings
 
     limits: Any = settings(LIMITS, phases=[Phase.generate], print_blob=False)
     with pytest.raises(AssertionError):
@@ -73,7 +73,7 @@ def test_who_can_take_no_more_is_asked_again_in_time_and_harms_nobody() -> None:
     meeting = machine.hall.meetings.get("100")
     machine.full.add(AGENTS[1])
     assert done(machine.hall.invite(meeting, AGENTS[0], AGENTS[1:3])) == list(AGENTS[1:3])
-    done(machine.hall._answer(meeting, AGENTS[2], "JOINED"))
+    done(machine.hall.invitations.answer(meeting, AGENTS[2], "JOINED"))
     machine.hall.meetings.start(meeting)
     assert meeting.pending == [AGENTS[1]]
     assert [message.content for message in machine.journal.state.agents[AGENTS[2]].queue] == ["Meeting started"]

@@ -51,6 +51,31 @@ def guest(name: str = "Guest", code: str = GUEST) -> AgentSpec:
 
 ASKED = "@Alice Host invites you to meeting 100: Talk. Do you join?"
 
+CONSIDERED = Case(
+    host(
+        'await InviteToMeeting(["Choosy"])\nreturn await heard("Choosy does not")',
+        guest(code=GUEST.replace('await Say("user", f"a guest knows: {text}")', "None")),
+        agent(
+            "Choosy",
+            python("Join", meeting=True, before_joining="Consider"),
+            python("Consider", "topic"),
+            code="""
+async def Join():
+    pass
+
+async def Consider(topic):
+    await Say("user", "let me think")
+    await Sleep(1)
+    return f"{topic} is not my topic"
+""",
+        ),
+        required_attendees=["Guest"],
+    ),
+    ((),),
+    ("go",),
+    ("let me think", "Choosy does not join the meeting: REJECTED - Talk is not my topic"),
+)
+
 UNANSWERED = Case(
     host(
         "return 1",
@@ -213,4 +238,5 @@ MEETINGS = {
     "ended": ENDED,
     "woken": WOKEN,
     "person": PERSON,
+    "considered": CONSIDERED,
 }

@@ -1,0 +1,205 @@
+"""Invitations to the meetings of a session: brought to who is asked, considered by agents, answered, and repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import anyio
+
+from runtime.agents.library import Library
+from runtime.agents.visitors import Candidates, Visitors
+from runtime.bus import Bus
+from runtime.channels.channel import Channel
+from runtime.core.clock import Clock, until
+from runtime.core.errors import PlaybookError, QueueFull
+from runtime.core.message import Message, MessageType
+from runtime.execution.frame import Call, Frame
+from runtime.execution.host import Executable, Host
+from runtime.language.program import PlaybookSpec
+from runtime.meetings.invitations import (
+    AUTOMATIC,
+    BEFORE_JOINING,
+    BUSY,
+    JOINED,
+    answer_of,
+    cannot_handle,
+    fitting,
+    rejected,
+)
+from runtime.meetings.meetings import Meetings
+from runtime.tape.journal import Journal
+from runtime.tape.state import MeetingState
+
+_CONSIDERING = "joining"
+"""The position of the call by which an agent considers whether it comes."""
+
+
+class Invitations:
+    """The invitations of one session."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        candidates: Candidates,
+        meetings: Meetings,
+        visitors: Visitors,
+        clock: Clock,
+        bus: Bus,
+    ) -> None:
+        self._journal = journal
+        self._candidates = candidates
+        self._meetings = meetings
+        self._visitors = visitors
+        self._clock = clock
+        self._bus = bus
+        self._asked = anyio.Event()
+        self._library: Library
+        self._direct: Callable[[str, str], Channel]
+        self._host: Host
+
+    def equip(self, library: Library, direct: Callable[[str, str], Channel], host: Host) -> None:
+        """Give what is made after it, before any agent lives; `direct` is the channel of two participants."""
+        self._library = library
+        self._direct = direct
+        self._host = host
+
+    async def run(self) -> None:
+        """Ask those again who have not answered, when it is time, for ever."""
+        while True:
+            asked = self._asked
+            asks = (ask.due for meeting in self._meetings.going_on() for ask in meeting.asks.values())
+            due_s = min((due for due in asks if due is not None), default=None)
+            if due_s is None:
+                await asked.wait()
+                continue
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_cancel_after, asked, tasks.cancel_scope)
+                await until(self._clock, due_s)
+                tasks.cancel_scope.cancel()
+            for meeting, who in self._meetings.to_ask_again():
+                self._meetings.ask(meeting, who, meeting.asks[who].by)
+                await self.send(meeting, [who])
+            self._journal.hurry()
+
+    async def send(self, meeting: MeetingState, asked: Sequence[str]) -> None:
+        """Bring invitations that are noted to those who are asked. Who can take no more is asked again in time."""
+        before, self._asked = self._asked, anyio.Event()
+        before.set()
+        for who in asked:
+            if who not in meeting.asks:
+                continue
+            if not who.isdecimal():
+                self._visitors.ask(meeting, who)
+            elif self._candidates.lives(who):
+                by, text = self._inviter(meeting, who), f"You are invited to meeting {meeting.id}: {meeting.topic}"
+                message = self._meetings.message(meeting, text, MessageType.MEETING_INVITATION, sender=by, to=who)
+                try:
+                    await self._direct(by, who).send(message)
+                except QueueFull as error:
+                    self.undelivered(message, who, error)
+
+    def _inviter(self, meeting: MeetingState, who: str) -> str:
+        """The agent that asks `who`: the host does so for people, and for agents that are gone."""
+        by = meeting.asks[who].by if who in meeting.asks else meeting.host
+        return by if by.isdecimal() and self._candidates.lives(by) else meeting.host
+
+    def undelivered(self, message: Message, who: str, error: QueueFull) -> None:
+        """Publish that somebody could take no more."""
+        about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
+        self._bus.publish("message.undelivered", error=str(error), **about)
+
+    async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
+        """See `Reception`."""
+        meeting = self._meetings.get(str(invitation.meeting_id))
+        if agent not in meeting.pending:
+            return None
+        playbooks = self._library.meetings(self._journal.state.agents[agent].klass)
+        spec = fitting(playbooks, meeting.type, meeting.topic)
+        if spec is None:
+            await self.answer(meeting, agent, cannot_handle(playbooks))
+            return None
+        if any(param.default is None and param.name not in AUTOMATIC for param in spec.params):
+            await self.answer(meeting, agent, rejected(f"{spec.name} needs arguments, and an invitation has none"))
+            return None
+        return self._candidates.executable(agent, spec.name), _fitting_arguments(spec, self._about(meeting))
+
+    async def busy(self, agent: str, invitation: Message) -> None:
+        """See `Reception`. Who considers this invitation already answers when that is done."""
+        meeting = self._meetings.get(str(invitation.meeting_id))
+        considers = any(frame.meeting == meeting.id for frame in self._journal.state.roots(agent))
+        if agent in meeting.pending and not considers:
+            await self.answer(meeting, agent, BUSY)
+
+    async def idle(self, agent: str) -> None:
+        """See `Reception`."""
+        for meeting in self._meetings.going_on():
+            if agent in meeting.pending and meeting.invited[agent] == BUSY:
+                self._meetings.ask_idle(meeting, agent)
+                await self.send(meeting, [agent])
+                return
+
+    def wanted(self) -> Collection[str]:
+        """The agents that were busy when they were asked, and are still waited for."""
+        return {who for m in self._meetings.going_on() for who in m.pending if m.invited[who] == BUSY}
+
+    async def answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
+        """Have an agent answer whoever has asked it."""
+        to = self._inviter(meeting, agent)
+        if self._candidates.lives(to):
+            kind = MessageType.MEETING_RESPONSE
+            await self._direct(agent, to).send(self._meetings.message(meeting, answer, kind, sender=agent, to=to))
+
+    def answered(self, response: Message) -> None:
+        """See `Reception`."""
+        meeting = self._meetings.get(str(response.meeting_id))
+        self._meetings.answered(meeting, str(response.sender_id), response.content)
+
+    async def come_in(self, frame: Frame, playbook: PlaybookSpec, meeting: MeetingState) -> MeetingState | str:
+        """An agent that was invited executes its playbook: now it is in the meeting, unless that has ended meanwhile or
+        the agent does not want to come; then the text says so."""
+        agent = frame.state.agent
+        if agent in meeting.pending:
+            answer = await self._considered(frame, playbook, meeting)
+            await self.answer(meeting, agent, answer)
+            await self._journal.commit()
+            if answer != JOINED:
+                return answer
+        was_in = agent in meeting.joined or meeting.invited.get(agent) not in ("", BUSY)
+        return meeting if was_in else f"Meeting {meeting.id} has ended"
+
+    async def _considered(self, frame: Frame, playbook: PlaybookSpec, meeting: MeetingState) -> str:
+        """What the agent answers: what comes of the playbook that it executes before it joins, if it has one."""
+        name, klass = playbook.metadata.get(BEFORE_JOINING), frame.agent.klass
+        spec = next((spec for spec in self._library.playbooks(klass) if spec.name == name), None)
+        if spec is None:
+            return JOINED
+        if _CONSIDERING not in frame.state.records:
+            arguments = _fitting_arguments(spec, {**self._about(meeting), "host": self._name(meeting.host)})
+            call = Call(_CONSIDERING, spec.name, (), arguments)
+            executable = self._candidates.executable(frame.state.agent, spec.name)
+            try:
+                await self._host.run_child(frame, call, frame.state.agent, executable, hidden=True)
+            except PlaybookError as error:
+                return rejected(str(error))
+        record = frame.state.records[_CONSIDERING]
+        return answer_of(record.value, record.error)
+
+    def _about(self, meeting: MeetingState) -> dict[str, Any]:
+        """What every meeting playbook can be told."""
+        present = [self._name(who) for who in dict.fromkeys((*meeting.joined, *meeting.invited))]
+        return {"topic": meeting.topic, "attendees": present}
+
+    def _name(self, who: str) -> str:
+        agent = self._journal.state.agents.get(who)
+        return agent.klass if agent is not None else self._journal.state.called(who)
+
+
+def _fitting_arguments(spec: PlaybookSpec, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values for which a playbook has parameters."""
+    return {param.name: values[param.name] for param in spec.params if param.name in values}
+
+
+async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
