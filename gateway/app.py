@@ -21,7 +21,7 @@ from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
 from gateway.access import Access, Owners
 from gateway.access_commands import AccessCommands
-from gateway.announcement import host_for_people, start_lines
+from gateway.announcement import host_for_people, listed_under, start_lines
 from gateway.bot_leases import BotLeases
 from gateway.catalog import Ground, Listed, listed, platform_names
 from gateway.commands import menu, translated_menus
@@ -31,7 +31,10 @@ from gateway.inbound import Entrance, InboundRouter
 from gateway.jobs import JOBS_TABLE, Jobs
 from gateway.limits import Limits
 from gateway.node import Node
+from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.logs import LogOptions, Logs
+from gateway.observability.masking import Masking
+from gateway.observability.telling import telling_spans
 from gateway.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.outbound import Outbound
 from gateway.participants.desk import Desk
@@ -110,23 +113,32 @@ class _Ground:
     bus: Bus
     data_dir: Path
     texts: Texts
+    debugger: Debugger | None
 
 
-async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Callable[[Ready], None]) -> None:
-    """Run the gateway until cancelled. Raises ConfigError and ProgramError before anything is shown to anybody."""
+async def serve(
+    settings: Settings,
+    programs: Sequence[Path],
+    *,
+    on_ready: Callable[[Ready], None],
+    debug: DebugAddress | None = None,
+) -> None:
+    """Run the gateway until cancelled, with a debug server where `debug` says. Raises ConfigError and ProgramError
+    before anything is shown to anybody."""
     clock = SystemClock()
     bus = Bus(clock)
     texts = load_texts(settings.language, settings.texts_dir)
     routes = routes_of(settings, programs)
     schedules = build_schedules(settings.cron, routes, platforms=platform_names())
-    logs = Logs(_log_options(settings), secrets=secrets(settings))
-    logs.attach(bus)
+    masking = Masking(secrets(settings))
+    Logs(_log_options(settings), masking).attach(bus)
     data_dir = prepare(settings.data_dir)
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
+        await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, node_id(data_dir)))
         llm, model_line = await _model(settings, stack)
         compiled = await compile_routes(settings, routes, _lowerer(settings, llm))
-        logs.hide(remote_secrets(settings, compiled.values()))
+        masking.hide(remote_secrets(settings, compiled.values()))
         settings.participants.check(compiled.values())
         sandbox = await stack.enter_async_context(open_sandbox(settings))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
@@ -145,8 +157,11 @@ async def serve(settings: Settings, programs: Sequence[Path], *, on_ready: Calla
             bus,
             data_dir,
             texts,
+            None if debug is None else Debugger(debug, compiled, sandbox, bus),
         )
         async with anyio.create_task_group() as tasks:
+            if ground.debugger is not None:
+                await tasks.start(ground.debugger.serve)
             await _start(ground, stack, tasks, on_ready)
 
 
@@ -198,6 +213,8 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     tasks.start_soon(_jobs(ground, inbox, holder).run)
 
     async def drain(within_s: float | None) -> None:
+        if ground.debugger is not None:
+            ground.debugger.close()
         await service.drain(settings.nodes.drain_s if within_s is None else within_s)
         await schedulers.drain()
 
@@ -212,6 +229,7 @@ def _ready(
 ) -> Ready:
     programs, now = ground.programs.values(), ground.clock.now()
     lines = start_lines(ground.routes, programs, ground.model_line, ground.schedules, platforms, now)
+    lines += [] if ground.debugger is None else listed_under("debugger", [ground.debugger.line])
     return Ready(f"http://{host_for_people(ground.settings.web.host)}:{port}", lines, drain)
 
 
@@ -251,6 +269,7 @@ def _surroundings(
         places=RedisPlaceStore(ground.connection),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         mailboxes=_mailboxes(ground),
+        debugger=None if ground.debugger is None else ground.debugger.watch,
     )
 
 

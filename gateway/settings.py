@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from gateway.settings_cron import CronSettings, read_cron
 from gateway.settings_encryption import EncryptionSettings
+from gateway.settings_execution import ExecutionSettings, LogSettings, SandboxSettings
 from gateway.settings_forms import FilePath, Section, Words
 from gateway.settings_meetings import MeetingSettings
 from gateway.settings_participants import ParticipantSettings
@@ -35,6 +36,7 @@ from gateway.settings_sources import (
     toml_layer,
     variable_name,
 )
+from gateway.settings_tracing import MetricsSettings, TracingSettings
 from runtime.core.errors import ConfigError
 
 MASK = "********"
@@ -86,27 +88,6 @@ class NodeSettings(Section):
     idle_s: float = Field(default=300, gt=0)
 
 
-class SandboxSettings(Section):
-    """Where model-written code runs; `seconds` and `memory_mib` bound one statement."""
-
-    workers: int = Field(default=4, ge=1, le=64)
-    seconds: float = Field(default=2, gt=0)
-    memory_mib: int = Field(default=64, ge=8)
-
-
-class ExecutionSettings(Section):
-    """How playbooks are executed: `strict` demands the whole contract of the model's replies."""
-
-    strict: bool = True
-
-
-class LogSettings(Section):
-    """One line per event; `auto` is for people on a terminal and JSON elsewhere."""
-
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["auto", "human", "json"] = "auto"
-
-
 class Settings(BaseSettings):
     """The whole tree. Make one with `load`."""
 
@@ -140,6 +121,8 @@ class Settings(BaseSettings):
     execution: ExecutionSettings = ExecutionSettings()
     sandbox: SandboxSettings = SandboxSettings()
     logs: LogSettings = LogSettings()
+    tracing: TracingSettings = TracingSettings()
+    metrics: MetricsSettings = MetricsSettings()
 
     @field_validator("model_base_url")
     @classmethod
@@ -221,7 +204,7 @@ def secrets(settings: Settings) -> frozenset[str]:
     found = (_value(settings, key) for key in secret_keys())
     own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
     files = {*settings.telegram.agent_tokens().values(), *settings.participants.known().values()}
-    return own | files | settings.encryption.key_words()
+    return own | files | settings.encryption.key_words() | settings.tracing.words()
 
 
 def changed(settings: Settings) -> dict[str, str]:
@@ -237,11 +220,9 @@ def changed(settings: Settings) -> dict[str, str]:
 
 def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
     """Model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment or .env, by name."""
-    here = Path.cwd() if directory is None else directory
-    variables = {**dotenv_variables(here / ".env"), **(os.environ if environment is None else environment)}
     return {
         name: value
-        for name, value in variables.items()
+        for name, value in _variables(environment, directory).items()
         if value and not name.startswith("PARLEY_") and (name.endswith("_API_KEY") or name == "OLLAMA_HOST")
     }
 
@@ -256,9 +237,13 @@ def remote_variables(
 
     What is not set is left out. Raises ConfigError for a file that cannot be read.
     """
-    here = Path.cwd() if directory is None else directory
-    variables = {**dotenv_variables(here / ".env"), **(os.environ if environment is None else environment)}
-    return settings.remote.named(names, variables)
+    return settings.remote.named(names, _variables(environment, directory))
+
+
+def otel_variables(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
+    """OpenTelemetry's own variables, of the environment or .env, by name."""
+    found = _variables(environment, directory)
+    return {name: value for name, value in found.items() if name.startswith("OTEL_")}
 
 
 def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -272,6 +257,11 @@ def default_data_dir(variables: Mapping[str, str]) -> Path:
     state_home = variables.get("XDG_STATE_HOME", "")
     # The specification says that a relative path there is to be ignored.
     return (Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state") / "parley"
+
+
+def _variables(environment: Mapping[str, str] | None, directory: Path | None) -> dict[str, str]:
+    here = Path.cwd() if directory is None else directory
+    return {**dotenv_variables(here / ".env"), **(os.environ if environment is None else environment)}
 
 
 def _config_path(config: Path | None, variables: Mapping[str, str], here: Path) -> Path | None:

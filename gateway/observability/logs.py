@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TextIO
 
 import structlog
 
+from gateway.observability.masking import MASK, SECRET_KEY, Masking
 from runtime.core.events import Event
 
-MASK = "********"
 MAX_VALUE_CHARS = 500
 """A longer value is cut: a line stays a line."""
 
-SHORTEST_SECRET = 6
-
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
-_TEXT_KEYS = frozenset({"text", "content", "prompt", "reply", "statement"})
+_TEXT_KEYS = frozenset({"text", "content", "prompt", "reply", "statement", "arguments", "value"})
 """What people and models wrote: shown at level debug only."""
-
-_SECRET_KEY = re.compile(r"token$|password|secret|api_key|authorization|cookie", re.IGNORECASE)
-_SECRET_TEXT = re.compile(r"\d{6,}:[\w-]{30,}|\bsk-[\w-]{8,}|(?<=://)[^/\s@]*(?=@)")
-"""Telegram's tokens, the usual keys of model providers, and who logs in inside a URL."""
 
 _WARNINGS = frozenset(
     {
@@ -49,11 +42,20 @@ _WARNINGS = frozenset(
         "node.shard_lost",
         "node.isolated",
         "meeting.placeless",
+        "tracing.failed",
     }
 )
 _DEBUG = frozenset(
     {
         "session.rested",
+        "frame.started",
+        "frame.restored",
+        "frame.parked",
+        "frame.resumed",
+        "frame.returned",
+        "frame.failed",
+        "frame.stopped",
+        "message.routed",
         "step.executed",
         "stream.started",
         "stream.completed",
@@ -89,18 +91,13 @@ class LogOptions:
 
 
 class Logs:
-    """Writes a line for each event at or above the level. Secrets are masked; `secrets` are texts never to be shown."""
+    """Writes a line for each event at or above the level. Secrets are masked."""
 
-    def __init__(self, options: LogOptions, *, secrets: frozenset[str] = frozenset()) -> None:
+    def __init__(self, options: LogOptions, masking: Masking | None = None) -> None:
         self._options = options
         self._threshold = _LEVELS[options.level]
-        self._secrets = sorted((secret for secret in secrets if secret), key=len, reverse=True)
+        self._masking = masking or Masking()
         self._logger: Any = None
-
-    def hide(self, secrets: Iterable[str]) -> None:
-        """More texts never to be shown. One too short to be a secret would make lines unreadable, and is."""
-        more = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-        self._secrets = sorted({*self._secrets, *more}, key=len, reverse=True)
 
     def attach(self, bus: Publisher) -> Callable[[], None]:
         """Hear every event of `bus`, and every remark of an adapter, until the returned function is called."""
@@ -137,7 +134,7 @@ class Logs:
     def _shown(self, data: Mapping[str, Any]) -> dict[str, Any]:
         texts_too = self._threshold <= logging.DEBUG
         return {
-            key: MASK if _SECRET_KEY.search(key) else self._masked(value)
+            key: MASK if SECRET_KEY.search(key) else self._masked(value)
             for key, value in data.items()
             if texts_too or key not in _TEXT_KEYS
         }
@@ -145,10 +142,7 @@ class Logs:
     def _masked(self, value: Any) -> Any:
         if value is None or isinstance(value, bool | int | float):
             return value
-        text = str(value)
-        for secret in self._secrets:
-            text = text.replace(secret, MASK)
-        text = _SECRET_TEXT.sub(MASK, text)
+        text = self._masking.masked(value)
         return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters)"
 
     def _open(self) -> Any:

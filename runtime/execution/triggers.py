@@ -69,6 +69,7 @@ class Handlers:
             self._bus.publish(
                 "trigger.fired",
                 session_id=self._journal.session,
+                frame=frame.id,
                 agent_id=frame.state.agent,
                 playbook=frame.state.playbook,
                 trigger=call.name,

@@ -31,7 +31,7 @@ IN_WORDS = {
     "gateway/settings_routes.py": "which condition of a route is about which platform's word for a space",
     "gateway/commands.py": "the source of a limit",
     "gateway/web/hooks.py": "the source of a limit",
-    "gateway/observability/logs.py": "whose tokens look so that they are masked wherever they stand",
+    "gateway/observability/masking.py": "whose tokens look so that they are masked wherever they stand",
 }
 """Only in docstrings and help: these lines can be left out and the code does the same."""
 

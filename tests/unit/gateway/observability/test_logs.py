@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from gateway.observability.logs import MAX_VALUE_CHARS, LogOptions, Logs, level_of
+from gateway.observability.masking import Masking
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.events import Event
@@ -22,7 +23,7 @@ def _lines(
     name: str, *, level: Literal["debug", "info", "error"] = "info", secrets: frozenset[str] = frozenset(), **data: Any
 ) -> list[dict[str, Any]]:
     stream = io.StringIO()
-    logs = Logs(LogOptions(level=level, stream=stream), secrets=secrets)
+    logs = Logs(LogOptions(level=level, stream=stream), Masking(secrets))
     logs.write(Event(name, datetime(2026, 1, 2, tzinfo=UTC), data))
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
@@ -50,7 +51,7 @@ def test_every_event_of_the_bus_is_heard_until_detached() -> None:
 
 def test_a_remark_of_an_adapter_is_a_line_with_all_it_says_and_no_secret() -> None:
     stream = io.StringIO()
-    detach = Logs(LogOptions(stream=stream), secrets=frozenset({TOKEN})).attach(Bus(SystemClock()))
+    detach = Logs(LogOptions(stream=stream), Masking({TOKEN})).attach(Bus(SystemClock()))
     logger = logging.getLogger("adapters.telegram.adapter")
     logger.warning("Telegram cannot be polled", extra={"error": f"/bot{TOKEN}/getMe: 502", "retry_in_s": 2.0})
     logger.debug("nobody wants to know")

@@ -1,0 +1,127 @@
+"""Brings spans to whoever collects them, in the background: a collector that is away costs spans and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import anyio
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+MAX_WAITING = 4_096
+"""So many spans wait; further ones are dropped."""
+
+BATCH = 512
+GATHERED_S = 1.0
+"""A batch is sent when it is full, or so long after its first span."""
+
+FLUSHED_WITHIN_S = 3.0
+"""What is left at the end has so long."""
+
+_LIBRARY = "opentelemetry"
+
+
+class Tell(Protocol):
+    """Publishes an event."""
+
+    def __call__(self, name: str, /, **data: Any) -> None: ...
+
+
+class Shipping(SpanProcessor):
+    """Keeps finished spans until they are sent. `dropped` of them never were."""
+
+    def __init__(self, exporter: SpanExporter, tell: Tell) -> None:
+        self.dropped = 0
+        self._exporter = exporter
+        self._tell = tell
+        self._waiting: deque[ReadableSpan] = deque()
+        self._arrived = anyio.Event()
+        self._full = anyio.Event()
+        self._failing = False
+        self._remarks = _Remarks()
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        """See `SpanProcessor`."""
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Take a span, or count it as dropped. Never waits."""
+        if len(self._waiting) >= MAX_WAITING:
+            self.dropped += 1
+            return
+        self._waiting.append(span)
+        self._arrived.set()
+        if len(self._waiting) >= BATCH:
+            self._full.set()
+
+    async def run(self) -> None:
+        """Send what comes, for ever."""
+        while True:
+            await self._arrived.wait()
+            with anyio.move_on_after(GATHERED_S):
+                await self._full.wait()
+            await self._send()
+
+    async def flush(self) -> None:
+        """Send what is left, within a time limit, and end the connection. What is not sent by then is dropped."""
+        with anyio.move_on_after(FLUSHED_WITHIN_S, shield=True):
+            while self._waiting and not self._failing:
+                await self._send()
+        self._exporter.shutdown()
+        self._remarks.end()
+
+    async def _send(self) -> None:
+        batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+        if not self._waiting:
+            self._arrived = anyio.Event()
+        if len(self._waiting) < BATCH:
+            self._full = anyio.Event()
+        if not batch:
+            return
+        if await self._exported(batch):
+            if self._failing:
+                self._tell("tracing.resumed", dropped=self.dropped)
+            self._failing = False
+            return
+        self.dropped += len(batch)
+        if not self._failing:
+            self._tell("tracing.failed", error=self._remarks.last or "nobody took them", dropped=self.dropped)
+        self._failing = True
+
+    async def _exported(self, batch: Sequence[ReadableSpan]) -> bool:
+        """Whether the collector took them. A thread of its own, which the end of the process does not wait for."""
+        loop, done, results = asyncio.get_running_loop(), anyio.Event(), list[SpanExportResult]()
+
+        def export() -> None:
+            results.append(self._exporter.export(batch))
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(done.set)
+
+        threading.Thread(target=export, name="spans", daemon=True).start()
+        await done.wait()
+        return results == [SpanExportResult.SUCCESS]
+
+
+class _Remarks(logging.Handler):
+    """Keeps what the library says last, and keeps it from standard error: we say it, once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.last = ""
+        self._logger = logging.getLogger(_LIBRARY)
+        self._propagated, self._logger.propagate = self._logger.propagate, False
+        self._logger.addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.last = record.getMessage()
+
+    def end(self) -> None:
+        """Leave the library as it was."""
+        self._logger.removeHandler(self)
+        self._logger.propagate = self._propagated

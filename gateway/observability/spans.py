@@ -1,0 +1,380 @@
+"""From events to spans: what each frame does, from when it has something to do until it waits for people.
+
+A root frame with all that it calls is a trace of its own for each such stretch: the program, the agent, the frame, the
+frames that it calls, the models that they ask and what is shown on platforms. A stretch begins with a link to the
+earlier one. Nothing about spans is stored: where this process does not know the earlier one, the link is to the first
+span of the root frame, whose id follows from the session's and the frame's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import Tracer
+from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, set_span_in_context
+
+from gateway.observability import span_names as names
+from gateway.observability.span_content import Content
+from gateway.observability.span_ids import SpanIds, first_span, is_chosen
+from runtime.core.events import Event
+
+MAX_OPEN_S = 3_600.0
+"""A stretch that lasts longer is told of in parts."""
+
+SHORT_WAIT_S = 60.0
+"""A frame that waits for no longer is not taken to have stopped working."""
+
+MAX_PAGES = 10_000
+"""Pages on their way that have a span."""
+
+_Key = tuple[str, str]
+
+
+class Publisher(Protocol):
+    """The part of the bus that is used here."""
+
+    def subscribe(self, pattern: str, handler: Callable[[Event], None]) -> Callable[[], None]: ...
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """What is above a root frame; `agent` and `program` end with it."""
+
+    program: Span
+    agent: Span
+    began: datetime
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A frame in memory. `span` is None while it waits, `before` where its last span was.
+
+    `since` when it was taken up, for one that is at work and has no span yet.
+    """
+
+    about: Mapping[str, Any]
+    span: Span | None = None
+    before: SpanContext | None = None
+    since: datetime | None = None
+    arguments: Any = None
+    at_work: set[str] = field(default_factory=set)
+    """The frames that it called and that have a span."""
+    chat: Span | None = None
+    chat_model: str = ""
+
+
+class Spans:
+    """Hears the bus and tells a tracer. Only the `share` of sessions is told of."""
+
+    def __init__(self, tracer: Tracer, ids: SpanIds, content: Content, *, share: float = 1.0) -> None:
+        self._tracer = tracer
+        self._ids = ids
+        self._content = content
+        self._share = share
+        self._frames: dict[_Key, _Frame] = {}
+        self._stretches: dict[_Key, _Stretch] = {}
+        self._pages: dict[_Key, Span] = {}
+        self._handlers: dict[str, Callable[[_Key, _Frame, Event], None]] = {
+            "frame.parked": self._on_parked,
+            "frame.resumed": self._on_resumed,
+            "frame.returned": self._on_returned,
+            "frame.failed": self._on_failed,
+            "frame.stopped": self._on_stopped,
+            "llm.requested": self._on_asked,
+            "llm.answered": self._on_answered,
+            "llm.failed": self._on_unanswered,
+            "sandbox.failed": self._on_mark,
+            "step.executed": self._on_mark,
+            "step.rejected": self._on_mark,
+            "trigger.fired": self._on_mark,
+            "turn.completed": self._on_mark,
+            "page.opened": self._on_page_opened,
+        }
+
+    def attach(self, bus: Publisher) -> Callable[[], None]:
+        """Hear `bus` until the returned function is called: then every span that is open ends."""
+        handlers = dict.fromkeys(self._handlers, self._hear)
+        handlers |= dict.fromkeys(("frame.started", "frame.restored"), self._take_up)
+        handlers |= dict.fromkeys(("page.finished", "page.failed", "page.closed"), self._end_page)
+        forget = [bus.subscribe(name, handler) for name, handler in handlers.items()]
+
+        def detach() -> None:
+            for one in forget:
+                one()
+            self._end_all()
+
+        return detach
+
+    # -- events
+
+    def _hear(self, event: Event) -> None:
+        key = (str(event.data.get("session_id")), str(event.data.get("frame")))
+        known = self._frames.get(key)
+        if known is not None:
+            self._handlers[event.name](key, known, event)
+            self._part_long_ones(event.at)
+
+    def _take_up(self, event: Event) -> None:
+        about = dict(event.data)
+        arguments = about.pop("arguments", None)
+        key = (str(about["session_id"]), str(about["frame"]))
+        if not is_chosen(key[0], self._share):
+            return
+        known = self._frames[key] = _Frame(about, since=event.at, arguments=arguments)
+        if event.name == "frame.started":
+            self._open(key, known, event.at)
+        else:
+            known.before = first_span(key[0], _root(key[1]))
+
+    def _on_parked(self, key: _Key, known: _Frame, event: Event) -> None:
+        waits_for, until = event.data["waits_for"], event.data["until"]
+        soon = until is not None and (datetime.fromisoformat(until) - event.at).total_seconds() <= SHORT_WAIT_S
+        if waits_for == "agents" or soon:
+            return
+        if known.span is not None:
+            known.span.set_attribute(names.WAITS_FOR, waits_for)
+        self._park(key, known, event.at)
+
+    def _on_resumed(self, key: _Key, known: _Frame, event: Event) -> None:
+        self._open(key, known, event.at)
+
+    def _on_returned(self, key: _Key, known: _Frame, event: Event) -> None:
+        span = self._open(key, known, event.at)
+        span.set_attributes(self._content.output(event.data.get("value"), names.CALL_RESULT))
+        self._leave(key, known, event.at)
+
+    def _on_failed(self, key: _Key, known: _Frame, event: Event) -> None:
+        span = self._open(key, known, event.at)
+        failed = self._content.failure(str(event.data["error_type"]), str(event.data["error"]))
+        _fail(span, failed)
+        stretch = self._stretches.get(key)
+        if stretch is not None:
+            _fail(stretch.agent, failed)
+            _fail(stretch.program, failed)
+        self._leave(key, known, event.at)
+
+    def _on_stopped(self, key: _Key, known: _Frame, event: Event) -> None:
+        if known.span is not None:
+            known.span.set_attribute(names.STOPPED, value=True)
+        self._leave(key, known, event.at)
+
+    def _on_asked(self, key: _Key, known: _Frame, event: Event) -> None:
+        self._end_chat(known, event.at)
+        parent = self._open(key, known, event.at)
+        known.chat_model = str(event.data["model"])
+        known.chat = self._chat(parent, known, event.at)
+        known.chat.set_attributes(self._content.prompt(event.data.get("prompt")))
+
+    def _on_answered(self, key: _Key, known: _Frame, event: Event) -> None:
+        data = event.data
+        if known.chat is None:
+            known.chat_model = str(data["model"])
+            began = datetime.fromtimestamp(event.at.timestamp() - data["seconds"], UTC)
+            known.chat = self._chat(self._open(key, known, began), known, began)
+        told = {
+            names.TOKENS_IN: data["tokens_in"],
+            names.TOKENS_OUT: data["tokens_out"],
+            names.TOKENS_CACHED: data["tokens_cached"],
+            names.COST: data["cost_usd"],
+            names.PURPOSE: data["purpose"],
+            names.FIRST_TEXT_S: data["first_text_s"],
+        }
+        known.chat.set_attributes({name: value for name, value in told.items() if value is not None})
+        known.chat.set_attributes(self._content.reply(data.get("reply")))
+        self._end_chat(known, event.at)
+
+    def _on_unanswered(self, key: _Key, known: _Frame, event: Event) -> None:
+        kind, _, text = str(event.data["error"]).partition(": ")
+        failed = self._content.failure(kind, text)
+        if known.chat is not None:
+            _fail(known.chat, failed)
+        self._end_chat(known, event.at)
+        self._on_mark(key, known, event)
+
+    def _on_mark(self, key: _Key, known: _Frame, event: Event) -> None:
+        marks = {"step": names.STEP, "trigger": names.TRIGGER, "rule": names.RULE}
+        attributes = {name: str(event.data[key]) for key, name in marks.items() if key in event.data}
+        self._open(key, known, event.at).add_event(event.name, attributes, _ns(event.at))
+
+    def _on_page_opened(self, key: _Key, known: _Frame, event: Event) -> None:
+        page = (key[0], str(event.data["page_id"]))
+        if known.span is None or page in self._pages:
+            return
+        if len(self._pages) >= MAX_PAGES:
+            self._pages.pop(next(iter(self._pages))).end(_ns(event.at))
+        platform = str(event.data["platform"])
+        attributes = {**_whose(known.about), names.PLATFORM: platform, names.SPAN_KIND: "CHAIN"}
+        self._pages[page] = self._tracer.start_span(
+            f"show {platform}", _within(known.span), SpanKind.PRODUCER, attributes, start_time=_ns(event.at)
+        )
+
+    def _end_page(self, event: Event) -> None:
+        span = self._pages.pop((str(event.data.get("session_id")), str(event.data.get("page_id"))), None)
+        if span is None:
+            return
+        if "delivered" in event.data:
+            span.set_attribute(names.DELIVERED, bool(event.data["delivered"]))
+        if event.name == "page.failed":
+            span.set_status(Status(StatusCode.ERROR))
+        span.end(_ns(event.at))
+
+    # -- spans
+
+    def _open(self, key: _Key, known: _Frame, at: datetime) -> Span:
+        """The span of a frame; of one that waited, a new one that is linked to the earlier."""
+        if known.span is not None:
+            return known.span
+        began = known.since or at
+        caller = self._caller(key, known)
+        if caller is None:
+            above = self._begin_stretch(key, known, began).agent
+        else:
+            caller_key, calling = caller
+            above = self._open(caller_key, calling, began)
+            calling.at_work.add(key[1])
+        links = [] if known.before is None else [Link(known.before)]
+        if caller is None and known.before is None:
+            self._ids.next_span = first_span(*key).span_id
+        about = known.about
+        known.span = self._tracer.start_span(
+            _title(about), _within(above), SpanKind.INTERNAL, _of_frame(about), links, _ns(began)
+        )
+        known.span.set_attributes(self._content.input(known.arguments, names.CALL_ARGUMENTS))
+        known.since = None
+        return known.span
+
+    def _begin_stretch(self, key: _Key, known: _Frame, began: datetime) -> _Stretch:
+        about, at = known.about, _ns(began)
+        if known.before is None:
+            self._ids.next_trace = first_span(*key).trace_id
+        workflow = {names.OPERATION: names.INVOKE_WORKFLOW, names.WORKFLOW: about["program"], names.SPAN_KIND: "CHAIN"}
+        program = self._tracer.start_span(
+            str(about["program"]), Context(), SpanKind.INTERNAL, _whose(about) | workflow, start_time=at
+        )
+        invoked = {names.OPERATION: names.INVOKE_AGENT, names.SPAN_KIND: "AGENT"} | _agent(about)
+        agent = self._tracer.start_span(
+            str(about["agent"]), _within(program), SpanKind.INTERNAL, _whose(about) | invoked, start_time=at
+        )
+        self._stretches[key] = made = _Stretch(program, agent, began)
+        return made
+
+    def _chat(self, parent: Span, known: _Frame, began: datetime) -> Span:
+        model = known.chat_model
+        provider, slash, _ = model.partition("/")
+        attributes = {names.OPERATION: names.CHAT, names.MODEL: model, names.SPAN_KIND: "LLM"}
+        if slash:
+            attributes[names.PROVIDER] = provider
+        attributes |= _whose(known.about) | _agent(known.about)
+        return self._tracer.start_span(
+            f"{names.CHAT} {model}", _within(parent), SpanKind.CLIENT, attributes, start_time=_ns(began)
+        )
+
+    def _end_chat(self, known: _Frame, at: datetime) -> None:
+        if known.chat is not None:
+            known.chat.end(_ns(at))
+            known.chat = None
+
+    def _caller(self, key: _Key, known: _Frame) -> tuple[_Key, _Frame] | None:
+        caller_key = (key[0], str(known.about["caller"]))
+        calling = self._frames.get(caller_key)
+        return None if calling is None else (caller_key, calling)
+
+    def _park(self, key: _Key, known: _Frame, at: datetime) -> None:
+        """It waits; and so does its caller, when it waits for nothing else."""
+        self._close(key, known, at)
+        caller = self._caller(key, known)
+        if caller is not None and not caller[1].at_work:
+            self._park(*caller, at)
+
+    def _leave(self, key: _Key, known: _Frame, at: datetime) -> None:
+        self._close(key, known, at)
+        del self._frames[key]
+
+    def _close(self, key: _Key, known: _Frame, at: datetime) -> None:
+        known.since = None
+        if known.span is None:
+            return
+        self._end_chat(known, at)
+        known.span.end(_ns(at))
+        known.before, known.span = known.span.get_span_context(), None
+        caller = self._caller(key, known)
+        if caller is not None:
+            caller[1].at_work.discard(key[1])
+        stretch = self._stretches.pop(key, None)
+        if stretch is not None:
+            stretch.agent.end(_ns(at))
+            stretch.program.end(_ns(at))
+
+    def _part_long_ones(self, now: datetime) -> None:
+        """End what has gone on for too long to be told in one."""
+        while self._stretches:
+            (session, root), oldest = next(iter(self._stretches.items()))
+            if (now - oldest.began).total_seconds() <= MAX_OPEN_S:
+                return
+            below = [key for key in self._frames if key[0] == session and _root(key[1]) == root]
+            for key in sorted(below, key=lambda key: key[1].count(":"), reverse=True):
+                self._close(key, self._frames[key], now)
+
+    def _end_all(self) -> None:
+        for key in sorted(self._frames, key=lambda key: key[1].count(":"), reverse=True):
+            known = self._frames[key]
+            if known.span is not None:
+                known.span.end()
+        for stretch in self._stretches.values():
+            stretch.agent.end()
+            stretch.program.end()
+        for page in self._pages.values():
+            page.end()
+        self._frames.clear()
+        self._stretches.clear()
+        self._pages.clear()
+
+
+def _root(frame: str) -> str:
+    """The frame that nobody called, below which a frame is."""
+    return frame.partition(":")[0]
+
+
+def _ns(at: datetime) -> int:
+    return int(at.timestamp() * 1_000_000) * 1_000
+
+
+def _within(span: Span) -> Context:
+    return set_span_in_context(span, Context())
+
+
+def _title(about: Mapping[str, Any]) -> str:
+    playbook = str(about["playbook"])
+    return playbook if about["kind"] == "remote" else f"{about['agent']}.{playbook}"
+
+
+def _whose(about: Mapping[str, Any]) -> dict[str, str]:
+    """What every span says."""
+    told = {names.SESSION: about["session_id"], names.CONVERSATION: about["conversation"]}
+    told |= {names.USER: about["participant_id"], names.MEETING: about["meeting_id"]}
+    return {name: str(value) for name, value in told.items() if value is not None}
+
+
+def _agent(about: Mapping[str, Any]) -> dict[str, str]:
+    return {names.AGENT_NAME: str(about["agent"]), names.AGENT_ID: str(about["agent_id"])}
+
+
+def _of_frame(about: Mapping[str, Any]) -> dict[str, str]:
+    found = _whose(about) | _agent(about) | {names.FRAME: str(about["frame"])}
+    if about["kind"] == "llm":
+        return found | {names.OPERATION: names.INVOKE_AGENT, names.SPAN_KIND: "CHAIN"}
+    found |= {names.OPERATION: names.EXECUTE_TOOL, names.SPAN_KIND: "TOOL", names.TOOL_NAME: _title(about)}
+    return found | {
+        names.TOOL_TYPE: "extension" if about["kind"] == "remote" else "function",
+        names.CALL_ID: about["frame"],
+    }
+
+
+def _fail(span: Span, failed: tuple[str, str | None]) -> None:
+    kind, text = failed
+    span.set_attribute(names.ERROR_TYPE, kind)
+    span.set_status(Status(StatusCode.ERROR, text))

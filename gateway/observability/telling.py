@@ -1,0 +1,35 @@
+"""Whether spans are told to anybody: what tracing needs is imported only then."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from gateway.observability.masking import Masking
+from gateway.settings import otel_variables
+from gateway.settings_tracing import TracingSettings
+from runtime.bus import Bus
+from runtime.core.errors import ConfigError
+
+
+@asynccontextmanager
+async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, node: str) -> AsyncIterator[None]:
+    """Tell the collector that `settings` name what happens on `bus`. Raises ConfigError when that cannot be."""
+    if not settings.on:
+        yield
+        return
+    variables = otel_variables()
+    endpoint = settings.target(variables)
+    if endpoint is None:
+        raise ConfigError("tracing.on is set, and nobody says where spans are sent; set tracing.endpoint.")
+    try:
+        from gateway.observability.tracing import TracingOptions, traced
+    except ImportError as error:
+        raise ConfigError(
+            f'tracing.on needs the extra "otel": pip install "parley-gateway[otel]" ({error}).'
+        ) from error
+    headers = settings.sent_headers(variables)
+    masking.hide(word for value in headers.values() for word in (value, value.rpartition(" ")[2]))
+    options = TracingOptions(endpoint, headers, node, settings.content, settings.share, settings.timeout_s)
+    async with traced(options, bus, masking):
+        yield

@@ -1,0 +1,30 @@
+"""The settings about how programs are executed, and what is told of it on standard error."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from gateway.settings_forms import Section
+
+
+class SandboxSettings(Section):
+    """Where model-written code runs; `seconds` and `memory_mib` bound one statement."""
+
+    workers: int = Field(default=4, ge=1, le=64)
+    seconds: float = Field(default=2, gt=0)
+    memory_mib: int = Field(default=64, ge=8)
+
+
+class ExecutionSettings(Section):
+    """How playbooks are executed: `strict` demands the whole contract of the model's replies."""
+
+    strict: bool = True
+
+
+class LogSettings(Section):
+    """One line per event; `auto` is for people on a terminal and JSON elsewhere."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "human", "json"] = "auto"

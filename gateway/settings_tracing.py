@@ -1,0 +1,83 @@
+"""The settings about telling others what happens: spans and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from urllib.parse import unquote
+
+from pydantic import Field, SecretStr, field_validator
+
+from gateway.settings_forms import FilePath, Section
+
+_TRACES_ENDPOINT = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+_TRACES_PATH = "/v1/traces"
+
+
+class TracingSettings(Section):
+    """Spans for a collector that speaks OTLP over HTTP.
+
+    `endpoint` is the whole URL to which they are posted. `headers` are lines of `name=value`. `content`: what people
+    and models write is part of them. `share` of all sessions are told of.
+    """
+
+    on: bool = False
+    endpoint: str | None = None
+    headers: SecretStr | None = None
+    headers_file: FilePath | None = None
+    content: bool = False
+    share: float = Field(default=1, ge=0, le=1)
+    timeout_s: float = Field(default=5, gt=0, le=60)
+
+    @field_validator("endpoint")
+    @classmethod
+    def _is_http(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise ValueError("must be a URL with http:// or https://")
+        return url
+
+    @field_validator("headers")
+    @classmethod
+    def _are_headers(cls, headers: SecretStr | None) -> SecretStr | None:
+        for name, value in _pairs("" if headers is None else headers.get_secret_value()):
+            if not name or not value:
+                raise ValueError("must be lines of name=value")
+        return headers
+
+    def target(self, variables: Mapping[str, str]) -> str | None:
+        """The URL to post to: ours, else what OpenTelemetry's own variables say; None when nobody says."""
+        if self.endpoint is not None:
+            return self.endpoint
+        if whole := variables.get(_TRACES_ENDPOINT):
+            return whole
+        begun = variables.get(_ENDPOINT)
+        return begun.rstrip("/") + _TRACES_PATH if begun else None
+
+    def sent_headers(self, variables: Mapping[str, str]) -> dict[str, str]:
+        """What is sent along: OpenTelemetry's variables (percent-encoded, separated by commas), and over them ours."""
+        found: dict[str, str] = {}
+        for variable in _HEADERS:
+            lines = variables.get(variable, "").replace(",", "\n")
+            found |= {unquote(name).lower(): unquote(value) for name, value in _pairs(lines)}
+        own = "" if self.headers is None else self.headers.get_secret_value()
+        return found | {name.lower(): value for name, value in _pairs(own)}
+
+    def words(self) -> frozenset[str]:
+        """Every secret among the headers."""
+        own = "" if self.headers is None else self.headers.get_secret_value()
+        return frozenset(word for _, value in _pairs(own) for word in (value, value.rpartition(" ")[2]))
+
+
+class MetricsSettings(Section):
+    """`/metrics` answers who knows the `token`, and nobody while there is none."""
+
+    token: SecretStr | None = None
+    token_file: FilePath | None = None
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        if line.strip():
+            name, _, value = line.partition("=")
+            yield name.strip(), value.strip()
