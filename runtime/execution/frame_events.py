@@ -44,9 +44,12 @@ class FrameEvents:
             "participant_id": agent.person or self._journal.state.person,
             "meeting_id": state.meeting,
         }
-        began = frame.id in self._begun
-        self._begun.discard(frame.id)
-        self._bus.publish("frame.started" if began else "frame.restored", **about, arguments=state.kwargs or state.args)
+        arguments = state.kwargs or state.args
+        if frame.id in self._begun:
+            self._begun.discard(frame.id)
+            self._bus.publish("frame.started", **about, arguments=arguments)
+        else:
+            self._bus.publish("frame.restored", **about, arguments=arguments)
         return about
 
     def let_go(self, about: About, outcome: Mapping[str, Any]) -> None:
