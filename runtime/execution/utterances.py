@@ -14,6 +14,7 @@ from runtime.channels.message_queue import MessageQueue
 from runtime.core.clock import Clock
 from runtime.core.ids import AgentId, ParticipantId, StreamId, new_message_id, new_stream_id
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, message_to_data
+from runtime.core.plain_text import whole_characters
 from runtime.core.stream import StreamStart
 from runtime.execution.delivery import Delivery, Way, addressed, surely_addressed
 from runtime.execution.frame import Call, Frame
@@ -63,7 +64,7 @@ class LiveStream:
         await self._show(self._piece_chars)
 
     async def _show(self, at_least_chars: int) -> None:
-        said = surely_addressed(self._text, self.whom)
+        said = surely_addressed(self._text, self.whom) if self._text.strip() else ""
         if len(said) - self._shown_chars >= at_least_chars:
             piece, self._shown_chars = said[self._shown_chars :], len(said)
             await self.channel.stream_chunk(self.stream, piece)
@@ -144,19 +145,21 @@ class Utterances:
         turn = self._turns.setdefault(key, anyio.Lock())
         async with turn:
             if isinstance(text, AsyncIterable):
-                await self._say_written(frame, call, target, text)
+                said = await self._say_written(frame, call, target, text)
             else:
-                await self._finish_say(frame, call, target, str(text), await self._begun(frame, target))
+                text = whole_characters(str(text))
+                said = await self._finish_say(frame, call, target, text, await self._begun(frame, target))
         if not turn.locked():
             self._turns.pop(key, None)
-        if within_s is not None:
+        if within_s is not None and said:
             await self.receipts.collect(frame, call, within_s)
 
-    async def _say_written(self, frame: Frame, call: Call, target: Target, pieces: AsyncIterable[str]) -> None:
+    async def _say_written(self, frame: Frame, call: Call, target: Target, pieces: AsyncIterable[str]) -> bool:
         live = await self.begin_stream(frame, target)
         text = ""
         try:
-            async for piece in pieces:
+            async for written in pieces:
+                piece = whole_characters(written)
                 text += piece
                 if live is not None:
                     await live.write(piece)
@@ -165,7 +168,7 @@ class Utterances:
                 with anyio.CancelScope(shield=True):  # a stream completes, also when its call is cancelled
                     await live.fail("the text broke off")
             raise
-        await self._finish_say(frame, call, target, text, live)
+        return await self._finish_say(frame, call, target, text, live)
 
     async def _begun(self, frame: Frame, target: Target) -> LiveStream | None:
         """The stream in which this utterance was shown while it was written."""
@@ -175,7 +178,15 @@ class Utterances:
             return None
         return live
 
-    async def _finish_say(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> None:
+    async def _finish_say(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> bool:
+        """Bring a text to whom it is for; False when there is none: then nobody hears anything, or sees a page."""
+        if not text.strip():
+            if live is not None:
+                await live.fail("nothing was said")
+            wants_acks = call_arguments(call, "target", "message", "ack_within_s", optional=1)[2]
+            value = None if within_of(wants_acks) is None else {"acknowledged": [], "missing": []}
+            self._journal.note("res", **site(frame, call), val=value)
+            return False
         channel = self._conduits.channel(frame.state.agent, target)
         text = addressed(text, live.whom if live is not None else self._whom(target))
         way = self.delivery.way(frame, target, text) if _has_people(channel) else NOT_SHOWN
@@ -202,6 +213,7 @@ class Utterances:
         about: dict[str, Any] = {"agent_id": frame.state.agent, "playbook": frame.state.playbook}
         about |= {"message_id": message.id, "chars": len(text)}
         self._bus.publish("message.delivered", session_id=self._journal.session, **about)
+        return True
 
     def _note_said(
         self,
