@@ -71,8 +71,33 @@ class Delivery:
 
     def way(self, frame: Frame, target: Target, text: str | None) -> Way:
         """The way of what `frame` says; `text` is None while it is being written."""
-        hearers = [(who, spec) for who, spec in self._hearers(target) if self._wants(who, spec, target, text)]
+        hearers = self._wanting(target, text)
         handled = () if self._is_handling(frame.id) else tuple(h for h in hearers if h[1].delivery.channel == "custom")
+        return self._way(hearers, handled)
+
+    def show(self, agent: str, target: Target, text: str) -> PageState | None:
+        """Have people see, as they want it, what an agent says without a frame: it is played in another process.
+
+        No handler is given it: those who have one see it in the chat. None when they see it later, or not at all.
+        """
+        way = self._way(self._wanting(target, text), ())
+        if not way.shown:
+            return None
+        held = next((page for page in self._held() if (page.agent, page.to) == (agent, target.key)), None)
+        page = held or self._pages.said_by(agent, target.key)
+        if way.hold_s is None and held is None:
+            self._journal.note("fin", page=page.id, text=text)
+            return page
+        self._journal.note("held", page=page.id, text=text, due=self.until(page, way.hold_s or 0.0))
+        if way.hold_s is None:
+            self._release(agent)
+        return None
+
+    def _wanting(self, target: Target, text: str | None) -> list[tuple[str, HumanSpec]]:
+        """Those who hear it and want to."""
+        return [(who, spec) for who, spec in self._hearers(target) if self._wants(who, spec, target, text)]
+
+    def _way(self, hearers: Sequence[tuple[str, HumanSpec]], handled: tuple[tuple[str, HumanSpec], ...]) -> Way:
         kinds = [spec.delivery for who, spec in hearers if (who, spec) not in handled]
         pieces = [kind.streaming_chunk_size for kind in kinds if kind.channel != "buffered"]
         holds = [kind.buffer_timeout_s for kind in kinds if kind.channel == "buffered"]

@@ -82,14 +82,18 @@ class Pages:
     async def room(self) -> None:
         """Wait while too many utterances are on their way."""
         while self._unfinished >= MAX_UNFINISHED_PAGES:
-            self._room = anyio.Event()
-            await self._room.wait()
+            await self._next_shown()
 
     async def all_shown(self) -> None:
         """Return when nothing is on its way any more."""
         while self.unfinished:
+            await self._next_shown()
+
+    async def _next_shown(self) -> None:
+        """Return when something more was shown; all who wait so do."""
+        if self._room.is_set():
             self._room = anyio.Event()
-            await self._room.wait()
+        await self._room.wait()
 
     async def adopt(self, frame: str, to: str) -> PageState:
         """The page for the frame's next utterance: its open one, or a new one below what its callers left open.
@@ -214,11 +218,11 @@ class Pages:
         self._journal.note("fin", page=str(seq), text=text)
         self.show(self._journal.state.pages[str(seq)])
 
-    def said_by(self, agent: str, to: str, text: str) -> PageState:
-        """The page of what an agent says without a frame of its own: it is played in another process."""
+    def said_by(self, agent: str, to: str) -> PageState:
+        """The page of what an agent says without a frame of its own, to be finished or held at once: it is played in
+        another process."""
         place = place_of_elsewhere(self._journal.state, agent, to)
         seq = self._journal.note("page", f="", agent=agent, to=to, **self._setting(agent, place))
-        self._journal.note("fin", page=str(seq), text=text)
         return self._journal.state.pages[str(seq)]
 
     def show(self, page: PageState) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,10 @@ class Assembly:
     watcher: StepWatcher | None
 
 
+Hearer = Callable[[str, Mapping[str, Any]], None]
+"""Told of every fact."""
+
+
 def assembled(
     record: SessionRecord, program: Program, journal: Journal, tasks: TaskGroup, around: Surroundings, inbox: Inbox
 ) -> Assembly:
@@ -84,19 +88,10 @@ def assembled(
     watcher = None if around.debugger is None else around.debugger(Watched(record.address.key, program, journal))
 
     frames = builtins.events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
-
-    def watch(kind: str, data: Mapping[str, Any]) -> None:
-        frames.noted(kind, data)
-        intake.noted(kind, data)
-        builtins.utterances.receipts.noted(kind, data)
-        builtins.utterances.delivery.noted(kind, data)
-        places.noted()
-        minutes.noted(kind, data)
-        reminders.noted(kind)
-        if watcher is not None:
-            watcher.noted(kind, data)
-
-    journal.watch = watch
+    hearers: list[Hearer] = [frames.noted, intake.noted, builtins.utterances.receipts.noted]
+    hearers += [builtins.utterances.delivery.noted, lambda _kind, _data: places.noted(), minutes.noted]
+    hearers += [lambda kind, _data: reminders.noted(kind), *([] if watcher is None else [watcher.noted])]
+    journal.watch = _telling(hearers)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, supervisor.remind, around.clock, times)
     company = Company(journal, supervisor)
@@ -150,6 +145,14 @@ def assembled(
         Merge(record, journal, around, inbox),
         places,
         minutes,
-        Participants(journal, supervisor, pages, around.clock),
+        Participants(journal, supervisor, pages, builtins.utterances.delivery, around.clock),
         watcher,
     )
+
+
+def _telling(hearers: Sequence[Hearer]) -> Hearer:
+    def tell(kind: str, data: Mapping[str, Any]) -> None:
+        for hear in hearers:
+            hear(kind, data)
+
+    return tell

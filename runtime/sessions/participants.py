@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from runtime.agents.remote_agent import RemoteAgent
@@ -13,6 +13,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import ExecutionError, RoutingError
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType, message_to_data
+from runtime.execution.delivery import Delivery, addressed
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Target, resolve_target
 from runtime.meetings.invitations import JOINED
@@ -56,10 +57,13 @@ class Participants:
     """The participants in other processes, as one session hears them. What they do becomes facts, for the commit that
     consumes the event; what cannot be done they are told."""
 
-    def __init__(self, journal: Journal, supervisor: Supervisor, pages: Pages, clock: Clock) -> None:
+    def __init__(
+        self, journal: Journal, supervisor: Supervisor, pages: Pages, delivery: Delivery, clock: Clock
+    ) -> None:
         self._journal = journal
         self._supervisor = supervisor
         self._pages = pages
+        self._delivery = delivery
         self._clock = clock
         self._deeds: Mapping[Deed, Callable[[RemoteAgent, Act], Awaitable[None]]] = {
             "fetched": self._fetched,
@@ -93,9 +97,14 @@ class Participants:
         if target.meeting is not None and remote.id not in state.meetings[target.meeting].joined:
             raise RoutingError(f"{remote.state.klass} is not in meeting {target.meeting}; it has to be invited first")
         channel = self._supervisor.channel(remote.id, target)
-        message = self._message(remote, act, target)
+        if not act.text.strip():
+            return
+        whom = None if state.private or target.person is None else state.people[target.person].name
+        message = self._message(remote, replace(act, text=addressed(act.text, whom)), target)
         if any(not str(hearer.id).isdecimal() for hearer in channel.participants):
-            self._pages.expect_message(message.id, self._pages.said_by(remote.id, target.key, act.text))
+            page = self._delivery.show(remote.id, target, message.content)
+            if page is not None:
+                self._pages.expect_message(message.id, page)
         await channel.send(message)
         if target.meeting is not None:
             self._journal.note("spoke", id=target.meeting, message=message_to_data(message))

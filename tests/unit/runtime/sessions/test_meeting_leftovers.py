@@ -99,3 +99,28 @@ except Exception as error:
 """
     async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
         assert await talk.say("go") == ["meeting 100 has ended; going on are none"]
+
+
+async def test_a_sleep_lasts_longer_than_its_meeting_and_a_wait_with_a_time_does_not(sandbox: MontySandbox) -> None:
+    sleeps = """
+async def Join():
+    await Sleep(100)
+    for message in await WaitForMessage("meeting"):
+        await Say("user", f"sleeper: {message['text']}")
+"""
+    waits = """
+async def Join():
+    while True:
+        for message in await WaitForMessage("meeting", 100) or ():
+            if message["text"].startswith("Meeting has ended"):
+                return await Say("user", f"waiter: {message['text']}")
+"""
+    world, clock = still()
+    guests = (guest("Sleeper", sleeps), guest("Waiter", waits))
+    talks = hosted("await Sleep(10)\nreturn 1", *guests, required_attendees=["Sleeper", "Waiter"])
+    async with talking(talks, Model(), sandbox, world=world) as talk:
+        await post(talk, "go")
+        await clock.advance(10)
+        await talk.until(lambda: sorted(talk.chat) == ["1", "waiter: Meeting has ended"])
+        await clock.advance(90)
+        await talk.until(lambda: talk.chat[2:] == ["sleeper: Meeting started", "sleeper: Meeting has ended"])

@@ -35,7 +35,8 @@ async def Main():
 
 
 async def test_nothing_in_a_meeting_is_no_part_of_what_was_said(sandbox: MontySandbox) -> None:
-    code = 'await Say("meeting", "")\nawait Say("Guest", " ")\nawait Say("meeting", "please say hello")\nreturn await heard("hello")'
+    code = 'await Say("meeting", "")\nawait Say("Guest", " ")\n'
+    code += 'await Say("meeting", "please say hello")\nreturn await heard("hello")'
     talks = hosted(code, guest("Guest"), required_attendees=["Guest", "user"])
     async with talking(talks, Model(), sandbox) as talk:
         assert await talk.say("go") == ["Meeting started", "please say hello", "hello", "Meeting has ended", "hello"]

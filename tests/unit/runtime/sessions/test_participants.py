@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 from runtime.channels.mailbox import NoMailboxes
+from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.participants import Act
 from runtime.storage.memory_mailboxes import MemoryMailboxes
+from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import World
 from tests.fakes.player import Player, Plays, says
 from tests.fakes.talk import Model, block, talking
 from tests.unit.runtime.sessions.crash_participants import SCOUT, lead
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
+from tests.unit.runtime.sessions.test_meeting_life import post
 from tests.unit.runtime.sessions.test_meeting_places import Stage, council, opened, there
 
 pytestmark = pytest.mark.anyio
@@ -82,6 +85,50 @@ async def test_it_speaks_to_people_in_its_own_name(sandbox: MontySandbox) -> Non
     async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
         assert await talk.say("go") == ["hello, I am the scout", "Scout: that is all"]
         assert talk.speakers == ["Scout", "Lead"]
+
+
+def human(klass: str, **metadata: Any) -> AgentSpec:
+    return AgentSpec(klass, AgentKind.HUMAN, SPAN, metadata=metadata)
+
+
+async def test_what_it_says_is_held_back_for_who_wants_that(sandbox: MontySandbox) -> None:
+    code = (
+        'async def Main():\n    await Say("Scout", "stay")\n    await WaitForMessage("user", 60)\n    await Sleep(60)\n'
+    )
+    world = world_of(lambda content: [says("one", to="user"), says("two", to="user")] * (content["text"] == "stay"))
+    clock = FakeClock()
+    world.clock = clock  # type: ignore[assignment]
+    buffers = human("Ada", delivery_channel="buffered", buffer_timeout=5)
+    async with talking(program(*lead(code).agents, buffers), Model(), sandbox, world=world) as talk:
+        assert await post(talk, "go") == []
+        await clock.advance(4)
+        assert talk.chat == []
+        await clock.advance(1)
+        await talk.until(lambda: talk.chat == ["one\n\ntwo"])
+        assert talk.speakers == ["Scout"]
+
+
+async def test_what_it_says_to_one_of_several_begins_with_their_name(sandbox: MontySandbox) -> None:
+    code = 'async def Main():\n    await Say("Scout", "stay")\n    await WaitForMessage("user")\n'
+    world = world_of(lambda content: [says("left", to="Ada"), says("  ", to="Ada")] * (content["text"] == "stay"))
+    async with talking(lead(code), Model(), sandbox, world=world) as talk:
+        assert await talk.say("go", private=False) == ["@Ada left"]
+
+
+async def test_in_a_meeting_people_see_of_it_what_they_want_to(sandbox: MontySandbox) -> None:
+    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+        if content["kind"] == "meeting_invitation":
+            return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+        if "suggest" not in content["text"]:
+            return []
+        return [says("a boat", to="meeting"), says("Ada, a cart?", to="meeting"), says("done", to="meeting")]
+
+    code = TALK.replace("    for message", "    await Sleep(1)\n    for message")
+    meeting = lead(code, python("Talk", meeting=True, required_attendees=["Scout", "Ada"]))
+    wants = human("Ada", meeting_notifications="targeted")
+    async with talking(program(*meeting.agents, wants), Model(), sandbox, world=world_of(plays)) as talk:
+        shown = await talk.say("go")
+    assert [text for text in shown if text in ("a boat", "Ada, a cart?", "done")] == ["Ada, a cart?"]
 
 
 async def test_a_person_can_speak_to_it(sandbox: MontySandbox) -> None:
