@@ -15,7 +15,16 @@ from typing import Any, Protocol
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Tracer
-from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, set_span_in_context
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    set_span_in_context,
+)
 
 from gateway.observability import span_names as names
 from gateway.observability.span_content import Content
@@ -28,8 +37,8 @@ MAX_OPEN_S = 3_600.0
 SHORT_WAIT_S = 60.0
 """A frame that waits for no longer is not taken to have stopped working."""
 
-MAX_PAGES = 10_000
-"""Pages on their way that have a span."""
+MAX_REMEMBERED = 1_000
+"""Pages on their way, and frames that have ended, that are remembered."""
 
 _Key = tuple[str, str]
 
@@ -78,6 +87,8 @@ class Spans:
         self._frames: dict[_Key, _Frame] = {}
         self._stretches: dict[_Key, _Stretch] = {}
         self._pages: dict[_Key, Span] = {}
+        self._ended: dict[_Key, _Frame] = {}
+        """Frames that have ended lately, which may have pages on their way."""
         self._handlers: dict[str, Callable[[_Key, _Frame, Event], None]] = {
             "frame.parked": self._on_parked,
             "frame.resumed": self._on_resumed,
@@ -92,13 +103,13 @@ class Spans:
             "step.rejected": self._on_mark,
             "trigger.fired": self._on_mark,
             "turn.completed": self._on_mark,
-            "page.opened": self._on_page_opened,
         }
 
     def attach(self, bus: Publisher) -> Callable[[], None]:
         """Hear `bus` until the returned function is called: then every span that is open ends."""
         handlers = dict.fromkeys(self._handlers, self._hear)
         handlers |= dict.fromkeys(("frame.started", "frame.restored"), self._take_up)
+        handlers["page.opened"] = self._begin_page
         handlers |= dict.fromkeys(("page.finished", "page.failed", "page.closed"), self._end_page)
         forget = [bus.subscribe(name, handler) for name, handler in handlers.items()]
 
@@ -200,16 +211,21 @@ class Spans:
         attributes = {name: str(event.data[key]) for key, name in marks.items() if key in event.data}
         self._open(key, known, event.at).add_event(event.name, attributes, _ns(event.at))
 
-    def _on_page_opened(self, key: _Key, known: _Frame, event: Event) -> None:
-        page = (key[0], str(event.data["page_id"]))
-        if known.span is None or page in self._pages:
+    def _begin_page(self, event: Event) -> None:
+        """A page may be shown when its frame has ended."""
+        session = str(event.data["session_id"])
+        key, page = (session, str(event.data["frame"])), (session, str(event.data["page_id"]))
+        known = self._frames.get(key) or self._ended.get(key)
+        if known is None or page in self._pages:
             return
-        if len(self._pages) >= MAX_PAGES:
-            self._pages.pop(next(iter(self._pages))).end(_ns(event.at))
+        within = known.before if known.span is None else known.span.get_span_context()
+        if within is None:
+            return
+        _make_room(self._pages)
         platform = str(event.data["platform"])
         attributes = {**_whose(known.about), names.PLATFORM: platform, names.SPAN_KIND: "CHAIN"}
         self._pages[page] = self._tracer.start_span(
-            f"show {platform}", _within(known.span), SpanKind.PRODUCER, attributes, start_time=_ns(event.at)
+            f"show {platform}", _within(NonRecordingSpan(within)), SpanKind.PRODUCER, attributes, None, _ns(event.at)
         )
 
     def _end_page(self, event: Event) -> None:
@@ -292,7 +308,9 @@ class Spans:
 
     def _leave(self, key: _Key, known: _Frame, at: datetime) -> None:
         self._close(key, known, at)
-        del self._frames[key]
+        _make_room(self._ended)
+        known.arguments = None
+        self._ended[key] = self._frames.pop(key)
 
     def _close(self, key: _Key, known: _Frame, at: datetime) -> None:
         known.since = None
@@ -332,6 +350,12 @@ class Spans:
         self._frames.clear()
         self._stretches.clear()
         self._pages.clear()
+
+
+def _make_room(remembered: dict[_Key, Any]) -> None:
+    """Forget the oldest where there are too many."""
+    if len(remembered) >= MAX_REMEMBERED:
+        del remembered[next(iter(remembered))]
 
 
 def _root(frame: str) -> str:

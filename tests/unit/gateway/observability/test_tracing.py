@@ -1,0 +1,140 @@
+"""Spans on their way to a real collector: who we say we are, what is dropped, what never waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import pytest
+
+from gateway.observability.masking import Masking
+from gateway.observability.span_shipping import MAX_WAITING
+from gateway.observability.telling import telling_spans
+from gateway.observability.tracing import TracingOptions, traced
+from gateway.settings_tracing import TracingSettings
+from runtime.bus import Bus
+from runtime.core.clock import SystemClock
+from runtime.core.errors import ConfigError
+from runtime.core.events import Event
+from tests.fakes.ports import free_port
+from tests.fakes.span_collector import KEYS, Collector, collecting
+
+pytestmark = pytest.mark.anyio
+
+HEADERS = {"authorization": KEYS, "x-langfuse-ingestion-version": "4"}
+
+
+def happen(bus: Bus, *, times: int = 1) -> None:
+    """A frame begins and returns."""
+    about: dict[str, Any] = {"session_id": "s1", "conversation": "test:1", "program": "test", "caller": None}
+    about |= {"agent_id": "1000", "agent": "Shop", "playbook": "Main", "kind": "python"}
+    about |= {"participant_id": None, "meeting_id": None}
+    for number in range(times):
+        bus.publish("frame.started", **about, frame=f"1000.{number}")
+        bus.publish("frame.returned", **about, frame=f"1000.{number}", value=None)
+
+
+def options(collector: Collector, headers: Mapping[str, str] = HEADERS) -> TracingOptions:
+    return TracingOptions(collector.url, headers, "node-1", timeout_s=30)
+
+
+class Heard:
+    """What is told about tracing itself."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.events: list[Event] = []
+        self._changed = anyio.Event()
+        bus.subscribe("tracing.*", self._hear)
+
+    def _hear(self, event: Event) -> None:
+        self.events.append(event)
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    async def until(self, *names: str) -> None:
+        with anyio.fail_after(40):
+            while [event.name for event in self.events] != list(names):
+                await self._changed.wait()
+
+
+async def test_spans_are_posted_with_keys_and_version_and_say_whose_they_are() -> None:
+    bus = Bus(SystemClock())
+    async with collecting() as collector:
+        async with traced(options(collector), bus, Masking()):
+            happen(bus)
+            await collector.until(lambda: len(collector.spans) == 3)
+        assert [span.name for span in collector.spans] == ["Shop.Main", "Shop", "test"]
+        assert collector.versions == ["4"]
+        (resource,) = collector.resources
+    assert resource["service.name"] == "parley"
+    assert resource["service.instance.id"] == "node-1"
+
+
+async def test_what_is_left_at_the_end_is_sent() -> None:
+    bus = Bus(SystemClock())
+    async with collecting() as collector:
+        async with traced(options(collector), bus, Masking()):
+            happen(bus)
+        assert len(collector.spans) == 3
+
+
+async def test_a_collector_that_refuses_is_told_of_once_until_it_takes_spans_again() -> None:
+    bus = Bus(SystemClock())
+    heard = Heard(bus)
+    async with collecting() as collector, traced(options(collector), bus, Masking()) as shipping:
+        collector.refuses = 403
+        happen(bus)
+        await heard.until("tracing.failed")
+        happen(bus)
+        await collector.until(lambda: collector.asked == 2)
+        collector.refuses = None
+        happen(bus)
+        await collector.until(lambda: len(collector.spans) == 3)
+        await heard.until("tracing.failed", "tracing.resumed")
+        assert shipping.dropped == 6
+    assert "403" in heard.events[0].data["error"]
+    assert [event.data["dropped"] for event in heard.events] == [3, 6]
+
+
+async def test_wrong_keys_are_named_and_never_shown() -> None:
+    bus = Bus(SystemClock())
+    heard = Heard(bus)
+    async with collecting() as collector, traced(options(collector, {"authorization": "Basic no"}), bus, Masking()):
+        happen(bus)
+        await heard.until("tracing.failed")
+    assert "401" in heard.events[0].data["error"]
+
+
+async def test_nobody_waits_for_a_collector_that_is_away_and_what_does_not_fit_is_counted() -> None:
+    bus = Bus(SystemClock())
+    nowhere = TracingOptions(f"http://127.0.0.1:{free_port()}/v1/traces", {}, "node-1", timeout_s=30)
+    async with traced(nowhere, bus, Masking()) as shipping:
+        happen(bus, times=MAX_WAITING)  # all before anything could be sent
+        assert shipping.dropped == 2 * MAX_WAITING
+        assert bus.failures == 0
+
+
+async def test_switched_off_nothing_is_told_and_on_it_needs_a_place() -> None:
+    bus = Bus(SystemClock())
+    async with telling_spans(TracingSettings(), bus, Masking(), "node-1"):
+        pass
+    with pytest.raises(ConfigError, match=r"set tracing\.endpoint"):
+        async with telling_spans(TracingSettings(on=True), bus, Masking(), "node-1"):
+            pass
+
+
+def test_our_settings_go_before_the_standard_variables() -> None:
+    variables = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318/",
+        "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Basic%20one,x-more=1",
+    }
+    assert TracingSettings().target(variables) == "http://collector:4318/v1/traces"
+    assert TracingSettings().target(variables | {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x/t"}) == "http://x/t"
+    own = TracingSettings.model_validate({"endpoint": "https://one/t", "headers": "authorization=Basic two=="})
+    assert own.target(variables) == "https://one/t"
+    assert own.sent_headers(variables) == {"authorization": "Basic two==", "x-more": "1"}
+    assert own.words() == {"Basic two==", "two=="}
+    assert own.target({}) == "https://one/t"
+    with pytest.raises(ValueError, match="lines of name=value"):
+        TracingSettings.model_validate({"headers": "Basic two"})
