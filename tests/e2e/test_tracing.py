@@ -1,0 +1,137 @@
+"""What the whole gateway tells a collector: one conversation as a tree, on both sides of kill -9, and nothing said."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.e2e.gateway_process import Gateway, Room, gateway
+from tests.fakes.mcp_server import Ledger
+from tests.fakes.span_collector import KEYS, Collector, collecting
+from tests.fakes.span_tree import traces
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+
+PROGRAM = """\
+# Shop
+
+```python
+@playbook(triggers=["When program starts"])
+async def Begin():
+    await Say("user", "Open.")
+    while True:
+        for message in await WaitForMessage("user"):
+            await Say("user", await HandleQuery(message["text"]))
+
+
+@playbook
+async def HandleQuery(query: str):
+    return await Clerk.FetchData(query)
+```
+
+# Clerk
+
+```python
+@playbook(public=True)
+async def FetchData(url: str):
+    try:
+        await Check(url)
+    except ValueError:
+        pass
+    greeting = await Bank.greet(url)
+    if url == "wait":
+        await Bank.transfer()
+    return greeting
+
+
+@playbook
+async def Check(url: str):
+    raise ValueError("a secret about " + url)
+```
+
+# Bank:MCP
+remote:
+  type: mcp
+  command: {python}
+  args: [-m, tests.fakes.mcp_server, {ledger}]
+  env: [PYTHONPATH]
+"""
+FIRST = """\
+shop · invoke_workflow
+  Shop · invoke_agent
+    Shop.Begin · execute_tool
+      show web · -"""
+QUERY = """\
+shop · invoke_workflow
+  Shop · invoke_agent
+    Shop.Begin · execute_tool · linked
+      Shop.HandleQuery · execute_tool
+        Clerk.FetchData · execute_tool
+          Clerk.Check · execute_tool · failed: ValueError
+          Bank.greet · execute_tool
+      show web · -"""
+RESUMED = """\
+shop · invoke_workflow
+  Shop · invoke_agent
+    Shop.Begin · execute_tool · linked
+      Shop.HandleQuery · execute_tool · linked
+        Clerk.FetchData · execute_tool · linked
+          Bank.transfer · execute_tool · linked
+      show web · -"""
+
+
+def settings_of(folder: Path, collector: Collector) -> dict[str, str]:
+    """Spans for the collector, who knows us by a file."""
+    (folder / "headers").write_text(f"Authorization={KEYS}\nx-langfuse-ingestion-version=4\n")
+    return {
+        "PARLEY_TRACING__ON": "true",
+        "PARLEY_TRACING__ENDPOINT": collector.url,
+        "PARLEY_TRACING__HEADERS_FILE": str(folder / "headers"),
+        "PARLEY_TRACING__TIMEOUT_S": "60",
+        "PARLEY_LOGS__LEVEL": "debug",
+    }
+
+
+async def room_of(running: Gateway, stack: AsyncExitStack) -> Room:
+    room = Room(await stack.enter_async_context(running.page()))
+    await room.join()
+    return room
+
+
+async def test_a_conversation_is_a_tree_of_spans_that_goes_on_behind_a_kill(tmp_path: Path) -> None:
+    program, ledger = tmp_path / "shop.pb", Ledger(tmp_path / "ledger")
+    program.write_text(PROGRAM.format(python=sys.executable, ledger=tmp_path / "ledger"))
+    async with collecting() as collector, gateway(tmp_path, program, settings_of(tmp_path, collector)) as running:
+        async with AsyncExitStack() as stack:
+            room = await room_of(running, stack)
+            await room.say("hi")
+            await room.until("Open.")
+            await room.say("walrus")
+            await room.until("Open.", "Hello walrus")
+            await collector.until(lambda: sum(not span.parent for span in collector.spans) == 2)
+            await collector.until(lambda: sum(span.name == "show web" for span in collector.spans) == 2)
+            assert traces(collector.spans) == [FIRST, QUERY]
+            first = next(span for span in collector.spans if span.name == "Shop.Begin")
+            await room.say("wait")
+            await running.prints("remote.progressed")
+        running.kill()
+        await running.gone()
+        collector.spans.clear()
+        await running.start()
+        async with AsyncExitStack() as stack:
+            room = await room_of(running, stack)
+            await room.until("Open.", "Hello walrus", "Hello wait")
+            await collector.until(lambda: any(span.name == "show web" for span in collector.spans))
+            await collector.until(lambda: any(not span.parent for span in collector.spans))
+        assert traces(collector.spans) == [RESUMED]
+        resumed = next(span for span in collector.spans if span.name == "Shop.Begin")
+        assert resumed.links == ((first.trace, first.span),)
+        assert resumed.attributes["session.id"] == first.attributes["session.id"]
+        assert collector.versions == ["4"] * len(collector.versions)
+        sent = b"".join(collector.bodies)
+    assert [word for word in (b"walrus", b"Hello", b"secret", b"Open.") if word in sent] == []
+    assert ledger.keys("transfer") != []
