@@ -260,7 +260,7 @@ async def stands(socket: Path | None) -> AsyncIterator[Stands]:
         yield Stands(None)
         return
     # Opened and closed in tasks of their own, between which no task group can live; a server alone needs none.
-    connection = RedisConnection(locate(socket), anyio.create_task_group(), patience_s=5)
+    connection = RedisConnection(locate(socket), anyio.create_task_group(), patience_s=20)
     try:
         yield Stands(connection)
     finally:

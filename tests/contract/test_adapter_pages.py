@@ -79,7 +79,7 @@ async def test_a_growing_text_is_seen_early_and_ends_as_it_was_said(stand: Stand
     async with showing(stand.adapter) as show:
         page = show.page(stand.private, books)
         page.update(words(20))
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             await books.sent_once.wait()
             early = words_in(await stand.seen(stand.private))
             assert await page.finish(words(60))
@@ -122,7 +122,7 @@ async def test_a_page_goes_on_after_a_restart_in_its_own_message(stand: Stand) -
     async with showing(stand.adapter) as show:
         page = show.page(stand.group, books)
         page.update(words(20))
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             await books.sent_once.wait()
     async with stand.another() as adapter, showing(adapter) as show:
         with anyio.fail_after(60):

@@ -237,7 +237,7 @@ async def client(valkey_socket: Path, anyio_backend: str) -> AsyncIterator[Redis
 async def test_when_all_sessions_are_gone_nothing_of_them_is_left(
     valkey_socket: Path, client: Redis, seed: int
 ) -> None:
-    async with open_connection(valkey_socket, patience_s=5) as connection:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
         store, catalog = RedisSessionStore(connection), RedisSessionCatalog(connection)
         await live(Life(random.Random(seed), store, catalog, RedisLeaseStore(connection)), seed)
     kept = {key.partition(":lease")[1] or key.partition("}:")[2].partition(":")[0] async for key in client.scan_iter()}

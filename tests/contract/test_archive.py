@@ -68,7 +68,7 @@ async def connection(
     request: pytest.FixtureRequest, valkey_socket: Path, anyio_backend: str
 ) -> AsyncIterator[RedisConnection]:
     archived_in = request.node.callspec.params.get("archive", "") if hasattr(request.node, "callspec") else ""
-    async with open_connection(valkey_socket, patience_s=5, sealing=sealing_of(archived_in)) as opened:
+    async with open_connection(valkey_socket, patience_s=20, sealing=sealing_of(archived_in)) as opened:
         yield opened
 
 

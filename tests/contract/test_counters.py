@@ -56,7 +56,7 @@ async def test_a_sum_vanishes_after_its_time_from_the_first_addition() -> None:
 
 
 async def test_the_server_is_told_when_a_sum_vanishes(valkey_socket: object) -> None:
-    async with open_connection(valkey_socket, patience_s=5) as connection:  # type: ignore[arg-type]
+    async with open_connection(valkey_socket, patience_s=20) as connection:  # type: ignore[arg-type]
         await RedisCounters(connection).add("a", 1, once="1", ttl_s=60)
         keys = ["{parley:count:a}", "{parley:count:a}:once:1"]
         assert [0 < await _seconds(connection, key) <= 60 for key in keys] == [True, True]

@@ -30,7 +30,7 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
         leases = MemoryLeaseStore(SystemClock())
         yield MemoryInbox(leases, conversation_bound=3), leases
         return
-    async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=5) as connection:
+    async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=20) as connection:
         yield RedisInbox(connection, conversation_bound=3), RedisLeaseStore(connection)
 
 

@@ -236,7 +236,7 @@ async def test_a_session_from_which_another_is_about_to_go_on_is_not_deleted(
     valkey_socket: Path, anyio_backend: str
 ) -> None:
     """Its fork is noted first, and begins then: what is in between on one node is not seen by the other."""
-    async with open_connection(valkey_socket, patience_s=5) as connection:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
         leases, store = RedisLeaseStore(connection), RedisSessionStore(connection)
         catalog = RedisSessionCatalog(connection)
         lease = await shard_lease(leases)

@@ -303,7 +303,7 @@ async def test_fake_server_serves_other_processes(tmp_path: Path, clock: Skippin
         control = base_url.removesuffix("/v1") + "/control"
         async with (
             LiteLLMClient(ModelOptions("openai/test", base_url=base_url), clock) as client,
-            httpx.AsyncClient() as http,
+            httpx.AsyncClient(timeout=60) as http,
         ):
             assert (await ask(client))[0] == ["plain"]
             await http.post(f"{control}/release")

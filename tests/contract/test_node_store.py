@@ -12,7 +12,7 @@ from tests.contract.conftest import Stores
 pytestmark = pytest.mark.anyio
 
 ADA, BOB = LeaseHolder("ada", ttl_s=60.0), LeaseHolder("bob", ttl_s=60.0)
-LIMIT_S = 20
+LIMIT_S = 60
 
 
 async def test_those_live_that_said_so_and_for_how_long_is_known(stores: Stores) -> None:

@@ -56,7 +56,7 @@ async def test_a_place_belongs_to_who_had_it_last_and_no_other_releases_it(place
 
 
 async def test_what_cannot_be_read_is_no_place(valkey_socket: Path) -> None:
-    async with open_connection(valkey_socket, patience_s=5) as connection:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
         table, places = RedisRecords(connection, PLACES_TABLE), RedisPlaceStore(connection)
         for text in ("{", '{"home":["web"]}'):
             await table.put(PLACE.key, text)

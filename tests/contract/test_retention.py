@@ -70,7 +70,7 @@ class House:
 @pytest.fixture
 async def house(valkey_socket: Path, tmp_path: Path, anyio_backend: str) -> AsyncIterator[House]:
     async with (
-        open_connection(valkey_socket, patience_s=5) as connection,
+        open_connection(valkey_socket, patience_s=20) as connection,
         open_sqlite(tmp_path / "archive.sqlite") as archive,
     ):
         yield House(connection, archive)

@@ -87,7 +87,7 @@ async def test_a_message_from_before_there_were_reactions_can_be_read_and_change
         '{"id":"a","author_id":"1000","author_name":"Greeter","author_kind":"agent","text":"hi",'
         '"sent_at":"2026-01-01T12:00:00+00:00","final":true,"thread":null,"seq":1,"version":1}'
     )
-    async with open_connection(valkey_socket, patience_s=5) as connection:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
         keys = ShardKeys(shard_of("old"))
 
         async def write(client: object) -> None:

@@ -246,7 +246,7 @@ async def test_a_session_that_came_too_late_leaves_no_large_values(
         """The conversation's session begins after this."""
 
     record = SessionRecord(SESSION, HERE, "hello", T0, 2)
-    async with open_connection(valkey_socket, patience_s=5) as connection:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
         catalog = RedisSessionCatalog(connection)
         lease = await shard_lease(RedisLeaseStore(connection))
         await RedisSessionStore(connection).commit(beginning(lease, session=SessionId("s2")))
@@ -258,7 +258,7 @@ async def test_a_session_that_came_too_late_leaves_no_large_values(
 
 
 async def test_what_a_broken_off_insertion_left_is_not_counted_any_more(valkey_socket: Path) -> None:
-    async with open_connection(valkey_socket, patience_s=5) as connection:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
         catalog, keys = RedisSessionCatalog(connection), ShardKeys(SHARD)
         first, second = weighty(SESSION)
         await write_facts(SessionPlaces(connection), _each(first, second), SESSION, keys, keys.tape)

@@ -314,7 +314,7 @@ def test_whatever_happens_to_sessions_nothing_is_lost_and_nothing_is_left(
 
 async def _live(socket: Path, file: Path, deeds: list[str], rng: random.Random) -> None:
     async with AsyncExitStack() as stack:
-        connection = await stack.enter_async_context(open_connection(socket, patience_s=5))
+        connection = await stack.enter_async_context(open_connection(socket, patience_s=20))
         archive = await stack.enter_async_context(open_sqlite(file))
         client = Redis(unix_socket_path=str(socket), decode_responses=True)
         stack.push_async_callback(client.aclose)

@@ -142,7 +142,7 @@ async def test_anchors_are_found_through_branches(stores: Stores) -> None:
 async def heard(read: AsyncIterator[Fact], count: int) -> list[int]:
     """The next facts of somebody who follows."""
     found: list[int] = []
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         while len(found) < count:
             found.append((await anext(read)).seq)
     return found
@@ -247,7 +247,7 @@ async def test_large_values_are_read_as_they_were_written(stores: Stores) -> Non
 
 @pytest.fixture
 async def connection(valkey_socket: Path, anyio_backend: str) -> AsyncIterator[RedisConnection]:
-    async with open_connection(valkey_socket, patience_s=5) as opened:
+    async with open_connection(valkey_socket, patience_s=20) as opened:
         yield opened
 
 

@@ -49,14 +49,14 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 async def keep(url: str) -> None:
     """Write and read something there."""
-    async with open_connection(url, patience_s=5) as connection:
+    async with open_connection(url, patience_s=20) as connection:
         records = RedisRecords(connection, "marks:test")
         await records.put("name", "value")
         assert await records.get("name") == "value"
 
 
 async def fitness(url: str) -> Fitness:
-    async with open_connection(url, patience_s=5) as connection:
+    async with open_connection(url, patience_s=20) as connection:
         return await examine(connection)
 
 

@@ -30,7 +30,7 @@ BROKEN: list[dict[str, str]] = [{"e": "{cut off"}, {"e": "[]"}, {"e": '{"id": "t
 
 @pytest.fixture
 async def connection(valkey_socket: Path, anyio_backend: str) -> AsyncIterator[RedisConnection]:
-    async with open_connection(valkey_socket, patience_s=5) as opened:
+    async with open_connection(valkey_socket, patience_s=20) as opened:
         yield opened
 
 

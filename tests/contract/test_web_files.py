@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 def client(chat: WebChat, person: object = ADA) -> httpx.AsyncClient:
     headers = {} if person is None else {"Cookie": chat.cookie(ADA)}
-    return httpx.AsyncClient(base_url=chat.url, trust_env=False, headers=headers)
+    return httpx.AsyncClient(base_url=chat.url, trust_env=False, timeout=60, headers=headers)
 
 
 async def test_a_file_comes_back_as_it_was_posted() -> None:

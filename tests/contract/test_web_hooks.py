@@ -33,7 +33,7 @@ class Receiver:
 
 async def test_a_platform_reaches_its_adapter_and_gets_its_answer() -> None:
     receiver = Receiver()
-    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False) as http:
+    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False, timeout=60) as http:
         answer = await http.post(f"{chat.url}/hooks/pigeon/a/b?n=1", content=b"\x00coo", headers={"X-Signature": "s"})
         await http.get(f"{chat.url}/hooks/pigeon")
     assert (answer.status_code, answer.content) == (202, b"<b>challenge</b>")
@@ -48,7 +48,7 @@ async def test_a_platform_reaches_its_adapter_and_gets_its_answer() -> None:
 
 async def test_a_platform_needs_no_origin_but_the_right_host() -> None:
     receiver = Receiver()
-    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False) as http:
+    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False, timeout=60) as http:
         url = f"{chat.url}/hooks/pigeon/x"
         assert (await http.post(url, headers={"Origin": "https://pigeon.example"})).status_code == 202
         assert (await http.post(url, headers={"Host": "evil.example"})).status_code == 421
@@ -56,7 +56,7 @@ async def test_a_platform_needs_no_origin_but_the_right_host() -> None:
 
 
 async def test_an_unknown_platform_is_not_found() -> None:
-    async with web_chat() as chat, httpx.AsyncClient(trust_env=False) as http:
+    async with web_chat() as chat, httpx.AsyncClient(trust_env=False, timeout=60) as http:
         assert (await http.post(f"{chat.url}/hooks/pigeon/x")).status_code == 404
 
 
@@ -67,7 +67,7 @@ async def test_too_long_a_body_is_refused_whether_its_length_is_declared_or_not(
         for _ in range(MAX_BODY_BYTES // 65_536 + 1):
             yield b"x" * 65_536
 
-    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False) as http:
+    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False, timeout=60) as http:
         url = f"{chat.url}/hooks/pigeon/x"
         assert (await http.post(url, content=b"x" * (MAX_BODY_BYTES + 1))).status_code == 413
         assert (await http.post(url, content=pieces())).status_code == 413
@@ -77,7 +77,7 @@ async def test_too_long_a_body_is_refused_whether_its_length_is_declared_or_not(
 
 async def test_what_cannot_be_taken_now_is_to_be_sent_again() -> None:
     receiver = Receiver(StorageUnavailable("no server"))
-    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False) as http:
+    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False, timeout=60) as http:
         assert (await http.post(f"{chat.url}/hooks/pigeon/x")).status_code == 503
 
 
@@ -111,7 +111,7 @@ async def test_more_requests_than_can_be_held_are_to_be_sent_again(monkeypatch: 
             return await super().receive(request)
 
     statuses: list[int] = []
-    async with web_chat(receivers={"pigeon": Slow()}) as chat, httpx.AsyncClient(trust_env=False) as http:
+    async with web_chat(receivers={"pigeon": Slow()}) as chat, httpx.AsyncClient(trust_env=False, timeout=60) as http:
 
         async def first() -> None:
             statuses.append((await http.post(f"{chat.url}/hooks/pigeon/x")).status_code)
@@ -130,6 +130,6 @@ async def test_more_requests_than_can_be_held_are_to_be_sent_again(monkeypatch: 
 )
 async def test_a_path_with_tricks_reaches_no_platform(path: str) -> None:
     receiver = Receiver()
-    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False) as http:
+    async with web_chat(receivers={"pigeon": receiver}) as chat, httpx.AsyncClient(trust_env=False, timeout=60) as http:
         assert (await http.post(f"{chat.url}{path}")).status_code in (400, 403, 404)
     assert receiver.requests == []

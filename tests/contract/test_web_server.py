@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 
 def client(chat: WebChat) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=chat.url, trust_env=False)
+    return httpx.AsyncClient(base_url=chat.url, trust_env=False, timeout=60)
 
 
 async def test_the_page_and_its_files_come_with_strict_headers() -> None:
@@ -133,7 +133,7 @@ async def test_a_taken_port_is_named_with_what_to_do() -> None:
 
 
 async def test_stopping_tells_pages_to_come_back_and_frees_the_port() -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with AsyncExitStack() as page_side:
             async with web_chat() as chat:
                 page = await page_side.enter_async_context(page_socket(chat))

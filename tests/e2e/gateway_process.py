@@ -117,7 +117,9 @@ class Gateway:
     async def cookie(self, name: str) -> str:
         """Log in under a name; the same person after a restart."""
         if name not in self._cookies:
-            async with httpx.AsyncClient(base_url=self.url, headers={"origin": self.url}) as client:
+            async with httpx.AsyncClient(
+                base_url=self.url, headers={"origin": self.url}, timeout=SEEN_LIMIT_S
+            ) as client:
                 answer = await client.post("/login", json={"name": name})
                 answer.raise_for_status()
                 self._cookies[name] = "; ".join(f"{key}={value}" for key, value in answer.cookies.items())
@@ -138,6 +140,7 @@ class Gateway:
             additional_headers=headers,
             proxy=None,
             max_queue=None,
+            open_timeout=SEEN_LIMIT_S,
         ) as socket:
             yield PageSocket(socket)
 
@@ -171,24 +174,24 @@ class Room:
 
     def __init__(self, page: PageSocket, name: str = "lobby") -> None:
         self._page = page
-        self._name = name
+        self.name = name
         self.messages: dict[str, dict[str, Any]] = {}
 
     async def join(self) -> None:
         """See what there is."""
         with anyio.fail_after(SEEN_LIMIT_S):
-            joined = await self._page.join(self._name)
+            joined = await self._page.join(self.name)
         self.messages = {message["id"]: message for message in joined["messages"]}
 
     async def open(self) -> None:
         """Make the room, and see what there is."""
-        await self._page.send("open", name=self._name)
-        await self._page.until("opened", room=self._name)
+        await self._page.send("open", name=self.name)
+        await self._page.until("opened", room=self.name)
         await self.join()
 
     async def say(self, text: str, *, message_id: str = "") -> str:
         """Say something; the message's id."""
-        return await self._page.say(text, room=self._name, message_id=message_id)
+        return await self._page.say(text, room=self.name, message_id=message_id)
 
     def texts(self, kind: str = "agent") -> list[str]:
         """The texts of agents (or people, or notices), in the order of the room."""
@@ -213,7 +216,7 @@ class Room:
                 while not holds():
                     self._apply(await self._page.next())
         except TimeoutError:
-            raise AssertionError(f"{self._name} shows {[m['text'] for m in self.messages.values()]}") from None
+            raise AssertionError(f"{self.name} shows {[m['text'] for m in self.messages.values()]}") from None
 
     def _ordered(self, kind: str) -> list[dict[str, Any]]:
         ordered = sorted(self.messages.values(), key=lambda message: message["seq"])
@@ -223,9 +226,9 @@ class Room:
         return any(message["live"] for message in self.messages.values())
 
     def _apply(self, frame: dict[str, Any]) -> None:
-        if frame["t"] == "message" and frame["room"] == self._name:
+        if frame["t"] == "message" and frame["room"] == self.name:
             self.messages[frame["message"]["id"]] = frame["message"]
-        elif frame["t"] == "grow" and frame["room"] == self._name:
+        elif frame["t"] == "grow" and frame["room"] == self.name:
             message = self.messages[frame["id"]]
             text = message["text"]
             message["text"] = text[: len(text) - frame.get("cut", 0)] + frame["add"]

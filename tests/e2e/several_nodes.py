@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
-from tests.e2e.gateway_process import START_LIMIT_S, Gateway
+from tests.e2e.gateway_process import START_LIMIT_S, Gateway, Room
 from tests.fakes.valkey import RealValkey
 
-LEASE_S = 3.0
-"""Short, so that a takeover is quick. What is said about times holds for other leases in proportion."""
+LEASE_S = 6.0
+"""Short, so that a takeover is quick, and long enough for a machine that stalls. What is said about times holds for
+other leases in proportion."""
 
 LIMIT_S = 90.0
 
@@ -146,3 +149,26 @@ async def several_nodes(
                 for node in nodes.by_name.values():
                     node.kill()
                     await node.gone()
+
+
+async def rooms_of(
+    nodes: Nodes, page_of: Gateway, stack: AsyncExitStack, count: int, hello: str
+) -> dict[str, list[Room]]:
+    """So many rooms and more whose programs run on each node and have said `hello`, seen through pages of one node."""
+    found: dict[str, list[Room]] = {name: [] for name in nodes.by_name}
+    for name in map("room-{}".format, itertools.count()):
+        if min(len(rooms) for rooms in found.values()) >= count:
+            break
+        room = Room(await stack.enter_async_context(page_of.page()), name)
+        await room.open()
+        await room.say("hi")
+        await room.until(hello)
+        await nodes.until(partial(_served, nodes, name))
+        (server,) = _served(nodes, name)
+        found[server].append(room)
+    return found
+
+
+def _served(nodes: Nodes, room: str) -> list[str]:
+    """The nodes where a room's session began."""
+    return [name for name in nodes.by_name if nodes.logged(name, "session.started", conversation=f"web:{room}")]

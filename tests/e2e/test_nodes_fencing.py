@@ -42,6 +42,11 @@ async def back_again(nodes: Nodes, talks: Sequence[TelegramTalk], record: Record
         assert talk.posts() == 4
 
 
+def first_at(nodes: Nodes, name: str, shards: int, after: int) -> str:
+    """When a node told that it has so many shards, after so many times of telling it."""
+    return next(str(one["at"]) for one in nodes.logged(name, "node.balanced")[after:] if one["shards"] == shards)
+
+
 async def test_a_node_that_stood_still_for_longer_than_its_leases_writes_and_shows_nothing_of_what_it_has_lost(
     tmp_path: Path, record_property: Record
 ) -> None:
@@ -83,8 +88,9 @@ async def test_a_node_that_is_cut_off_from_the_database_falls_silent_before_anot
             cut_at = anyio.current_time()
             await nodes["a"].prints("node.isolated", times=isolated + 1)
             times = {"silent_s": anyio.current_time() - cut_at}
-            assert nodes.balances("b") == told
             await nodes.has("b", 64, after=told)
+            silent_at, taken_at = nodes.logged("a", "node.isolated")[isolated]["at"], first_at(nodes, "b", 64, told)
+            assert silent_at < taken_at
             noted(record_property, times | {"taken_over_s": anyio.current_time() - cut_at})
             await all_answered(talks, "and then?")
             wire.mend()

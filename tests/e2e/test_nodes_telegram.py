@@ -9,7 +9,7 @@ import anyio
 import httpx
 import pytest
 
-from tests.e2e.several_nodes import Record, noted, one_valkey, several_nodes
+from tests.e2e.several_nodes import LIMIT_S, Record, noted, one_valkey, several_nodes
 from tests.e2e.talks import TelegramTalk, until
 from tests.e2e.tellers import (
     END_OF_STORY,
@@ -53,7 +53,7 @@ async def test_a_kill_of_the_node_that_polls_loses_and_doubles_nothing(tmp_path:
         await until_last(talks, "You said: and then?")
         times["all_answered_s"] = anyio.current_time() - killed_at
         noted(record_property, times)
-        assert nodes.logged(other, "node.balanced")[-1]["shards"] == 64
+        await nodes.until(lambda: nodes.logged(other, "node.balanced")[-1]["shards"] == 64)
     for talk in talks:
         assert len(talk.texts()) == 3
         assert talk.texts()[1].endswith(END_OF_STORY)
@@ -106,7 +106,9 @@ async def test_with_a_webhook_every_node_takes_updates_and_one_that_comes_to_bot
         talks = [TelegramTalk(platform, chat=chat) for chat in CHATS]
         await greeted(talks)
         updates = platform.main.updates
-        async with httpx.AsyncClient(headers={"X-Telegram-Bot-Api-Secret-Token": updates.secret}) as http:
+        async with httpx.AsyncClient(
+            headers={"X-Telegram-Bot-Api-Secret-Token": updates.secret}, timeout=LIMIT_S
+        ) as http:
             for number, talk in enumerate(talks):
                 update = platform.say(f"number {number}", chat=talk.chat, person=talk.chat)
                 for port in ports.values():

@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.gateway_process import Gateway, Room
-from tests.e2e.several_nodes import Nodes, one_valkey, several_nodes
+from tests.e2e.gateway_process import Room
+from tests.e2e.several_nodes import one_valkey, rooms_of, several_nodes
 from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
-
-ROOMS = [f"room-{number}" for number in range(40)]
-
-
-async def rooms_of(nodes: Nodes, page_of: Gateway, stack: AsyncExitStack, count: int) -> dict[str, list[Room]]:
-    """Rooms whose programs run on each node, all of them seen through pages of one node."""
-    found: dict[str, list[Room]] = {name: [] for name in nodes.by_name}
-    for name in ROOMS:
-        if min(len(rooms) for rooms in found.values()) >= count:
-            break
-        room = Room(await stack.enter_async_context(page_of.page()), name)
-        await room.open()
-        await room.say("hi")
-        await room.until(HELLO)
-        await nodes.until(partial(_served, nodes, name))
-        (server,) = _served(nodes, name)
-        found[server].append(room)
-    return found
-
-
-def _served(nodes: Nodes, room: str) -> list[str]:
-    """The nodes where a room's session began."""
-    return [name for name in nodes.by_name if nodes.logged(name, "session.started", conversation=f"web:{room}")]
 
 
 async def test_a_page_sees_an_answer_of_another_node_grow_and_its_end_when_that_node_dies(tmp_path: Path) -> None:
@@ -45,7 +21,7 @@ async def test_a_page_sees_an_answer_of_another_node_grow_and_its_end_when_that_
         AsyncExitStack() as stack,
     ):
         await nodes.balanced("a", "b")
-        rooms = (await rooms_of(nodes, nodes["a"], stack, 2))["b"]
+        rooms = (await rooms_of(nodes, nodes["a"], stack, 2, HELLO))["b"]
         for room in rooms:
             await room.say("long")
         for room in rooms:

@@ -6,14 +6,15 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import chain
 from pathlib import Path
 
 import anyio
 import pytest
 from anyio.abc import Process
 
-from tests.e2e.gateway_process import ROOT, Gateway, Room, environment_of, gateway, parley
-from tests.e2e.several_nodes import one_valkey, several_nodes
+from tests.e2e.gateway_process import ROOT, Room, environment_of, gateway, parley
+from tests.e2e.several_nodes import one_valkey, rooms_of, several_nodes
 from tests.fakes.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
@@ -78,17 +79,6 @@ async def test_nothing_is_lost_when_the_participant_and_the_gateway_are_killed(t
             await room.until(*answers)
 
 
-async def asked_north(node: Gateway, name: str, stack: AsyncExitStack) -> Room:
-    """A room in which the scout has answered."""
-    room = Room(await stack.enter_async_context(node.page(name)), name)
-    await room.open()
-    await room.say("hi")
-    await room.until(HELLO)
-    await room.say("north")
-    await room.until(*said("to the glacier"))
-    return room
-
-
 async def test_it_is_reached_from_every_node_wherever_it_is_connected(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("a-token-of-the-scout-in-tests\n")
     settings = {"PARLEY_PARTICIPANTS__TOKENS__SCOUT": str(tmp_path / "token")}
@@ -100,9 +90,11 @@ async def test_it_is_reached_from_every_node_wherever_it_is_connected(tmp_path: 
         await nodes.balanced("a", "b")
         ports = {name: int(nodes[name].url.rpartition(":")[2]) for name in ("a", "b")}
         older = await stack.enter_async_context(scout(tmp_path, ports["a"]))
-        rooms: list[Room] = []
-        while not all(nodes.logged(name, "session.started") for name in ("a", "b")):
-            rooms.append(await asked_north(nodes["a"], f"room-{len(rooms)}", stack))
+        rooms = list(chain(*(await rooms_of(nodes, nodes["a"], stack, 1, HELLO)).values()))
+        for room in rooms:
+            await room.say("north")
+        for room in rooms:
+            await room.until(*said("to the glacier"))
         await stack.enter_async_context(scout(tmp_path, ports["b"]))
         with anyio.fail_after(90):
             assert await older.wait() != 0

@@ -33,7 +33,7 @@ async def mid_story(talk: TelegramTalk) -> None:
     """Return when the teller is in the middle of its story."""
     await talk.say("hi")
     await until(talk, HELLO)
-    await talk.say("story")
+    await talk.say("long")
     await until_begun(talk, "Once")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import anyio
 import httpx
 import pytest
 
@@ -41,7 +40,10 @@ async def test_no_log_tells_a_secret_even_when_everything_fails(form: str, tmp_p
             "PARLEY_LOGS__LEVEL": "debug",
             "PARLEY_LOGS__FORMAT": form,
         }
-        async with gateway(tmp_path, TELLER, environment) as made, httpx.AsyncClient(trust_env=False) as http:
+        async with (
+            gateway(tmp_path, TELLER, environment) as made,
+            httpx.AsyncClient(trust_env=False, timeout=60) as http,
+        ):
             talk = TelegramTalk(platform, chat=1)
             await talk.say("hello")
             await until_begun(talk, "I am the teller.")
@@ -49,9 +51,9 @@ async def test_no_log_tells_a_secret_even_when_everything_fails(form: str, tmp_p
                 await http.post(f"{made.url}/hooks/slack/{path}", headers=[(b"X-Slack-Signature", "v0=\xe9".encode())])
             await http.get(f"{made.url}/hooks/slack/oauth?code=oauthcodesecret&state=1.2.3")
             await http.post(f"{made.url}/login", json={"name": "Eve", "password": "guessedsecret"})
-            await anyio.lowlevel.checkpoint()
+            for name in ("telegram", "slack", "discord"):
+                await made.prints(name)
             output = made.output
-    assert all(name in output for name in ("telegram", "slack", "discord"))
     found = [name for name, secret in {**SECRETS, "token": TOKEN}.items() if secret in output]
     assert found == []
     assert "oauthcodesecret" not in output

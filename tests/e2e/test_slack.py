@@ -93,7 +93,7 @@ async def test_text_grows_by_a_native_stream_and_stands_there_once(tmp_path: Pat
     platform = SlackPlatform(limited=True)
     async with listened_to(platform, tmp_path, TELLER):
         with anyio.fail_after(LIMIT_S):
-            root = await _heard(platform, "story")
+            root = await _heard(platform, "long")
             await platform.until(lambda: bool(platform.calls_of("chat.stopStream")))
         [story] = [m for m in platform.messages() if m.shown.startswith("Once there was")]
     assert story.shown.endswith(END_OF_STORY)

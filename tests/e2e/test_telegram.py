@@ -55,9 +55,9 @@ async def greeted(telegram: TelegramPlatform, chat: int) -> TelegramTalk:
     return talk
 
 
-async def story(talk: TelegramTalk) -> Posted:
+async def story(talk: TelegramTalk, *, kind: str = "story") -> Posted:
     """The message with the story, once its end is there."""
-    await talk.say("story")
+    await talk.say(kind)
     await talk.until_that(lambda: talk.texts()[-1].endswith(END_OF_STORY))
     assert len(talk.texts()) == 2
     return talk.platform.messages(talk.chat)[-1]
@@ -65,7 +65,7 @@ async def story(talk: TelegramTalk) -> Posted:
 
 async def test_an_answer_grows_by_edits_of_one_message_and_ends_formatted(telegram: TelegramPlatform) -> None:
     talk = await greeted(telegram, 201)
-    message = await story(talk)
+    message = await story(talk, kind="long")
     assert len(message.history[0]) < len(message.text) / 3
     assert len(message.history) >= 3
     assert [len(text) for text in message.history] == sorted(len(text) for text in message.history)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from adapters.telegram.limits import MARKS
 from tests.e2e.gateway_process import ROOT, gateway
 from tests.e2e.talks import TelegramTalk, until, until_begun
 from tests.e2e.test_telegram import END_OF_STORY, HELLO, TELLER, settings
+from tests.fakes.ports import free_port
 from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import BOT_ID, GROUP, TelegramPlatform
 from tests.fakes.telegram_server import serving
@@ -78,7 +78,7 @@ async def test_a_message_to_a_busy_agent_is_marked_at_once_and_answered_later(tm
         talk = TelegramTalk(platform, chat=404)
         await talk.say("hi")
         await until(talk, HELLO)
-        await talk.say("story")
+        await talk.say("long")
         await until_begun(talk, "Once")
         number = platform.message_of(platform.say("and then?", chat=404, person=404))
         await talk.until_that(lambda: platform.chats.reactions.get((404, number)) == MARKS["queued"])
@@ -110,8 +110,7 @@ async def test_in_a_topic_only_the_first_message_needs_a_mention_and_topics_do_n
 
 async def test_a_webhook_brings_what_people_say_also_what_they_said_while_nobody_listened(tmp_path: Path) -> None:
     platform = TelegramPlatform()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     async with serving(platform) as address:
         hook = f"http://127.0.0.1:{port}/hooks/telegram/part"
         environment = settings(
@@ -146,7 +145,7 @@ async def test_an_answer_grows_as_a_draft_and_ends_as_one_message(tmp_path: Path
             talk = TelegramTalk(platform, chat=406)
             await talk.say("hi")
             await until(talk, HELLO)
-            await talk.say("story")
+            await talk.say("long")
             await talk.until_that(lambda: talk.texts()[-1].endswith(END_OF_STORY))
     assert [posted.history for posted in platform.messages(406)][-1] == [talk.texts()[-1]]
     assert talk.posts() == 2

@@ -17,7 +17,7 @@ from tests.e2e.gateway_process import Gateway, Room, gateway, parley
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 PROGRAM = Path(__file__).parent / "programs" / "sleeper.pb"
-RESTLESS = {"PARLEY_NODES__IDLE_S": "0.2", "PARLEY_NODES__LEASE_S": "2", "PARLEY_LOGS__LEVEL": "debug"}
+RESTLESS = {"PARLEY_NODES__IDLE_S": "0.2", "PARLEY_LOGS__LEVEL": "debug"}
 
 
 async def asleep(made: Gateway, seconds: int) -> float:
@@ -35,7 +35,7 @@ async def asleep(made: Gateway, seconds: int) -> float:
 
 async def test_a_sleep_outlasts_a_kill_and_ends_once(tmp_path: Path) -> None:
     async with gateway(tmp_path, PROGRAM, RESTLESS) as made:
-        await asleep(made, 3)
+        await asleep(made, 8)
         made.kill()
         await made.gone()
         await made.start()
@@ -49,7 +49,7 @@ async def test_a_sleep_outlasts_a_kill_and_ends_once(tmp_path: Path) -> None:
 
 async def test_a_time_that_passed_while_the_gateway_was_dead_comes_at_its_start(tmp_path: Path) -> None:
     async with gateway(tmp_path, PROGRAM, RESTLESS) as made:
-        due_s = await asleep(made, 2)
+        due_s = await asleep(made, 6)
         made.kill()
         await made.gone()
         await until(SystemClock(), due_s)

@@ -77,6 +77,6 @@ async def page_socket(
     url = chat.url.replace("http:", "ws:") + "/ws"
     headers = {"Cookie": chat.cookie(person)} | ({"Accept-Language": language} if language else {})
     async with connect(
-        url, origin=options.pop("origin", chat.url), additional_headers=headers, proxy=None, **options
+        url, origin=options.pop("origin", chat.url), additional_headers=headers, proxy=None, open_timeout=60, **options
     ) as socket:
         yield PageSocket(socket)

@@ -10,7 +10,7 @@ from pathlib import Path
 from runtime.storage.embedded import server_arguments
 from runtime.storage.server_binary import find_server_binary
 
-READY_LIMIT_S = 10.0
+READY_LIMIT_S = 60.0
 
 
 class RealValkey:

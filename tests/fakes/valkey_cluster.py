@@ -23,7 +23,7 @@ from redis.retry import Retry
 from runtime.storage.server_binary import find_server_binary
 from tests.fakes.ports import free_port
 
-READY_LIMIT_S = 40.0
+READY_LIMIT_S = 90.0
 MASTER = "parley"
 """What the Sentinels call the primary."""
 
@@ -105,7 +105,7 @@ class PortServer:
                 port=self.port,
                 password=self.settings.get("requirepass"),
                 retry=Retry(NoBackoff(), 0),
-                socket_timeout=5,
+                socket_timeout=20,
                 protocol=2,
                 decode_responses=True,
             )

@@ -56,7 +56,7 @@ def platform(anyio_backend: str, clock: FakeClock) -> TelegramPlatform:
 
 @pytest.fixture
 async def call(platform: TelegramPlatform) -> AsyncIterator[BotClient]:
-    async with serving(platform) as address, httpx.AsyncClient(base_url=address, timeout=10) as http:
+    async with serving(platform) as address, httpx.AsyncClient(base_url=address, timeout=60) as http:
         yield BotClient(http)
 
 
@@ -313,7 +313,7 @@ async def test_it_runs_in_a_process_of_its_own() -> None:
         try:
             assert process.stdout is not None
             address = process.stdout.readline().strip()
-            async with httpx.AsyncClient(base_url=address) as http:
+            async with httpx.AsyncClient(base_url=address, timeout=60) as http:
                 assert (await BotClient(http)("getMe"))["result"]["username"] == "ParleyBot"
         finally:
             process.kill()

@@ -41,7 +41,7 @@ async def Listen():
         if message["text"] == "story":
             await Say("user", written(STORY))
         elif message["text"] == "long":
-            await Say("user", written(STORY, pause_s=0.05))
+            await Say("user", written(STORY, pause_s=0.07))
         elif message["text"] == "list":
             await Say("user", written(LIST, pause_s=0.001))
         elif message["text"] == "slow":

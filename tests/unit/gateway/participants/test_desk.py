@@ -45,7 +45,7 @@ async def test_guessing_is_slowed_down() -> None:
 async def test_a_page_in_a_browser_does_not_come_in() -> None:
     async with reception() as made:
         assert await refusal(made.url, Origin="https://evil.example") == 401
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
             assert (await http.get(made.url.replace("ws://", "http://"))).status_code == 404
 
 
