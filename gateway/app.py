@@ -212,16 +212,17 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     await service.start(tasks)
     tasks.start_soon(_jobs(ground, inbox, holder).run)
 
-    async def drain(within_s: float | None) -> None:
-        if ground.debugger is not None:
-            ground.debugger.close()
-        await service.drain(settings.nodes.drain_s if within_s is None else within_s)
-        await schedulers.drain()
-
-    on_ready(_ready(ground, port, platforms, drain))
+    on_ready(_ready(ground, port, platforms, partial(_drain, ground, service, schedulers)))
     if isinstance(ground.llm, NoModelClient):
         return
     tasks.start_soon(_warm_up, ground.llm)
+
+
+async def _drain(ground: _Ground, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
+    if ground.debugger is not None:
+        ground.debugger.close()
+    await service.drain(ground.settings.nodes.drain_s if within_s is None else within_s)
+    await schedulers.drain()
 
 
 def _ready(

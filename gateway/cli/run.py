@@ -16,6 +16,7 @@ from gateway.cli.terminal import ConfigOption, load_settings, plain_errors, say
 if TYPE_CHECKING:
     from anyio import CancelScope, Event
 
+    from gateway.observability.debugger.server import DebugAddress
     from gateway.service import Ready
     from gateway.settings import Settings
 
@@ -24,7 +25,7 @@ _STOPPING_AT_ONCE = "Stopping. Ctrl-C once more ends it at once."
 _STOPPING = "Stopping when what goes on has come to an end. A second signal ends it at once."
 
 
-def run(
+def run(  # noqa: PLR0913 - options of a command
     program: Annotated[
         list[Path] | None,
         typer.Argument(help="Files (.pb, .pbasm) of one program; none: the routes of the settings, else the tour."),
@@ -34,24 +35,38 @@ def run(
     host: Annotated[str | None, typer.Option(help="Address of the web chat.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of the web chat; 0 takes any free one.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Where state is kept.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Let an editor of this machine debug.")] = False,
+    debug_address: Annotated[
+        str | None, typer.Option(help="Where it attaches, HOST:PORT of this machine. [default: 127.0.0.1:7529]")
+    ] = None,
+    stop_on_entry: Annotated[
+        bool, typer.Option("--stop-on-entry", help="Wait for the editor; sessions stand at their first playbook.")
+    ] = False,
 ) -> None:
     """Start the gateway and say where to go; Ctrl-C stops it."""
     with plain_errors():
         flags = {"model": model, "web.host": host, "web.port": port, "data_dir": data_dir}
         settings = load_settings(config, flags)
-        _serve_until_stopped(settings, program or [])
+        wanted = debug or debug_address is not None or stop_on_entry
+        _serve_until_stopped(settings, program or [], _debugging(debug_address, stop_on_entry) if wanted else None)
 
 
-def _serve_until_stopped(settings: Settings, programs: Sequence[Path]) -> None:
+def _debugging(address: str | None, stop_on_entry: bool) -> DebugAddress:
+    from gateway.observability.debugger.server import DEFAULT_ADDRESS, DebugAddress
+
+    return DebugAddress.read(address or DEFAULT_ADDRESS, waits=stop_on_entry)
+
+
+def _serve_until_stopped(settings: Settings, programs: Sequence[Path], debug: DebugAddress | None) -> None:
     import asyncio
 
     from runtime.execution.loop import FrameLoop
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
-        runner.run(_serve(settings, programs))
+        runner.run(_serve(settings, programs, debug))
 
 
-async def _serve(settings: Settings, programs: Sequence[Path]) -> None:
+async def _serve(settings: Settings, programs: Sequence[Path], debug: DebugAddress | None) -> None:
     """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second one ends the process at once.
 
     SIGTERM lets what goes on come to an end, as long as the settings say. SIGINT, Ctrl-C, stops it where it is: the
@@ -84,7 +99,7 @@ async def _serve(settings: Settings, programs: Sequence[Path]) -> None:
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_stopped, stopping, drains, tasks.cancel_scope)
-        await serve(settings, programs, on_ready=ready)
+        await serve(settings, programs, on_ready=ready, debug=debug)
 
 
 async def _stopped(stopping: Event, drains: Sequence[Callable[[], Awaitable[None]]], scope: CancelScope) -> None:

@@ -1,0 +1,1 @@
+"""The debug server: breakpoints on English steps, over the Debug Adapter Protocol."""

@@ -1,0 +1,270 @@
+"""One editor that debugs: what it asks for, and what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal, Protocol
+
+import anyio
+
+from gateway.observability.debugger.breakpoints import FILTERS, Wishes
+from gateway.observability.debugger.expressions import Expressions
+from gateway.observability.debugger.inspection import Inspection, source_of
+from gateway.observability.debugger.moments import Stepping
+from gateway.observability.debugger.session_watch import SessionWatch, Why
+from gateway.observability.debugger.sources import Sources
+from gateway.observability.debugger.stack import innermost
+from gateway.observability.debugger.threads import Threads
+from gateway.observability.debugger.wire import Request, Wire
+from runtime.core.errors import DebugError, DebugProtocolError
+
+FIRST_LIMIT_S = 30.0
+"""Who connects says by then what it wants."""
+
+MAX_SAID_CHARS = 10_000
+"""So much of one utterance is shown on the debug console."""
+
+ABILITIES: Mapping[str, Any] = {
+    "supportsConfigurationDoneRequest": True,
+    "supportsConditionalBreakpoints": True,
+    "supportsHitConditionalBreakpoints": True,
+    "supportsLogPoints": True,
+    "supportsFunctionBreakpoints": True,
+    "supportsBreakpointLocationsRequest": True,
+    "supportsEvaluateForHovers": True,
+    "supportsExceptionInfoRequest": True,
+    "supportsSteppingGranularity": True,
+    "supportsDelayedStackTraceLoading": True,
+    "supportsLoadedSourcesRequest": True,
+    "supportsTerminateRequest": True,
+    "exceptionBreakpointFilters": [
+        {"filter": name, "label": label, "default": name == "failed"} for name, label in FILTERS.items()
+    ],
+}
+
+Answer = Mapping[str, Any] | None
+Handler = Callable[[Request], Answer | Awaitable[Answer]]
+
+
+class Desk(Protocol):
+    """Where editors attach, one at a time."""
+
+    sources: Sources
+    expressions: Expressions
+    threads: Threads
+
+    def reserve(self, editor: Editor, /) -> bool:
+        """Be the one editor; False when another is."""
+        ...
+
+    def attach(self, editor: Editor, /) -> None:
+        """From now on sessions come by the editor's breakpoints."""
+        ...
+
+    def detach(self, editor: Editor, /) -> None:
+        """Everything that stands goes on."""
+        ...
+
+
+class Editor:
+    """The conversation with one editor, from `initialize` to the end of the connection."""
+
+    def __init__(self, wire: Wire, desk: Desk) -> None:
+        self.wishes = Wishes(desk.sources)
+        self._wire = wire
+        self._desk = desk
+        self._inspection = Inspection(desk.threads, desk.sources, desk.expressions)
+        self._later: Callable[[], None] | None = None
+        self._over = False
+        self._begun: Mapping[str, Handler] = {"initialize": self._initialize, "disconnect": self._disconnect}
+        self._handlers: Mapping[str, Handler] = {}
+
+    async def run(self) -> None:
+        """Answer until it leaves. Raises DebugProtocolError for what is not the protocol."""
+        request: Request | None = None
+        with anyio.move_on_after(FIRST_LIMIT_S):
+            request = await self._wire.read()
+        while request is not None:
+            await self._answer(request)
+            if self._over:
+                return
+            request = await self._wire.read()
+
+    async def _answer(self, request: Request) -> None:
+        handler = self._handlers.get(request.command)
+        if handler is None:
+            handler = self._begun.get(request.command)
+        try:
+            if handler is None:
+                known = "begins with `initialize`" if not self._handlers else "knows no such request"
+                raise DebugError(f"{request.command!r}: this debug server {known}")
+            answer = handler(request)
+            if isinstance(answer, Awaitable):
+                answer = await answer
+        except DebugProtocolError:
+            raise
+        except DebugError as error:
+            self._wire.refuse(request, str(error))
+            return
+        self._wire.answer(request, answer)
+        later, self._later = self._later, None
+        if later is not None:
+            later()
+
+    # -- beginning and end
+
+    def _initialize(self, request: Request) -> Answer:
+        if self._handlers:
+            raise DebugError("it was initialized already")
+        if request.arguments.get("linesStartAt1") is False or request.arguments.get("pathFormat", "path") != "path":
+            raise DebugError("lines are counted from 1 here, and files are named by their paths")
+        if not self._desk.reserve(self):
+            self._later = self._end
+            raise DebugError("another editor is debugging this gateway; it has to disconnect first")
+        self._handlers = self._table()
+        self._later = lambda: self._wire.event("initialized")
+        return ABILITIES
+
+    def _table(self) -> Mapping[str, Handler]:
+        look = self._inspection
+        return {
+            "attach": self._attach,
+            "launch": self._attach,
+            "setBreakpoints": self._set_breakpoints,
+            "setFunctionBreakpoints": self._set_function_breakpoints,
+            "setExceptionBreakpoints": self._set_exception_breakpoints,
+            "breakpointLocations": self._breakpoint_locations,
+            "configurationDone": self._configured,
+            "threads": look.threads,
+            "stackTrace": look.stack,
+            "scopes": look.scopes,
+            "variables": look.variables,
+            "evaluate": look.evaluate,
+            "source": look.source,
+            "loadedSources": look.loaded_sources,
+            "exceptionInfo": look.exception,
+            "continue": lambda request: self._go_on(request),
+            "next": lambda request: self._go_on(request, "next"),
+            "stepIn": lambda request: self._go_on(request, "in"),
+            "stepOut": lambda request: self._go_on(request, "out"),
+            "pause": self._pause,
+            "terminate": self._terminate,
+            "disconnect": self._disconnect,
+        }
+
+    def _attach(self, request: Request) -> Answer:
+        self.wishes.stop_on_entry = request.arguments.get("stopOnEntry") is True
+        self._inspection.compiled = request.arguments.get("show") == "pbasm"
+        return None
+
+    def _configured(self, _: Request) -> Answer:
+        self._later = lambda: self._desk.attach(self)
+        return None
+
+    def _terminate(self, _: Request) -> Answer:
+        self._desk.detach(self)
+        self._later = lambda: self._wire.event("terminated")
+        return None
+
+    def _disconnect(self, _: Request) -> Answer:
+        self._desk.detach(self)
+        self._later = self._end
+        return None
+
+    def _end(self) -> None:
+        self._over = True
+
+    def dismiss(self) -> None:
+        """The gateway stops."""
+        self._wire.event("terminated")
+
+    # -- what it wants to stop at
+
+    def _set_breakpoints(self, request: Request) -> Answer:
+        return {"breakpoints": self.wishes.set_lines(source_of(request), request.objects("breakpoints"))}
+
+    def _set_function_breakpoints(self, request: Request) -> Answer:
+        return {"breakpoints": self.wishes.set_names(request.objects("breakpoints"))}
+
+    def _set_exception_breakpoints(self, request: Request) -> Answer:
+        filters = request.arguments.get("filters")
+        if not isinstance(filters, list) or not all(isinstance(one, str) for one in filters):
+            raise DebugError("setExceptionBreakpoints needs `filters`, a list of texts")
+        self.wishes.filters = set(filters) & FILTERS.keys()
+        return {"breakpoints": [{"verified": one in FILTERS} for one in filters]}
+
+    def _breakpoint_locations(self, request: Request) -> Answer:
+        first, last = request.number("line"), request.arguments.get("endLine")
+        lines = self._desk.sources.lines(source_of(request), first, last if type(last) is int else first)
+        return {"breakpoints": [{"line": line} for line in lines]}
+
+    # -- going on
+
+    def _go_on(self, request: Request, how: Literal["next", "in", "out"] | None = None) -> Answer:
+        watch, agent = self._desk.threads.find(request.number("threadId"))
+        if watch.stand is None:
+            raise DebugError("its session does not stand still")
+        stepping = None
+        frame = innermost(watch, agent)
+        if how is not None and frame is not None:
+            stepping = Stepping(how, frame, agent, fine=request.arguments.get("granularity") == "instruction")
+        self._later = lambda: self._release(watch, agent, stepping)
+        return {"allThreadsContinued": False} if how is None else None
+
+    def _release(self, watch: SessionWatch, agent: str, stepping: Stepping | None) -> None:
+        self._inspection.references.forget(watch)
+        for other in watch.journal.state.agents:
+            if other != agent:
+                self._tell_going_on(watch, other)
+        watch.go_on(stepping)
+
+    def _pause(self, request: Request) -> Answer:
+        watch, agent = self._desk.threads.find(request.number("threadId"))
+        self._later = lambda: watch.pause(agent)
+        return None
+
+    # -- what it is told
+
+    def stands(self, watch: SessionWatch, why: Why, /) -> None:
+        """A session stands still, all its agents; one of them is why."""
+        assert watch.stand is not None
+        first = watch.stand.agent
+        self._wire.event(
+            "stopped",
+            reason=why.reason,
+            description=why.text,
+            text=why.text,
+            threadId=self._desk.threads.number(watch, first),
+            hitBreakpointIds=list(why.hit),
+            allThreadsStopped=False,
+        )
+        for agent in watch.journal.state.agents:
+            if agent != first:
+                number = self._desk.threads.number(watch, agent)
+                said = {"description": "Its session stands still", "allThreadsStopped": False}
+                self._wire.event("stopped", reason="pause", threadId=number, preserveFocusHint=True, **said)
+
+    def goes_on(self, watch: SessionWatch, _agent: str, /) -> None:
+        """A session goes on, unasked: what stood was stopped."""
+        self._inspection.references.forget(watch)
+        for agent in watch.journal.state.agents:
+            self._tell_going_on(watch, agent)
+
+    def _tell_going_on(self, watch: SessionWatch, agent: str) -> None:
+        number = self._desk.threads.number(watch, agent)
+        self._wire.event("continued", threadId=number, allThreadsContinued=False)
+
+    def came(self, watch: SessionWatch, agent: str, /) -> None:
+        """An agent has come into memory."""
+        self._wire.event("thread", reason="started", threadId=self._desk.threads.number(watch, agent))
+
+    def went(self, watch: SessionWatch, agent: str, /) -> None:
+        """It has left memory."""
+        self._inspection.references.forget(watch)
+        self._wire.event("thread", reason="exited", threadId=self._desk.threads.number(watch, agent))
+
+    def said(self, watch: SessionWatch, agent: str, text: str, /, *, category: str = "stdout") -> None:
+        """An agent has said something, or a log point has."""
+        klass = watch.journal.state.agents[agent].klass
+        cut = text if len(text) <= MAX_SAID_CHARS else f"{text[:MAX_SAID_CHARS]}…"
+        self._wire.event("output", category=category, output=f"{klass}: {cut}\n")

@@ -1,0 +1,187 @@
+"""The debug server: a port of this machine at which one editor at a time debugs the sessions of this node."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import anyio
+from anyio.abc import ByteStream, TaskStatus
+from anyio.streams.stapled import MultiListener
+
+from gateway.observability.debugger.editor import Editor
+from gateway.observability.debugger.expressions import Expressions
+from gateway.observability.debugger.session_watch import SessionWatch
+from gateway.observability.debugger.sources import Sources
+from gateway.observability.debugger.threads import Threads
+from gateway.observability.debugger.wire import Wire
+from runtime.bus import Bus
+from runtime.core.errors import ConfigError, DebugProtocolError
+from runtime.execution.step_watcher import StepWatcher, Watched
+from runtime.language.program import Program
+from runtime.sandbox.executor import Sandbox
+
+DEFAULT_ADDRESS = "127.0.0.1:7529"
+
+MAX_CONNECTIONS = 8
+LAST_WORDS_S = 2.0
+"""How long an editor may take to read what it is told last."""
+
+
+@dataclass(frozen=True, slots=True)
+class DebugAddress:
+    """Where editors connect. `waits`: nothing is executed until the first one has, and then each session stands at its
+    first playbook."""
+
+    host: str
+    port: int
+    waits: bool = False
+
+    @classmethod
+    def read(cls, text: str, *, waits: bool = False) -> DebugAddress:
+        """The address of `HOST:PORT`, `PORT` or `[::1]:PORT`. Raises ConfigError for one of another machine."""
+        host, _, port = text.strip().rpartition(":")
+        host = host.strip("[]") or "127.0.0.1"
+        if not (port.isascii() and port.isdigit() and int(port) < 65_536):
+            raise ConfigError(f"--debug-address {text}: write HOST:PORT, for example {DEFAULT_ADDRESS}")
+        with suppress(ValueError):
+            if ipaddress.ip_address(host).is_loopback:
+                return cls(host, int(port), waits)
+        if host == "localhost":
+            return cls("127.0.0.1", int(port), waits)
+        raise ConfigError(
+            f"--debug-address {text}: a debugger sees and holds everything, and nobody logs in there, so it listens on "
+            f"this machine alone: {DEFAULT_ADDRESS} or [::1]:7529. From elsewhere, forward the port with ssh -L."
+        )
+
+
+class Debugger:
+    """Watches the sessions of a node for whoever debugs them; see `runtime.execution.step_watcher.StepWatcher`."""
+
+    def __init__(self, address: DebugAddress, programs: Mapping[str, Program], sandbox: Sandbox, bus: Bus) -> None:
+        self.address = address
+        self.sources = Sources(programs)
+        self.expressions = Expressions(sandbox)
+        self.threads = Threads()
+        self._bus = bus
+        self._waits = address.waits
+        self._came = anyio.Event()
+        self._reserved: Editor | None = None
+        self._editor: Editor | None = None
+        self._connections = 0
+        self.port = address.port
+        if not address.waits:
+            self._came.set()
+
+    @property
+    def line(self) -> str:
+        """Where to attach, for people."""
+        waits = "; nothing is executed until somebody does" if self._waits else ""
+        return f"attach to {self.address.host} port {self.port}{waits}"
+
+    def watch(self, watched: Watched) -> StepWatcher:
+        """A session has come into memory."""
+        made = SessionWatch(watched, self)
+        self.threads.add(made)
+        return made
+
+    def left(self, watch: SessionWatch, /) -> None:
+        """A session has left memory."""
+        self.threads.remove(watch)
+
+    @property
+    def editor(self) -> Editor | None:
+        """Who debugs."""
+        return self._editor
+
+    async def expected(self) -> None:
+        """Return when the editor has come that is waited for."""
+        await self._came.wait()
+
+    def reserve(self, editor: Editor, /) -> bool:
+        """See `Desk`."""
+        if self._reserved is not None:
+            self._bus.publish("debugger.refused", reason="another editor is debugging")
+            return False
+        self._reserved = editor
+        return True
+
+    def attach(self, editor: Editor, /) -> None:
+        """See `Desk`."""
+        if self._reserved is editor and self._editor is not editor:
+            self._editor = editor
+            editor.wishes.stop_on_entry |= self._waits
+            self._waits = False
+            self._came.set()
+            self._bus.publish("debugger.attached")
+
+    def detach(self, editor: Editor, /) -> None:
+        """See `Desk`."""
+        if self._reserved is not editor:
+            return
+        attached, self._reserved, self._editor = self._editor is editor, None, None
+        for watch in self.threads.watches:
+            watch.go_on()
+        if attached:
+            self._bus.publish("debugger.detached")
+
+    def close(self) -> None:
+        """The gateway is to stop: whatever stands goes on, and nobody debugs any more."""
+        self._came.set()
+        editor = self._reserved
+        if editor is not None:
+            self.detach(editor)
+            editor.dismiss()
+        self._connections = MAX_CONNECTIONS
+
+    async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Listen until cancelled; reports the port. Raises ConfigError when it cannot be had."""
+        address = self.address
+        try:
+            listener = await anyio.create_tcp_listener(local_host=address.host, local_port=address.port)
+        except OSError as error:
+            text = f"debug: cannot listen on {address.host} port {address.port}: {error.strerror}"
+            raise ConfigError(f"{text}. Choose another with --debug-address.") from error
+        async with listener, anyio.create_task_group() as tasks:
+            self.port = _port(listener)
+            task_status.started(self.port)
+            await listener.serve(self._connected, tasks)
+
+    async def _connected(self, stream: ByteStream) -> None:
+        async with stream:
+            if self._connections >= MAX_CONNECTIONS:
+                return
+            self._connections += 1
+            try:
+                await self._converse(stream)
+            finally:
+                self._connections -= 1
+
+    async def _converse(self, stream: ByteStream) -> None:
+        async with anyio.create_task_group() as tasks:
+            wire = Wire(stream, on_overflow=tasks.cancel_scope.cancel)
+            editor = Editor(wire, self)
+
+            async def write() -> None:
+                await wire.write()
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(write)
+            try:
+                await editor.run()
+            except DebugProtocolError as error:
+                text = f"Not the Debug Adapter Protocol: {error}.\n"
+                wire.event("output", category="important", output=text)
+                self._bus.publish("debugger.refused", reason=str(error))
+            finally:
+                self.detach(editor)
+            wire.finish()
+            with anyio.move_on_after(LAST_WORDS_S):
+                await anyio.sleep_forever()
+            tasks.cancel_scope.cancel()
+
+
+def _port(listener: MultiListener[anyio.abc.SocketStream]) -> int:
+    return int(listener.extra(anyio.abc.SocketAttribute.local_port))

@@ -1,0 +1,282 @@
+"""One session under the debugger: it comes by its moments here, and stands still where that is wanted."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+
+from gateway.observability.debugger.breakpoints import Breakpoint, Wishes
+from gateway.observability.debugger.expressions import Expressions
+from gateway.observability.debugger.moments import Moment, MomentKind, Stepping
+from gateway.observability.debugger.sources import Place, Sources, Spot, real_path, step_of
+from gateway.observability.debugger.variables import names_of
+from runtime.core.errors import DebugError
+from runtime.execution.frame import Call, Frame
+from runtime.execution.step_watcher import Watched
+from runtime.language.program import PlaybookSpec
+from runtime.tape.frame_state import FrameState
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a session stands: a reason of the protocol, in words, and which breakpoints."""
+
+    reason: str
+    text: str
+    hit: tuple[int, ...] = ()
+
+
+@dataclass
+class Stand:
+    """A session stands still, at a moment of one of its agents; at none when it was paused."""
+
+    agent: str
+    moment: Moment | None = None
+    released: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Attached(Protocol):
+    """The editor that debugs."""
+
+    @property
+    def wishes(self) -> Wishes: ...
+
+    def stands(self, watch: SessionWatch, why: Why, /) -> None: ...
+
+    def goes_on(self, watch: SessionWatch, agent: str, /) -> None: ...
+
+    def came(self, watch: SessionWatch, agent: str, /) -> None: ...
+
+    def went(self, watch: SessionWatch, agent: str, /) -> None: ...
+
+    def said(self, watch: SessionWatch, agent: str, text: str, /, *, category: str = "stdout") -> None: ...
+
+
+class Post(Protocol):
+    """What sessions know of the debugger. `editor` is None while nobody debugs."""
+
+    sources: Sources
+    expressions: Expressions
+
+    @property
+    def editor(self) -> Attached | None: ...
+
+    async def expected(self) -> None:
+        """Return when an editor that is to come before anything is executed has come."""
+        ...
+
+    def left(self, watch: SessionWatch, /) -> None: ...
+
+
+class SessionWatch:
+    """See `StepWatcher`. All of a session stands still when one of its agents does."""
+
+    def __init__(self, watched: Watched, post: Post) -> None:
+        self.conversation = watched.conversation
+        self.program = watched.program
+        self.journal = watched.journal
+        self.stand: Stand | None = None
+        self.places: dict[str, Place] = {}
+        """Where frames in Python have made their last call."""
+        self._stepping: Stepping | None = None
+        self._post = post
+        self._known_to: Attached | None = None
+
+    # -- what the session does
+
+    async def entered(self, frame: Frame, /) -> None:
+        """See `StepWatcher`."""
+        state = frame.state
+        if state.turn or state.statements or state.records:
+            return
+        spec = self.spec(state)
+        spot = Spot("playbook", frame.agent.klass, state.playbook)
+        places = self._post.sources.places(self.program, spot) if spec is not None else []
+        names = (state.playbook, f"{frame.agent.klass}.{state.playbook}")
+        await self._at(self._moment("called", frame, places=tuple(places), names=names))
+
+    async def about_to_run(self, frame: Frame, source: str, /) -> None:
+        """See `StepWatcher`."""
+        spec, location = self.spec(frame.state), _location(source)
+        step = step_of(spec, location) if spec is not None else None
+        if spec is None or (step is None and spec.steps):
+            await self._at(self._moment("statement", frame, about=source))
+            return
+        if step is None:
+            await self._at(self._moment("step", frame, about=source))
+            return
+        places = self._step_places(frame, step.line)
+        before = step_of(spec, frame.state.step)
+        again = before is not None and before.span == step.span and before.line < step.line
+        await self._at(self._moment("step", frame, places=places, about=source, line=step.line, again=again))
+
+    async def about_to_call(self, frame: Frame, call: Call, /) -> None:
+        """See `StepWatcher`."""
+        file, _, line = (call.place or "").rpartition(":")
+        place = Place(real_path(file), int(line)) if line.isdigit() else None
+        if place is not None:
+            self.places[frame.id] = place
+        values = [repr(value) for value in call.args] + [f"{name}={value!r}" for name, value in call.kwargs.items()]
+        about = f"{call.name}({', '.join(values)})"
+        await self._at(self._moment("call", frame, places=(place,) if place else (), about=about))
+
+    async def refused(self, frame: Frame, rule: str, error: str, /) -> None:
+        """See `StepWatcher`."""
+        await self._at(self._moment("rejected", frame, about=f"{error} (rule: {rule})"))
+
+    async def returned(self, frame: Frame, value: Any, /) -> None:
+        """See `StepWatcher`."""
+        await self._at(self._moment("returned", frame, value=value))
+
+    async def failed(self, frame: Frame, error: Exception, /) -> None:
+        """See `StepWatcher`."""
+        if frame.alive:
+            await self._at(self._moment("failed", frame, about=f"{type(error).__name__}: {error}"))
+
+    def noted(self, kind: str, data: Mapping[str, Any], /) -> None:
+        """See `StepWatcher`. Tells what agents say, and of agents that come."""
+        if kind in ("ret", "drop", "stop"):
+            self.places = {frame: place for frame, place in self.places.items() if frame in self.journal.state.frames}
+        editor = self._post.editor
+        if editor is None:
+            return
+        state = self.journal.state
+        if kind == "fin":
+            editor.said(self, state.pages[data["page"]].agent, data["text"])
+        elif kind == "in" and not data["message"].get("human"):
+            editor.said(self, data["agent"], f"(from {data['message']['class']}) {data['message']['text']}")
+        elif kind == "agent":
+            editor.came(self, str(data["id"]))
+        elif kind == "wake":
+            for agent in state.agents:
+                editor.came(self, agent)
+
+    def left(self, /) -> None:
+        """See `StepWatcher`."""
+        editor = self._post.editor
+        self._post.left(self)
+        if editor is not None:
+            for agent in self.journal.state.agents:
+                editor.went(self, agent)
+
+    # -- what the editor wants
+
+    def pause(self, agent: str) -> None:
+        """Stand still from now on: nothing new is begun, what waits may come."""
+        editor = self._post.editor
+        if self.stand is None and editor is not None:
+            self.stand = Stand(agent)
+            editor.stands(self, Why("pause", "Paused"))
+
+    def go_on(self, stepping: Stepping | None = None) -> None:
+        """Go on from where it stands, perhaps only to what is near."""
+        self._stepping = stepping
+        stand, self.stand = self.stand, None
+        if stand is not None:
+            stand.released.set()
+
+    def spec(self, frame: FrameState) -> PlaybookSpec | None:
+        """The playbook of a frame; None for a tool of a server."""
+        agent = self.program.agent(self.journal.state.agents[frame.agent].klass)
+        return agent.playbook(frame.playbook) if agent is not None else None
+
+    # -- between the two
+
+    def _moment(self, kind: MomentKind, frame: Frame, **more: Any) -> Moment:
+        return Moment(kind, frame.id, frame.state.agent, **more)
+
+    def _step_places(self, frame: Frame, line: str) -> tuple[Place, ...]:
+        spot = Spot("step", frame.agent.klass, frame.state.playbook, line)
+        return tuple(self._post.sources.places(self.program, spot))
+
+    async def _at(self, moment: Moment) -> None:
+        """Come by a moment; stand still at it while that is wanted. Cancelled when the frame is stopped meanwhile."""
+        await self._post.expected()
+        await self._others()
+        why = await self._why(moment) if self._post.editor is not None else None
+        if why is None:
+            return
+        await self.journal.commit()
+        await self._others()
+        editor = self._post.editor
+        if editor is None:
+            return
+        stand = self.stand = Stand(moment.agent, moment)
+        self._stepping = None
+        editor.stands(self, why)
+        try:
+            await stand.released.wait()
+        finally:
+            if self.stand is stand:
+                self.go_on()
+                editor.goes_on(self, moment.agent)
+
+    async def _others(self) -> None:
+        while self.stand is not None:
+            await self.stand.released.wait()
+
+    async def _why(self, moment: Moment) -> Why | None:
+        editor = self._post.editor
+        assert editor is not None
+        here = [] if moment.again else editor.wishes.at(moment.places, moment.names)
+        hit = [one.id for one in here if await self._hits(editor, one, moment)]
+        first, self._known_to = self._known_to is not editor, editor
+        if first and editor.wishes.stop_on_entry:
+            return Why("entry", "The first thing of this session")
+        if hit:
+            named = moment.kind == "called" and not moment.places
+            return Why("function breakpoint" if named else "breakpoint", "A breakpoint", tuple(hit))
+        return self._of_itself(editor, moment)
+
+    def _of_itself(self, editor: Attached, moment: Moment) -> Why | None:
+        """Why to stand where no breakpoint is."""
+        alive = self._stepping is not None and self._stepping.frame in self.journal.state.frames
+        if self._stepping is not None and self._stepping.ends_at(moment, alive=alive):
+            return Why("step", _WORDS.get(moment.kind, "A step"))
+        if moment.kind in editor.wishes.filters:
+            exception = moment.kind in ("failed", "rejected")
+            return Why("exception" if exception else "breakpoint", moment.about or _WORDS[moment.kind])
+        return None
+
+    async def _hits(self, editor: Attached, wanted: Breakpoint, moment: Moment) -> bool:
+        """Whether a breakpoint makes the session stand; a log point speaks instead."""
+        names = self.names(moment.frame)
+        if wanted.condition:
+            try:
+                if not await self._post.expressions.value(wanted.condition, names):
+                    return False
+            except DebugError as error:
+                text = f"condition {wanted.condition}: {error}"
+                editor.said(self, moment.agent, text, category="console")
+                return False
+        if not wanted.counts():
+            return False
+        if not wanted.log_message:
+            return True
+        text = await self._post.expressions.filled(wanted.log_message, names)
+        editor.said(self, moment.agent, text, category="console")
+        return False
+
+    def names(self, frame: str) -> dict[str, Any]:
+        """What plain names mean in a frame."""
+        state = self.journal.state.frames[frame]
+        return names_of(self.journal.state, state, self.spec(state))
+
+
+_WORDS = {"called": "A playbook is called", "returned": "A playbook has returned", "call": "A call"}
+
+
+def _location(source: str) -> str | None:
+    """The step that a statement says it begins."""
+    match ast.parse(source).body:
+        case [
+            ast.Expr(value=ast.Await(value=ast.Call(func=ast.Name(id="Step"), args=[ast.Constant(value=str(said))])))
+        ]:
+            return said
+        case [ast.Expr(value=ast.Call(func=ast.Name(id="Step"), args=[ast.Constant(value=str(said))]))]:
+            return said
+    return None

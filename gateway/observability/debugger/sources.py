@@ -1,0 +1,176 @@
+"""Where the steps of programs stand: in their authors' files, and in the PBAsm that they were compiled to."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from runtime.core.errors import ProgramError
+from runtime.language import pbasm
+from runtime.language.diagnostics import Span
+from runtime.language.program import PlaybookSpec, Program, Step
+
+_MAX_SOURCE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a source, from 1: a file by its real path, or by its number the PBAsm of a program."""
+
+    source: str | int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Something at which execution can stand: a playbook as it is called (`step` is ""), one of its steps, or a line of
+    Python, which belongs to no playbook here."""
+
+    kind: Literal["playbook", "step", "python"]
+    agent: str = ""
+    playbook: str = ""
+    step: str = ""
+
+
+@dataclass
+class _Lines:
+    """The spots of one source by their lines, and which lines have text that goes on from the line before."""
+
+    spots: dict[int, list[Spot]] = field(default_factory=dict)
+    continued: set[int] = field(default_factory=set)
+
+    def nearest(self, line: int) -> int | None:
+        """The line of the spot that a line belongs to, else of the next one, else of the last."""
+        numbers = sorted(self.spots)
+        at = bisect_right(numbers, line)
+        if at and (numbers[at - 1] == line or self._continues(numbers[at - 1], line)):
+            return numbers[at - 1]
+        after = bisect_left(numbers, line)
+        return next(iter(numbers[after : after + 1] or numbers[-1:]), None)
+
+    def _continues(self, first: int, line: int) -> bool:
+        return all(number in self.continued for number in range(first + 1, line + 1))
+
+
+class Sources:
+    """The sources of the programs that are served."""
+
+    def __init__(self, programs: Mapping[str, Program]) -> None:
+        self._programs = list(programs.values())
+        self._lines: dict[str | int, _Lines] = {}
+        self._places: dict[tuple[str, Spot], list[Place]] = {}
+        for number, program in enumerate(self._programs, 1):
+            self._note(program, program)
+            self._note(program, _compiled(program), number)
+
+    def _note(self, program: Program, text: Program, number: int | None = None) -> None:
+        for spot, span in _spots(text):
+            if spot.kind == "python" and number is not None:
+                continue  # calls say where they stand in the author's file
+            place = Place(real_path(span.file) if number is None else number, span.line)
+            lines = self._lines.get(place.source)
+            if lines is None:
+                continued = _continued(program.pbasm if number is not None else _text_of(Path(span.file)))
+                lines = self._lines[place.source] = _Lines(continued=continued)
+            if spot not in lines.spots.setdefault(place.line, []):
+                lines.spots[place.line].append(spot)
+            self._places.setdefault((program.digest, spot), []).append(place)
+
+    def knows(self, source: str | int) -> bool:
+        """Whether some spot is in this source."""
+        return source in self._lines
+
+    def nearest(self, place: Place) -> Place | None:
+        """Where a breakpoint of a line is set; None in a source without anything to execute."""
+        lines = self._lines.get(place.source)
+        line = lines.nearest(place.line) if lines is not None else None
+        return None if line is None else Place(place.source, line)
+
+    def lines(self, source: str | int, first: int, last: int) -> list[int]:
+        """The lines of a source, from `first` to `last`, at which execution can stand."""
+        found = self._lines.get(source)
+        return [] if found is None else [line for line in sorted(found.spots) if first <= line <= last]
+
+    def places(self, program: Program, spot: Spot) -> list[Place]:
+        """All places of a spot, the author's file first."""
+        return self._places.get((program.digest, spot), [])
+
+    @property
+    def all(self) -> list[str | int]:
+        """Every source, by its real path or its number."""
+        return list(self._lines)
+
+    def names(self, name: str) -> bool:
+        """Whether there is a playbook that is called `Playbook` or `Agent.Playbook`."""
+        owner, _, playbook = name.rpartition(".")
+        return any(
+            agent.playbook(playbook) is not None and owner in ("", agent.name)
+            for program in self._programs
+            for agent in program.agents
+        )
+
+    def number(self, program: Program) -> int:
+        """By which number the PBAsm of a program is asked for."""
+        return next(number for number, known in enumerate(self._programs, 1) if known.digest == program.digest)
+
+    def program(self, number: int) -> Program | None:
+        """The program of that number."""
+        return self._programs[number - 1] if 0 < number <= len(self._programs) else None
+
+
+def real_path(file: str) -> str:
+    """A file's path as every way to name it comes to."""
+    return str(Path(file).resolve())
+
+
+def step_of(playbook: PlaybookSpec, location: str | None) -> Step | None:
+    """The step of `Playbook:line:code`."""
+    parts = (location or "").split(":")
+    return playbook.step(parts[1]) if len(parts) > 1 else None
+
+
+def _spots(program: Program) -> Iterator[tuple[Spot, Span]]:
+    for agent in program.agents:
+        for playbook in agent.playbooks:
+            yield Spot("playbook", agent.name, playbook.name), playbook.span
+            for step in playbook.walk_steps():
+                yield Spot("step", agent.name, playbook.name, step.line), step.span
+        for fence in agent.fences:
+            yield from ((Spot("python"), span) for span in _calls(fence.source, fence.span))
+
+
+def _calls(source: str, span: Span) -> Iterable[Span]:
+    """The lines of Python on which something is awaited, where host calls are made."""
+    for number, line in enumerate(source.splitlines(), span.line):
+        if "await " in line and not line.lstrip().startswith("#"):
+            yield Span(span.file, number)
+
+
+def _compiled(program: Program) -> Program:
+    """The program as its PBAsm has it, so that spans are lines there."""
+    try:
+        return pbasm.read(program.pbasm, f"{program.name}.pbasm")
+    except ProgramError:
+        return Program(program.name, (), "", "")
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_SOURCE_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _continued(text: str) -> set[int]:
+    """The lines of a list's item that are not its first: indented, and no item of their own."""
+    rows = enumerate(text.splitlines(), 1)
+    return {
+        number for number, row in rows if row[:1] in (" ", "\t") and row.strip() and row.strip()[:2] not in _BULLETS
+    }
+
+
+_BULLETS = frozenset({"- ", "* ", "+ ", "-", "*", "+"})

@@ -1,0 +1,1 @@
+"""The debug server, over its own protocol."""

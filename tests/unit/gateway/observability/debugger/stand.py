@@ -1,0 +1,134 @@
+"""A program of two agents and a file of Python, a conversation with it, and an editor that debugs it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from gateway.observability.debugger.server import DebugAddress, Debugger
+from runtime.bus import Bus
+from runtime.core.clock import SystemClock
+from runtime.core.errors import LLMError
+from runtime.core.events import Event
+from runtime.language.compiler import compile_program
+from runtime.language.program import Program
+from runtime.language.rules import RulesLowerer
+from runtime.sandbox.executor import Sandbox
+from tests.fakes.crash_world import World
+from tests.fakes.dap_client import DapClient, debugging
+from tests.fakes.talk import Model, Reply, Talk, block, talking
+
+GUIDE = """\
+# Host
+You greet people.
+
+## Main
+### Triggers
+- When the program starts
+### Steps
+- Ask the user for their $name, in the
+  words of the house
+- Find a $place with Scout.Find($name)
+- Count the letters with Letters($name)
+- Tell the user the $place
+- End program
+
+!import letters.txt
+
+# Scout
+You find places.
+
+## Find($who)
+public: true
+### Steps
+- Think of a $spot for $who
+- Return $spot
+"""
+
+LETTERS = """\
+```python
+@playbook
+async def Letters(name):
+    now = await Now()
+    again = await Now()
+    return len(name)
+```
+"""
+
+ASK, FIND, COUNT, TELL, END = 8, 10, 11, 12, 13
+THINK, RETURN = 23, 24
+"""Lines of the guide."""
+
+ASKS = block('await Step("Main:01:QUE")', 'await Say("user", "Who are you?")', 'await Yld("user")')
+FINDS = block(
+    'await Var("name", "Ada")',
+    'await Step("Main:02:QUE")',
+    'await Var("place", await Scout.Find(name))',
+    'await Step("Main:03:QUE")',
+    "letters = await Letters(name)",
+    'await Step("Main:04:QUE")',
+    'await Say("user", f"{place}, {letters}")',
+    'await Step("Main:05:YLD")',
+    'await Yld("exit")',
+)
+THINKS = block(
+    'await Step("Find:01:TNK")',
+    'await Var("spot", {"town": "Oslo", "at": [1, 2, 3]})',
+    'await Step("Find:02:RET")',
+    'await Var("__", "Found Oslo")',
+    'await Return("Oslo")',
+)
+
+
+async def guide_in(directory: Path) -> tuple[Path, Program]:
+    """The program, compiled from files in `directory`; its main file."""
+    (directory / "letters.txt").write_text(LETTERS)
+    file = directory / "guide.pb"
+    file.write_text(GUIDE)
+    return file, (await compile_program([file], lowerer=RulesLowerer())).program
+
+
+@dataclass
+class Debugged:
+    """Everything of one process."""
+
+    talk: Talk
+    editor: DapClient
+    debugger: Debugger
+    model: Model
+    events: list[Event]
+
+    async def idle(self) -> None:
+        """Return when nothing goes on in any session."""
+        with anyio.fail_after(60):
+            await self.talk.world.idle.wait()
+
+
+@asynccontextmanager
+async def debugged(
+    program: Program,
+    sandbox: Sandbox,
+    *replies: Reply | LLMError,
+    world: World | None = None,
+    waits: bool = False,
+    **more: Any,
+) -> AsyncIterator[Debugged]:
+    """A process with a debug server, and an editor that is connected and has said nothing yet."""
+    events: list[Event] = []
+    bus = Bus(SystemClock())
+    bus.subscribe("debugger.*", events.append)
+    debugger = Debugger(DebugAddress("127.0.0.1", 0, waits), {program.name: program}, sandbox, bus)
+    model = Model(*replies)
+    async with anyio.create_task_group() as tasks:
+        port = await tasks.start(debugger.serve)
+        async with (
+            talking(program, model, sandbox, world=world, debugger=debugger.watch, **more) as talk,
+            debugging(port) as editor,
+        ):
+            yield Debugged(talk, editor, debugger, model, events)
+        tasks.cancel_scope.cancel()

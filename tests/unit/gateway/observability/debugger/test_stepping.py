@@ -1,0 +1,124 @@
+"""Breakpoints on English steps, and going on from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtime.sandbox.monty import MontySandbox
+from tests.unit.gateway.observability.debugger.stand import (
+    ASK,
+    ASKS,
+    COUNT,
+    FIND,
+    FINDS,
+    RETURN,
+    TELL,
+    THINK,
+    THINKS,
+    debugged,
+    guide_in,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path, sandbox: MontySandbox) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        (found,) = await at.editor.begin({file: [FIND]})
+        assert found["verified"] is True
+        assert await at.talk.say("hi") == ["Who are you?"]
+        at.talk.post("Ada")
+        stopped = await at.editor.stopped()
+        assert stopped["reason"] == "breakpoint"
+        assert stopped["hitBreakpointIds"] == [found["id"]]
+        assert await at.editor.where(stopped["threadId"]) == [("Main:02:QUE", FIND)]
+        assert at.model.left == 1, "the other agent was not asked for anything yet"
+        await at.editor.request("continue", threadId=stopped["threadId"])
+        await at.idle()
+        assert at.talk.chat[-1] == "Oslo, 3"
+
+
+async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path, sandbox: MontySandbox) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        await at.editor.begin({file: [FIND]})
+        await at.talk.say("hi")
+        at.talk.post("Ada")
+        thread = (await at.editor.stopped())["threadId"]
+        seen = []
+        for _ in range(3):
+            await at.editor.request("next", threadId=thread)
+            stopped = await at.editor.stopped()
+            assert (stopped["reason"], stopped["threadId"]) == ("step", thread)
+            seen.append(await at.editor.where(thread))
+        assert seen[:2] == [[("Main:03:QUE", COUNT)], [("Main:04:QUE", TELL)]]
+        await at.editor.request("continue", threadId=thread)
+        await at.idle()
+
+
+async def test_stepping_in_comes_into_another_agent_and_out_of_it_again(tmp_path: Path, sandbox: MontySandbox) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        await at.editor.begin({file: [FIND]})
+        await at.talk.say("hi")
+        at.talk.post("Ada")
+        host = (await at.editor.stopped())["threadId"]
+        await at.editor.request("stepIn", threadId=host)
+        scout = (await at.editor.stopped())["threadId"]
+        assert scout != host
+        assert await at.editor.where(scout) == [("Find", 20), ("Host.Main:02:QUE", FIND)]
+        await at.editor.request("next", threadId=scout)
+        await at.editor.stopped()
+        assert (await at.editor.where(scout))[0] == ("Find:01:TNK", THINK)
+        await at.editor.request("next", threadId=scout)
+        await at.editor.stopped()
+        assert (await at.editor.where(scout))[0] == ("Find:02:RET", RETURN)
+        await at.editor.request("stepOut", threadId=scout)
+        stopped = await at.editor.stopped()
+        assert stopped["threadId"] == host
+        assert await at.editor.where(host) == [("Main:03:QUE", COUNT)]
+        await at.editor.request("continue", threadId=host)
+        await at.idle()
+        assert at.talk.chat[-1] == "Oslo, 3"
+
+
+async def test_calls_of_python_are_stood_at_in_the_file_that_was_imported(
+    tmp_path: Path, sandbox: MontySandbox
+) -> None:
+    _, program = await guide_in(tmp_path)
+    letters = tmp_path / "letters.txt"
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        found = await at.editor.begin({letters: [3, 5]})
+        assert [(one["verified"], one["line"]) for one in found] == [(True, 3), (True, 5)]
+        await at.talk.say("hi")
+        at.talk.post("Ada")
+        thread = (await at.editor.stopped())["threadId"]
+        assert await at.editor.where(thread) == [("Letters", 3), ("Main:03:QUE", COUNT)]
+        await at.editor.request("next", threadId=thread)
+        await at.editor.stopped()
+        assert (await at.editor.where(thread))[0] == ("Letters", 4)
+        await at.editor.request("continue", threadId=thread)
+        await at.editor.stopped()
+        frames = await at.editor.stack(thread)
+        assert frames[0]["line"] == 5
+        assert frames[0]["source"] == {"name": "letters.txt", "path": str(letters)}
+        assert (await at.editor.scopes(frames[0]["id"]))["Locals"] == {"name": '"Ada"'}
+        await at.editor.request("stepOut", threadId=thread)
+        await at.editor.stopped()
+        assert await at.editor.where(thread) == [("Main:04:QUE", TELL)]
+        await at.editor.request("disconnect")
+        await at.idle()
+
+
+async def test_breakpoints_are_moved_to_the_nearest_step(tmp_path: Path, sandbox: MontySandbox) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox) as at:
+        found = await at.editor.begin({file: [ASK + 1, 14, 999]})
+        assert [one["line"] for one in found] == [ASK, 20, RETURN]
+        assert all(one["verified"] and "moved to line" in one["message"] for one in found)
+        (nowhere,) = await at.editor.break_at(tmp_path / "letter.txt", 1)
+        assert nowhere["verified"] is False
+        assert "nothing of a program that is served here" in nowhere["message"]
