@@ -14,6 +14,15 @@ def plain(text: str) -> str:
     return "".join(char for char in text if char.isprintable() or char in _KEPT or unicodedata.category(char) == "Zs")
 
 
+def whole_characters(text: str) -> str:
+    """`text` with halves of characters joined, and U+FFFD for those that are alone: no UTF-8 has these."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def one_line(text: str, max_chars: int) -> str:
     """`text` on one line, cut when it is long."""
     line = " ".join(plain(text[: 4 * max_chars]).split())

@@ -21,12 +21,12 @@ def is_large(value: Any) -> bool:
 
 def size_bytes(value: Any) -> int:
     """How large a value is as JSON, in UTF-8."""
-    return len(_text(value).encode())
+    return len(_text(value).encode(errors="replace"))
 
 
 def artifact_name(value: Any) -> str:
     """The name of an artifact that nobody gave one, see `is_unnamed`: it follows from the value."""
-    return "a_" + hashlib.sha256(_text(value).encode()).hexdigest()[:8]
+    return "a_" + hashlib.sha256(_text(value).encode(errors="replace")).hexdigest()[:8]
 
 
 def artifact_summary(value: Any) -> str:

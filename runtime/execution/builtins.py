@@ -16,7 +16,7 @@ from runtime.core.message import Message, MessageType, message_to_data
 from runtime.execution.frame import Call, Frame
 from runtime.execution.frame_events import FrameEvents
 from runtime.execution.host import Builtin, site
-from runtime.execution.signatures import call_arguments
+from runtime.execution.signatures import call_arguments, seconds_of
 from runtime.execution.speech import Pages
 from runtime.execution.targets import Population, wait_source
 from runtime.execution.utterances import Conduits, Utterances
@@ -138,13 +138,14 @@ class Builtins:
 
     async def wait_for_message(self, frame: Frame, call: Call) -> None:
         """Wait for messages of a source; the result is a list of them as data, None when the time is over."""
-        source_text, timeout_s = call_arguments(call, "source", "timeout_s", optional=1)
+        source_text, timeout = call_arguments(call, "source", "timeout_s", optional=1)
+        timeout_s = None if timeout is None else seconds_of(call, timeout)
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.waits:
-            due = None if timeout_s is None else self._clock.now().timestamp() + float(timeout_s)
+            due = None if timeout_s is None else self._clock.now().timestamp() + timeout_s
             source = self.source(frame, str(source_text))
             self._journal.note("wait", **site(frame, call), source=source, due=due)
-        taken = await self.receive(frame, call.pos, within_s=None if timeout_s is None else float(timeout_s))
+        taken = await self.receive(frame, call.pos, within_s=timeout_s)
         values = None if taken is None else [_as_value(message) for message in taken]
         asides = [_as_value(message) for message in frame.agent.asides] if values else []
         if values and asides:
@@ -159,16 +160,17 @@ class Builtins:
 
     async def sleep(self, frame: Frame, call: Call) -> None:
         """Wait for a time; a restart does not begin it anew."""
-        (seconds,) = call_arguments(call, "seconds")
+        (given,) = call_arguments(call, "seconds")
+        seconds = seconds_of(call, given)
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.waits:
-            due = self._clock.now().timestamp() + float(seconds)
+            due = self._clock.now().timestamp() + seconds
             self._journal.note("wait", **site(frame, call), source=None, due=due)
         await self._journal.commit()
         wait = self._journal.state.waits[key]
         self.events.waits(frame, wait)
         with self._pages.presence.waiting(frame.id):
-            await until(self._clock, wait.due or 0.0, at_most_s=float(seconds))
+            await until(self._clock, wait.due or 0.0, at_most_s=seconds)
         self.events.goes_on(frame)
         self._journal.note("took", **site(frame, call), mids=[], val=None)
 

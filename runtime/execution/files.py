@@ -11,6 +11,7 @@ from runtime.core.address import Address
 from runtime.core.errors import PlaybookError
 from runtime.core.files import FILE_URL, clean_file_name
 from runtime.core.message import Attachment
+from runtime.core.plain_text import whole_characters
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
 from runtime.execution.signatures import call_arguments
@@ -74,7 +75,7 @@ class FileCalls:
         name, content, text = call_arguments(call, "name", "content", "text", optional=1)
         if not isinstance(content, str):
             raise PlaybookError(f"SendFile takes the file's content as text, not as {type(content).__name__}")
-        data = content.encode()
+        data = whole_characters(content).encode()
         clean = clean_file_name(str(name))
         media_type = media_type_of(clean)
         id_ = await self._files.keep(data, media_type)

@@ -47,9 +47,12 @@ class ProgramFiles:
 
     def _place(self, klass: str, path: str) -> Path:
         folder = Path(self._agents[klass].span.file).resolve().parent
+        outside = PlaybookError(f"{path!r} is not in the folder of the program")
+        if not path.strip() or "\0" in path:
+            raise outside
         found = (folder / path).resolve()
-        if not path.strip() or not found.is_relative_to(folder):
-            raise PlaybookError(f"{path!r} is not in the folder of the program")
+        if not found.is_relative_to(folder):
+            raise outside
         if path not in self._program.pbasm:
             raise PlaybookError(f"{path!r} is not a file that the program names")
         return found

@@ -13,7 +13,7 @@ from runtime.execution.builtins import Builtins
 from runtime.execution.delivery import addressed
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
-from runtime.execution.signatures import call_arguments
+from runtime.execution.signatures import call_arguments, seconds_of
 from runtime.execution.speech import Pages
 from runtime.meetings.invitations import LEFT
 from runtime.tape.frame_rules import call_key
@@ -22,6 +22,9 @@ from runtime.tape.people_state import PageState, QuestionState
 
 MAX_OPTIONS = 25
 MAX_OPTION_CHARS = 200
+
+MAX_QUESTIONS = 25
+"""Open questions of one session."""
 
 _PREFIX_CHARS = 8
 
@@ -49,9 +52,10 @@ class Questions:
         answers None.
         """
         text, options, of, within = call_arguments(call, "question", "options", "of", "within_s", optional=3)
-        within_s = None if within is None else float(within)
+        within_s = None if within is None else seconds_of(call, within)
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.questions:
+            _check_question(text)
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
             away = {who for who in people if self._has_left(frame, who)}
@@ -129,6 +133,8 @@ class Questions:
         person, each = asked
         await self._builtins.utterances.drop_stream(frame.id, "a question was asked")
         await self._pages.room()
+        if len(self._journal.state.questions) >= MAX_QUESTIONS:
+            raise PlaybookError(f"{MAX_QUESTIONS} questions are open already, the most that people are asked at once")
         page = self.put(frame.id, call.pos, text, labels, person, each)
         source: dict[str, Any] = {"human": True, "ask": page.id, "of": person}
         source |= {"people": list(each.values())} if each else {}
@@ -247,6 +253,11 @@ def _are_several(of: Any) -> bool:
 def _number(text: str) -> int | None:
     """A small number; None for all else, also for one that is too long to be read."""
     return int(text) if text.isdecimal() and len(text) <= len(str(MAX_OPTIONS)) else None
+
+
+def _check_question(text: object) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise PlaybookError(f"Ask takes a question, a text, not {text!r}")
 
 
 def _labels(options: Any) -> list[str]:

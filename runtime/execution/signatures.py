@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 from runtime.core.errors import PlaybookError
@@ -40,6 +41,9 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
 }
 """How many arguments each call needs, and the names of all it takes, in order."""
 
+BUILT_IN = frozenset(SIGNATURES)
+"""Names that nothing else can have: neither what a reply defines nor a variable hides a built-in call."""
+
 TAKE_VARIABLES = frozenset({"CreateAgent", "IdleAgent"})
 """Calls that take any further names: variables of an agent that is made."""
 
@@ -51,6 +55,21 @@ FORMS = {"Say": 'Say("user", "the text")'}
 def as_written(name: str) -> str:
     """A call's form, to stand behind what is wrong with it; empty for calls that need none."""
     return f"; it is called as {FORMS[name]}" if name in FORMS else ""
+
+
+LONGEST_WAIT_S = 10 * 366 * 86_400.0
+"""Ten years: what is to be waited for longer than that is a mistake."""
+
+
+def seconds_of(call: Call, value: Any) -> float:
+    """A time that a call was given, in seconds. Raises PlaybookError."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError, OverflowError):
+        seconds = nan
+    if not seconds <= LONGEST_WAIT_S:
+        raise PlaybookError(f"{call.name} takes a time in seconds, at most {LONGEST_WAIT_S:.0f}, not {value!r}")
+    return max(0.0, seconds)
 
 
 def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:

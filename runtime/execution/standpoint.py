@@ -9,6 +9,7 @@ from typing import Any
 from runtime.execution.contract import sums_up
 from runtime.execution.frame import Frame
 from runtime.execution.machine import Machine
+from runtime.execution.signatures import BUILT_IN
 from runtime.execution.statement import assigned_names, called_names
 from runtime.execution.trigger_kinds import judges, triggers_of
 from runtime.execution.verifier import CallShape, Position, step_line
@@ -68,7 +69,8 @@ class Standpoint:
         """What plain names mean, where the agent's variables have these values."""
         state = self._frame.state
         own = {name: value for name, value in state.kwargs.items() if name not in self._state_params}
-        return {**variables, **own, **state.locals}
+        named = {**variables, **own, **state.locals}
+        return {name: value for name, value in named.items() if name not in BUILT_IN}
 
     def used(self, variables: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
         """Those of the names that occur in `sources`."""

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from runtime.core.errors import UnknownTarget
-from runtime.execution.signatures import as_written
+from runtime.execution.signatures import BUILT_IN, as_written
 from runtime.execution.statement import CONTROL, assigned_names, call_name, mutated_names, parsed
 from runtime.execution.value_types import coerced
 from runtime.language.flow import Flow
 from runtime.language.program import Param
 from runtime.sandbox.policy import HOST_FUNCTIONS
 from runtime.sandbox.policy import check as check_policy
+
+_PROTECTED = HOST_FUNCTIONS | BUILT_IN
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def verify(source: str, position: Position) -> Rejected | None:
         tree = parsed(source)
     except (SyntaxError, ValueError) as error:
         return Rejected("parse", f"this is not Python: {error}", source)
-    violation = check_policy(tree)
+    violation = check_policy(tree, protected=_PROTECTED)
     if violation is not None:
         return Rejected("policy", f"{violation.message} ({violation.rule})", source)
     if position.ended:

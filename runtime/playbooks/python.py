@@ -83,6 +83,8 @@ class PythonBody:
     async def _run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         try:
             self.value = await self._function(*args, **kwargs)
+        except SystemExit:
+            self.error = _exits(self._playbook)
         except Exception as error:  # noqa: BLE001 - the author's exception is the playbook's outcome
             self.error = error
         finally:
@@ -189,7 +191,10 @@ class PythonPlaybook:
         if not inspect.iscoroutinefunction(self._function):
             state = frame.state
             function = partial(self._function, *state.args, **state.kwargs)
-            return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
+            try:
+                return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
+            except SystemExit as error:
+                raise _exits(self.name) from error
         if not isinstance(asyncio.get_running_loop(), FrameLoop):
             raise Unjournaled("python playbooks need the event loop runtime.execution.loop.FrameLoop")
         while True:
@@ -221,6 +226,11 @@ class PythonPlaybook:
             finally:
                 tasks.cancel_scope.cancel()
                 body.close()
+
+
+def _exits(playbook: str) -> PlaybookError:
+    """A playbook is no process of its own, which it might end."""
+    return PlaybookError(f"{playbook} called exit; `await EndProgram()` ends a program")
 
 
 class Variables(Mapping[str, Any]):
@@ -302,7 +312,7 @@ class Module:
         padded = "\n" * (fence.span.line - 1) + fence.source
         try:
             exec(compile(padded, fence.span.file, "exec"), self._names)  # noqa: S102 - trusted code of the author
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ProgramError(
                 f"{fence.span}: the python code of {agent.name} fails when it is loaded: {error!r}"
             ) from error

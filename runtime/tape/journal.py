@@ -13,6 +13,7 @@ import anyio
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.ids import SessionId
+from runtime.core.plain_text import whole_characters
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
@@ -56,8 +57,8 @@ class Committer(Protocol):
 
 
 def as_data(value: Any) -> Any:
-    """`value` as it reads after a restart: through JSON. Raises TypeError for what is not data."""
-    return json.loads(json.dumps(value, ensure_ascii=False))
+    """`value` as it reads after a restart: through JSON in UTF-8. Raises TypeError or ValueError for no data."""
+    return json.loads(whole_characters(json.dumps(value, ensure_ascii=False)))
 
 
 def _outbox(facts: Sequence[Fact]) -> Mapping[str, bool]:
@@ -72,9 +73,13 @@ def _outbox(facts: Sequence[Fact]) -> Mapping[str, bool]:
 
 
 def digest_of(name: str, args: object, kwargs: object) -> str:
-    """A short digest that tells whether a call is the recorded one."""
-    text = json.dumps([name, args, kwargs], sort_keys=True, ensure_ascii=False, default=_opaque)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    """A short digest that tells whether a call is the recorded one. Arguments that are no data have none of their own:
+    what is made of them fails by itself."""
+    try:
+        text = json.dumps([name, args, kwargs], sort_keys=True, ensure_ascii=False, default=_opaque)
+    except (TypeError, ValueError, RecursionError):
+        text = json.dumps([name, "no data"])
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
 
 
 def _opaque(value: object) -> str:

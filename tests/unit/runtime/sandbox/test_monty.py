@@ -13,6 +13,7 @@ import anyio.lowlevel
 import pytest
 
 from runtime.core.errors import SandboxError
+from runtime.execution.signatures import BUILT_IN
 from runtime.sandbox.executor import Evaluation, HostCall, Outcome, Sandbox, Snippet
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import wrap_worker
@@ -245,7 +246,9 @@ async def test_hostile_statement_is_contained_even_without_the_policy(sandbox: S
     secret.write_text("the-secret-text")
     escaped = []
     for title, source, rule in HOSTILE:
-        hostile = Snippet(source.replace("LOOT", str(secret)), functions=FUNCTIONS, keep=["loot"])
+        prelude = ["import asyncio"] if "gather" in source else []
+        functions = FUNCTIONS | BUILT_IN
+        hostile = Snippet(source.replace("LOOT", str(secret)), prelude=prelude, functions=functions, keep=["loot"])
         async with sandbox.evaluate(hostile) as it:
             seen = repr([call.args for call in await run_to_end(it)])
             try:

@@ -1,0 +1,137 @@
+"""Values, times and names that programs should not give: an error of the call that gives them, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+CODE = """
+import asyncio, sys
+
+async def Main():
+    try:
+        {line}
+    except Exception as error:
+        await Say("user", f"{{type(error).__name__}}: {{str(error)[:150]}}")
+    await WaitForMessage("user")
+    await Say("user", "still here")
+
+async def Other(value):
+    return value
+
+def Leave():
+    sys.exit(3)
+
+async def Quit():
+    exit()
+"""
+
+
+def trying(line: str) -> Program:
+    playbooks = (python("Other", "value"), python("Leave"), python("Quit"))
+    main = python("Main", trigger="BGN When program starts")
+    return program(agent("Main", main, *playbooks, code=CODE.format(line=line)))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('await Var("x", 10**5000)', "ValueError"),
+        ('x = []; x.append(x); await Var("x", x)', "ValueError: Circular reference"),
+        ('await Var("x", {(1, 2): 3})', "TypeError: keys must be str"),
+        ("await Other({1: 2, 'a': 3})", None),
+        ("x = []; x.append(x); await Other(x)", "PlaybookError: an argument of Other is not data that survives"),
+        ('await Sleep(float("nan"))', "PlaybookError: Sleep takes a time in seconds, at most 316224000, not nan"),
+        ("await Sleep(1e308)", "PlaybookError: Sleep takes a time in seconds"),
+        ('await Sleep("soon")', "PlaybookError: Sleep takes a time in seconds, at most 316224000, not 'soon'"),
+        ('await WaitForMessage("user", float("inf"))', "PlaybookError: WaitForMessage takes a time in seconds"),
+        ('await Ask("Well?", within_s=[1])', "PlaybookError: Ask takes a time in seconds"),
+        ('await Ask("  ")', "PlaybookError: Ask takes a question, a text, not '  '"),
+        ("await Ask(None)", "PlaybookError: Ask takes a question, a text, not None"),
+        ('await LoadFile("\\0")', "PlaybookError: '\\x00' is not in the folder of the program"),
+        ("await Leave()", "PlaybookError: Leave called exit; `await EndProgram()` ends a program"),
+        ("await Quit()", "PlaybookError: Quit called exit; `await EndProgram()` ends a program"),
+    ],
+)
+async def test_what_cannot_be_taken_is_an_error_of_its_call_and_the_session_goes_on(
+    line: str, said: str | None, sandbox: MontySandbox
+) -> None:
+    async with talking(trying(line), Model(), sandbox) as talk:
+        heard = await talk.say("hi")
+        if said is None:
+            assert heard == []
+        else:
+            assert len(heard) == 1
+            assert heard[0].startswith(said)
+        assert await talk.say("more") == ["still here"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'await Var("x", "a \\ud800"); await Say("user", variables["x"])',
+        'await Var("x", {"a \\ud800": 1}); await Say("user", *variables["x"])',
+        'await Say("user", await Other("a \\ud800"))',
+        'await Say("user", "a \\ud800")',
+        'await SaveArtifact("x", "\\ud800", "a \\ud800"); await Say("user", await LoadArtifact("x"))',
+        'await Say("user", "a " + await Other("\\ud83d"))',
+    ],
+)
+async def test_half_a_character_becomes_a_mark_and_harms_nothing(line: str, sandbox: MontySandbox) -> None:
+    async with talking(trying(line), Model(), sandbox) as talk:
+        assert await talk.say("hi") == ["a \ufffd"]
+        assert await talk.say("more") == ["still here"]
+
+
+async def test_two_halves_of_a_character_are_that_character(sandbox: MontySandbox) -> None:
+    async with talking(trying('await Say("user", "\\ud83d\\ude00")'), Model(), sandbox) as talk:
+        assert await talk.say("hi") == ["😀"]
+
+
+async def test_people_are_asked_so_much_at_once_and_not_more(sandbox: MontySandbox) -> None:
+    line = 'await asyncio.gather(*[Ask(f"question {n}?") for n in range(40)])'
+    async with talking(trying(line), Model(), sandbox) as talk:
+        heard = await talk.say("hi")
+    assert len([text for text in heard if text.startswith("question")]) == 25
+    assert "PlaybookError: 25 questions are open already, the most that people are asked at once" in heard
+
+
+@pytest.mark.parametrize("line", ['await Var("Say", 1)', 'await SaveArtifact("Say", "a name", 1)', 'x = {"Say": 1}'])
+async def test_no_variable_hides_a_built_in_call(line: str, sandbox: MontySandbox) -> None:
+    main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
+    go, wait = 'await Step("Main:01:EXE")', 'await Yld("user")'
+    model = Model(block(go, line, 'await Say("user", "one")', wait), block('await Say("user", "two")', wait))
+    async with talking(program(agent("Main", main)), model, sandbox) as talk:
+        assert await talk.say("hi") == ["one"]
+        assert await talk.say("more") == ["two"]
+
+
+async def test_a_made_agent_speaks_whatever_its_variables_are_called(sandbox: MontySandbox) -> None:
+    main = llm("Main", "01:EXE Go; YLD for user", begins=True)
+    ask = llm("Answer", "01:EXE Answer; YLD for return", public=True)
+    made = program(agent("Main", main), agent("Player", ask))
+    call = 'await CallAgent(await CreateAgent("Player", Say=1, Step=2), "Answer")'
+    model = Model(
+        block('await Step("Main:01:EXE")', call, 'await Yld("user")'),
+        block('await Step("Answer:01:EXE")', 'await Say("user", "here")', 'await Var("__", "x")', "await Return(1)"),
+    )
+    async with talking(made, model, sandbox) as talk:
+        assert await talk.say("hi") == ["here"]
+
+
+@pytest.mark.parametrize(
+    "line", ["async def Ask(*of):\n    return 'Yes'", "Ask = lambda *of: 'Yes'", "for Share in [1]:\n    pass"]
+)
+async def test_nothing_that_a_model_defines_answers_instead_of_people(line: str, sandbox: MontySandbox) -> None:
+    main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
+    good = block("# resume: 1", 'await Say("user", "well")', 'await Yld("user")')
+    model = Model(block('await Step("Main:01:EXE")', line, 'await Yld("user")'), good)
+    async with talking(program(agent("Main", main)), model, sandbox) as talk:
+        assert await talk.say("hi") == ["well"]
+        assert [event.data["rule"] for event in talk.named("step.rejected")] == ["policy"]
