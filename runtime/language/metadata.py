@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from runtime.language.blocks import Block, Fence, Text
@@ -157,7 +158,7 @@ class _PreambleReader:
     def _is_of_keys(self, first: SourceLine) -> bool:
         """Whether this line begins a paragraph in which every line is a key, or belongs to one."""
         rows = [first.text]
-        for block in self._blocks[self._at :]:
+        for block in islice(self._blocks, self._at, None):
             if not isinstance(block, Text) or not block.line.text.strip() or is_rule(block.line.text):
                 break
             rows.append(block.line.text)

@@ -76,3 +76,12 @@ class ParsedProgram:
     name: str
     agents: tuple[ParsedAgent, ...]
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    _callable: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = {agent.name: frozenset(playbook.name for playbook in agent.playbooks) for agent in self.agents}
+        object.__setattr__(self, "_callable", names)
+
+    def has_playbook(self, agent: str, playbook: str) -> bool:
+        """Whether there is a playbook of this name below an agent of this one."""
+        return playbook in self._callable.get(agent, ())

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from runtime.language import phrases
-from runtime.language.classifier import Classifier, Instruction, Surroundings
+from runtime.language.classifier import Classifier
 from runtime.language.first_use import FirstUses, result_type
+from runtime.language.instruction import Instruction
 from runtime.language.lowering import Lowered, LoweringReport, Unclassified
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.pbasm import coded_trigger, number_notes, write_agent
 from runtime.language.problems import Problems
-from runtime.language.program import AgentKind, AgentSpec, Op, PlaybookSpec, Step, Trigger
+from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger
+from runtime.language.reach import Reach
 from runtime.language.step_lines import given_steps
 from runtime.language.trigger_words import trigger_kind
 
@@ -32,11 +34,13 @@ class RulesLowerer:
         """The PBAsm of `source`, one of the agents of `program`."""
         notes: list[Unclassified] = []
         problems = Problems()
-        results = _results(source, program)
+        reach = Reach(source, program)
+        results = _results(source, reach)
+        meetings = tuple(playbook.name for playbook in source.playbooks if _is_meeting(playbook))
         playbooks = tuple(
             _playbook(
                 playbook,
-                _StepLowering(playbook, Classifier(_surroundings(playbook, source, program)), notes),
+                _StepLowering(playbook, _classifier(playbook, reach, meetings), notes),
                 results,
                 problems,
             )
@@ -77,12 +81,12 @@ def _steps(
     return uses.typed(lowering.lower_all(playbook.steps, ""))
 
 
-def _results(agent: ParsedAgent, program: ParsedProgram) -> Mapping[str, str]:
+def _results(agent: ParsedAgent, reach: Reach) -> Mapping[str, str]:
     """The types of what playbooks give, as this agent calls them."""
     own = {playbook.name: result_type(playbook.returns) for playbook in agent.playbooks}
     theirs = {
         f"{other.name}.{playbook.name}": result_type(playbook.returns)
-        for other in program.agents
+        for other in reach.others
         for playbook in other.playbooks
     }
     return {**theirs, **own}
@@ -99,22 +103,19 @@ def _triggers(items: Sequence[ListItem]) -> tuple[Trigger, ...]:
     return tuple(triggers)
 
 
-def _surroundings(playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedProgram) -> Surroundings:
-    others = [other for other in program.agents if other.name != agent.name]
-    foreign = {f"{other.name}.{theirs.name}" for other in others for theirs in other.playbooks}
-    return Surroundings(
-        frozenset({own.name for own in agent.playbooks} | foreign),
-        tuple(other.name for other in others if other.kind is not AgentKind.MCP),
-        tuple(own.name for own in agent.playbooks if own.metadata.get("meeting") is True and own is not playbook),
-        playbook.metadata.get("meeting") is True,
-        tuple(other.name for other in others if other.kind is AgentKind.MCP),
-    )
+def _classifier(playbook: ParsedPlaybook, reach: Reach, meetings: tuple[str, ...]) -> Classifier:
+    others = tuple(name for name in meetings if name != playbook.name)
+    return Classifier(reach, meetings=others, meeting=_is_meeting(playbook))
+
+
+def _is_meeting(playbook: ParsedPlaybook) -> bool:
+    return playbook.metadata.get("meeting") is True
 
 
 class _StepLowering:
     def __init__(self, playbook: ParsedPlaybook, classifier: Classifier, notes: list[Unclassified]) -> None:
         self._playbook = playbook.name
-        self._meeting = playbook.metadata.get("meeting") is True
+        self._meeting = _is_meeting(playbook)
         self._lines = {_line("", number) for number in range(1, len(playbook.steps) + 1)}
         self._classifier = classifier
         self._notes = notes

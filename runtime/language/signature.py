@@ -78,16 +78,18 @@ def _read_rest(
 
     defaults: list[ast.expr | None] = [None] * (len(arguments.args) - len(arguments.defaults))
     params: list[Param] = []
+    names: set[str] = set()
     for argument, default in zip(arguments.args, [*defaults, *arguments.defaults], strict=True):
         state = original[argument.col_offset : argument.col_offset + 1] == b"$"
         name = argument.arg[1:] if state else argument.arg
         name = name if name.isidentifier() else ""
-        if not name or name in {param.name for param in params}:
+        if not name or name in names:
             wrong = f"parameter {name!r} is given twice" if name else "a parameter needs a name"
             problems.at(heading.line, wrong, column=place(chars(argument)))
         if default is not None and not _is_literal(default):
             message = f"the default of {name!r} must be a literal, not {text(default)}"
             problems.at(heading.line, message, column=place(chars(default)))
+        names.add(name)
         params.append(
             Param(
                 name,
