@@ -15,10 +15,14 @@ from runtime.tape.journal import Journal
 
 
 class Growing(Protocol):
-    """The agents of a session, which may become more."""
+    """The agents of a session, which may become more, and leave meetings."""
 
     def grow(self) -> Sequence[str]:
         """Make the agents that exist from the beginning and are missing; returns their ids."""
+        ...
+
+    def withdraw(self, agent: str, why: str) -> None:
+        """An agent leaves the meeting that it is in, and the others are told."""
         ...
 
 
@@ -30,17 +34,20 @@ class Continuity:
         self._library = library
         self._population = population
         self._journal = journal
+        self._left_out: list[str] = []
+        """Guests of meetings that cannot go on in them."""
 
     async def go_on(self) -> None:
         """Take up the program as it is now. Called before anything is executed.
 
-        A session of which no agent is left in the program, and that executes nothing, ends: another begins. Raises
-        ProgramChanged with the reason when something that is being executed cannot go on.
+        A session of which no agent is left in the program, and that executes nothing, ends: another begins. A guest of
+        a meeting whose playbook cannot go on is left out of it. Raises ProgramChanged with the reason when something
+        else that is being executed cannot go on.
         """
         state, now = self._journal.state, outline(self._program)
         if state.playbooks == now:
             return
-        versions = {frame.id: await self._adopted(frame) for frame in list(state.frames.values())}
+        versions = await self._versions()
         self._check_agents()
         if not any(self._program.agent(agent.klass) for agent in state.agents.values()):
             self._journal.note("ended")
@@ -54,6 +61,41 @@ class Continuity:
             begun=begun,
             news=differences(state.playbooks, now),
         )
+
+    def dismiss(self) -> None:
+        """The others in their meetings are told who was left out. Called when the agents are there."""
+        for agent in self._left_out:
+            self._population.withdraw(agent, "the program was changed")
+        self._left_out.clear()
+
+    async def _versions(self) -> dict[str, str]:
+        """The versions with which the frames go on, by their ids."""
+        frames, versions = self._journal.state.frames, dict[str, str]()
+        for frame in list(frames.values()):
+            try:
+                if frame.id in frames:
+                    versions[frame.id] = await self._adopted(frame)
+            except ProgramChanged as error:
+                guest = self._guest(frame)
+                if guest is None:
+                    raise
+                self._leave_out(guest, error)
+        return {id_: version for id_, version in versions.items() if id_ in frames}
+
+    def _guest(self, frame: FrameState) -> FrameState | None:
+        """The playbook by which a guest takes part in a meeting, where `frame` is it, or was called by it."""
+        state = self._journal.state
+        root = state.frames[frame.id.partition(":")[0]]
+        meeting = state.meetings.get(root.meeting or "")
+        return None if meeting is None or meeting.host == root.agent else root
+
+    def _leave_out(self, root: FrameState, error: ProgramChanged) -> None:
+        """The guest does no more; what was said to one that is not in the program any more, nobody reads."""
+        agent = self._journal.state.agents[root.agent]
+        self._journal.note("ret", f=root.id, exc=[type(error).__name__, str(error)])
+        if agent.queue and self._program.agent(agent.klass) is None:
+            self._journal.note("dropped", agent=agent.id, mids=[message.id for message in agent.queue])
+        self._left_out.append(agent.id)
 
     async def _adopted(self, state: FrameState) -> str:
         """The version with which a frame goes on."""

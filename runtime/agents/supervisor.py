@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from anyio.abc import TaskGroup
@@ -73,14 +73,13 @@ class Supervisor:
         self._host = host
         host.on_returned = self._look
 
-    def _look(self) -> None:
-        self.hall.settle()
-        wanted = self.hall.invitations.wanted()
-        for agent in self._agents.values():
-            if isinstance(agent, RemoteAgent):
-                agent.look()
-            else:
-                agent.look(wanted=agent.id in wanted)
+    def _look(self, agents: Collection[str]) -> None:
+        """Something that these agents executed is no more: they see what there is to do now."""
+        self.hall.settle(agents)
+        for id_ in agents:
+            agent = self._agents.get(id_)
+            if isinstance(agent, Agent):
+                agent.look(wanted=self.hall.invitations.wants(id_))
 
     def restore(self) -> None:
         """Wake the agents that the tape knows and the program still has."""
@@ -100,6 +99,10 @@ class Supervisor:
         """See `Growing`."""
         known = {agent.klass for agent in self._journal.state.agents.values()}
         return [self._make(spec.name) for spec in self._from_the_beginning() if spec.name not in known]
+
+    def withdraw(self, agent: str, why: str) -> None:
+        """See `Growing`."""
+        self.hall.withdraw(agent, why)
 
     def _from_the_beginning(self) -> list[AgentSpec]:
         specs = [spec for spec in self._program.agents if spec.kind is AgentKind.AI]

@@ -182,6 +182,7 @@ class Session:
             self._journal.note("broken", why=self._broken)
         else:
             self._parts.supervisor.restore()
+            self._parts.continuity.dismiss()
             self._parts.intake.restore()
         self._publish("session.restored")
 
@@ -208,6 +209,7 @@ class Session:
         if self._broken is not None:
             await self._parts.supervisor.tell("session.trouble", error=self._broken)
         elif begun:
+            self._tell_received(event)
             self._parts.intake.heard(event, self._parts.supervisor.recipient(event.text, None, event.person_id))
         elif event.kind == "message":
             await self._hear(event, 0)
@@ -369,8 +371,12 @@ class Session:
             self._parts.pages.tell(self._say("program_news", changes="; ".join(changes)))
             self._journal.note("told")
         await self._parts.intake.take(event, since)
+        self._tell_received(event)
+
+    def _tell_received(self, event: InboxEvent) -> None:
         if event.kind in ("message", "edit"):
             self._publish("message.received", message_id=f"in.{event.id}", participant_id=event.person_id)
 
     def _publish(self, name: str, **data: Any) -> None:
-        self._around.bus.publish(name, session_id=self.record.id, conversation=self.record.address.key, **data)
+        about = {"conversation": self.record.address.key, "program": self.record.program}
+        self._around.bus.publish(name, session_id=self.record.id, **about, **data)
