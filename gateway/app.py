@@ -34,7 +34,7 @@ from gateway.node import Node
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
-from gateway.observability.telling import telling_spans
+from gateway.observability.telling import counting, telling_spans
 from gateway.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.outbound import Outbound
 from gateway.participants.desk import Desk
@@ -48,6 +48,7 @@ from gateway.parts import (
     open_storage,
     people_in,
     plain,
+    sources_of,
 )
 from gateway.people import People
 from gateway.programs import compile_routes, routes_of
@@ -60,6 +61,7 @@ from gateway.settings import Settings, secrets
 from gateway.shares import Shares
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import persistent_secret
+from gateway.web.scrape import Scrape
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -208,7 +210,10 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     platforms |= await _platforms(chosen, people, clock, _entrance(ground, inbox, outbound, people, limits))
     service = Service(node, BotLeases(leases, roster), registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
-    port = await tasks.start(_serve_web, web, service, ground, receivers, kept)
+    sources = sources_of(node, registry, ground.sandbox, connection)
+    options = await _web_options(web, ground, counting(settings.metrics, bus, sources))
+    app = build_web(web, service.not_ready, options, clock, receivers=receivers, files=kept)
+    port = await tasks.start(serve_web, app, settings.web.host, settings.web.port)
     await service.start(tasks)
     tasks.start_soon(_jobs(ground, inbox, holder).run)
 
@@ -362,21 +367,11 @@ async def _closed(adapter: HoldsConnections) -> None:
         await adapter.aclose()
 
 
-async def _serve_web(
-    web: WebAdapter,
-    service: Service,
-    ground: _Ground,
-    receivers: Mapping[str, AnswersHttp],
-    files: RedisFileStore,
-    *,
-    task_status: anyio.abc.TaskStatus[int],
-) -> None:
+async def _web_options(web: WebAdapter, ground: _Ground, scrape: Scrape | None) -> WebOptions:
     own = ground.settings.web
     records = RedisRecords(ground.connection, web.name)
     secret = await records.put_first("secret", persistent_secret(ground.data_dir / "web-secret"))
-    options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, _desk(ground))
-    app = build_web(web, service.not_ready, options, ground.clock, receivers=receivers, files=files)
-    await serve_web(app, own.host, own.port, task_status=task_status)
+    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, _desk(ground), scrape)
 
 
 async def _warm_up(llm: LLMClient) -> None:

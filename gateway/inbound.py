@@ -243,6 +243,8 @@ class InboundRouter:
             held = await self._held(event)
             if held is not None:
                 kept = replace(kept, address=held.home, place=event.address)
+            about = {"conversation": kept.address.key, "message_id": f"in.{kept.id}", "kind": kept.kind}
+            self._entrance.bus.publish("message.admitted", platform=self._adapter.name, **about)
             try:
                 await self._entrance.inbox.add(kept)
             except ConversationFull as full:

@@ -37,9 +37,12 @@ from runtime.sessions.places import PlaceStore
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
+    from gateway.node import Node
+    from gateway.observability.sources import Sources
     from gateway.routing import Routes
     from runtime.language.program import Program
     from runtime.sandbox.monty import MontySandbox
+    from runtime.sessions.registry import Registry
     from runtime.storage.notice import OnEvent
     from runtime.storage.redis.connection import RedisConnection
 
@@ -354,3 +357,17 @@ async def _ask_sandbox() -> str:
 
     with TemporaryDirectory() as directory:
         return (await wrap_worker(Path(directory))).reason
+
+
+def sources_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Sources:
+    """Who is asked for numbers."""
+    from gateway.observability.sources import Sources
+    from runtime.storage.redis.depths import RedisDepths
+
+    return Sources(
+        lambda: node.shards,
+        lambda: len(registry),
+        lambda: sum(registry.loads().values()),
+        lambda: sandbox.busy,
+        RedisDepths(connection).waiting,
+    )

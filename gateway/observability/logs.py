@@ -58,6 +58,7 @@ _DEBUG = frozenset(
         "frame.returned",
         "frame.failed",
         "frame.stopped",
+        "message.admitted",
         "message.routed",
         "step.executed",
         "stream.started",

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from gateway.observability.masking import Masking
+from gateway.observability.sources import Sources
 from gateway.settings import otel_variables
-from gateway.settings_tracing import TracingSettings
+from gateway.settings_tracing import MetricsSettings, TracingSettings
+from gateway.web.scrape import Scrape
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError
 
@@ -33,3 +35,14 @@ async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, n
     options = TracingOptions(endpoint, headers, node, settings.content, settings.share, settings.timeout_s)
     async with traced(options, bus, masking):
         yield
+
+
+def counting(settings: MetricsSettings, bus: Bus, sources: Sources) -> Scrape | None:
+    """Count what happens on `bus`, for who knows the token; None while there is none."""
+    if settings.token is None:
+        return None
+    from gateway.observability.metrics import CONTENT_TYPE, Metrics
+
+    metrics = Metrics(sources)
+    metrics.attach(bus)
+    return Scrape(settings.token.get_secret_value(), metrics.text, CONTENT_TYPE)

@@ -24,9 +24,10 @@ from adapters.web.allowance import Allowance
 from gateway.participants.desk import Desk
 from gateway.socket_link import SocketLink
 from gateway.web.files import FileRoutes
-from gateway.web.guard import PARTICIPANTS, Guard, allowed_hosts
+from gateway.web.guard import METRICS, PARTICIPANTS, Guard, allowed_hosts
 from gateway.web.hooks import METHODS, Hooks
 from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, clean_name
+from gateway.web.scrape import Scrape
 from runtime.core.clock import Clock
 from runtime.core.files import FileStore
 
@@ -55,6 +56,8 @@ class WebOptions:
     hosts: tuple[str, ...] = ()
     participants: Desk | None = None
     """Without it nobody connects from another process."""
+    scrape: Scrape | None = None
+    """Without it there are no metrics."""
 
 
 class _Assets(StaticFiles):
@@ -174,10 +177,12 @@ def build_web(
     kept = [] if files is None else _file_routes(FileRoutes(door.identities, files, clock))
     desk = options.participants
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
+    numbers = [] if options.scrape is None else [Route(METRICS, options.scrape.answer)]
     return Starlette(
         routes=[
             *kept,
             *seats,
+            *numbers,
             Route("/", door.page),
             Route("/healthz", door.healthz),
             Route("/readyz", door.readyz),

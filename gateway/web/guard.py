@@ -15,7 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
-PROBES = frozenset({"/healthz", "/readyz"})
+METRICS = "/metrics"
+PROBES = frozenset({"/healthz", "/readyz", METRICS})
 """Open under any name: whoever watches the process may call it by its address."""
 
 HOOKS = "/hooks/"

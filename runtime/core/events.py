@@ -1,7 +1,7 @@
 """What happened, in the past tense: the events of the bus.
 
 An event is a name of `<area>.<past tense>` and flat data under the standard logging keys (docs/logging.md).
-Names: session.started session.restored session.rested session.failed session.fenced · message.received
+Names: session.started session.restored session.rested session.failed session.fenced · message.admitted message.received
 message.delivered message.undelivered · channel.created channel.watcher_failed · stream.started stream.completed
 stream.observer_failed · playbook.started playbook.returned playbook.failed ·
 frame.started frame.restored frame.parked frame.resumed frame.returned frame.failed frame.stopped · turn.completed ·

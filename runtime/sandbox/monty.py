@@ -77,6 +77,11 @@ class MontySandbox:
             feed_duration_limit_grace=_OVERTIME_S,
         )
 
+    @property
+    def busy(self) -> int:
+        """How many workers compute."""
+        return self._max_workers - self._free.value
+
     async def __aenter__(self) -> Self:
         try:
             await self._pool.__aenter__()

@@ -1,0 +1,246 @@
+"""What happens, as numbers for Prometheus: counted from the bus, or asked when they are read.
+
+Labels have few values: platforms, programs, models, rules. Nothing is labelled with people or conversations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+from typing import Any, Protocol
+
+import anyio
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from gateway.observability.sources import Sources
+from runtime.core.errors import ParleyError
+from runtime.core.events import Event
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+MAX_LABELS = 100
+"""A label that could have more values has "other" for the further ones."""
+
+MAX_ANSWERS = 10_000
+"""Messages whose first answer is awaited; the oldest are forgotten first."""
+
+ASKED_WITHIN_S = 2.0
+"""What the store has to say is waited for so long."""
+
+_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120)
+
+_OUTCOMES = {
+    "page.finished": "finished",
+    "page.closed": "closed",
+    "page.refused": "refused",
+    "page.failed": "failed",
+    "page.orphaned": "orphaned",
+    "page.diverged": "diverged",
+}
+_LIVES = {"session.started": "started", "session.restored": "restored", "session.rested": "rested"}
+_LOST = ("stream.observer_failed", "channel.watcher_failed")
+_FAILED = (
+    "adapter.failed",
+    "archive.failed",
+    "content.locked",
+    "job.failed",
+    "llm.failed",
+    "playbook.failed",
+    "remote.lost",
+    "remote.unreachable",
+    "sandbox.failed",
+    "session.failed",
+    "session.fenced",
+    "storage.lost",
+    "tracing.failed",
+)
+
+
+class Publisher(Protocol):
+    """The parts of the bus that are used here."""
+
+    dropped: int
+    failures: int
+
+    def subscribe(self, pattern: str, handler: Callable[[Event], None]) -> Callable[[], None]: ...
+
+
+class Metrics:
+    """Counts in a registry of its own."""
+
+    def __init__(self, sources: Sources) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call] # the library has no types for it
+        self.registry = CollectorRegistry(auto_describe=True)
+        self._sources = sources
+        self._labels: dict[str, set[str]] = {}
+        self._came: dict[str, datetime] = {}
+        self._unanswered: dict[str, tuple[str, datetime]] = {}
+        self._handlers: dict[str, Callable[[Event], None]] = {}
+        self._count_talk()
+        self._count_models()
+        self._count_faults()
+        self._gauges()
+        ProcessCollector(registry=self.registry)
+
+    def attach(self, bus: Publisher) -> Callable[[], None]:
+        """Count what happens on `bus` until the returned function is called."""
+        self._bus_dropped.set_function(lambda: bus.dropped)
+        self._bus_failures.set_function(lambda: bus.failures)
+        forget = [bus.subscribe(name, handler) for name, handler in self._handlers.items()]
+
+        def detach() -> None:
+            for one in forget:
+                one()
+
+        return detach
+
+    async def text(self) -> bytes:
+        """Everything in Prometheus' text form. What the store does not say in time is left as it was."""
+        sources = self._sources
+        shards = sources.shards()
+        self._shards.set(len(shards))
+        self._conversations.set(sources.conversations())
+        self._at_work.set(sources.at_work())
+        self._sandbox_busy.set(sources.sandbox_busy())
+        await self._ask_store(shards)
+        return generate_latest(self.registry)
+
+    async def _ask_store(self, shards: Collection[int]) -> None:
+        try:
+            with anyio.fail_after(ASKED_WITHIN_S):
+                events, pages = await self._sources.waiting(shards)
+        except (TimeoutError, ParleyError):
+            self._store_answers.set(0)
+            return
+        self._store_answers.set(1)
+        self._inbox.set(events)
+        self._outbox.set(pages)
+
+    # -- what is counted
+
+    def _count_talk(self) -> None:
+        admitted = self._counter("messages_admitted", "What people did that was let in.", "platform")
+        received = self._counter("messages_received", "Messages of people that conversations have taken.", "platform")
+        delivered = self._counter("messages_delivered", "Utterances of agents that reached their channel.")
+        undelivered = self._counter("messages_undelivered", "Messages that reached nobody.")
+        pages = self._counter("pages", "What became of what agents said to people.", "outcome")
+        lives = self._counter("sessions", "Sessions that began, came back to memory and left it.", "change")
+        calls = self._counter("playbook_calls", "Playbooks that were called.", "program", "kind")
+        failures = self._counter("playbook_call_failures", "Playbooks that ended by an exception.", "program", "kind")
+        turns = self._counter("turns", "Replies of models that were read and run to their end.")
+        self._first_text = self._histogram(
+            "first_text_seconds", "From a person's message to the first visible text that follows it.", "platform"
+        )
+
+        def on_call(counter: Counter) -> Callable[[Event], None]:
+            return lambda e: counter.labels(self._label("program", e.data["program"]), str(e.data["kind"])).inc()
+
+        self._handlers |= {
+            "message.admitted": lambda event: self._on_admitted(admitted, event),
+            "message.received": lambda event: self._on_received(received, event),
+            "message.delivered": lambda _: delivered.inc(),
+            "message.undelivered": lambda _: undelivered.inc(),
+            "page.sent": self._on_visible,
+            "frame.started": on_call(calls),
+            "frame.failed": on_call(failures),
+            "turn.completed": lambda _: turns.inc(),
+        }
+        self._handlers |= {name: _counting(pages, outcome) for name, outcome in _OUTCOMES.items()}
+        self._handlers |= {name: _counting(lives, change) for name, change in _LIVES.items()}
+
+    def _count_models(self) -> None:
+        requests = self._counter("model_requests", "Questions to language models.", "model")
+        tokens = self._counter("model_tokens", "Tokens, in, out and read from the cache.", "model", "direction")
+        cost = self._counter("model_cost_usd", "What the models cost, in US dollars, where that is known.", "model")
+        seconds = self._histogram("model_seconds", "How long models took to answer to the end.", "model")
+        first = self._histogram("model_first_text_seconds", "How long models took to begin to answer.", "model")
+
+        def on_answered(event: Event) -> None:
+            data, model = event.data, self._label("model", event.data["model"])
+            for direction in ("in", "out", "cached"):
+                tokens.labels(model, direction).inc(data[f"tokens_{direction}"])
+            cost.labels(model).inc(data["cost_usd"])
+            seconds.labels(model).observe(data["seconds"])
+            if data["first_text_s"] is not None:
+                first.labels(model).observe(data["first_text_s"])
+
+        self._handlers["llm.requested"] = lambda e: requests.labels(self._label("model", e.data["model"])).inc()
+        self._handlers["llm.answered"] = on_answered
+
+    def _count_faults(self) -> None:
+        rejections = self._counter("rejections", "Statements of models that were refused before they ran.", "rule")
+        failures = self._counter("failures", "What went wrong, by the event that says so.", "event")
+        limits = self._counter("rate_limits", "Pauses that platforms asked for.", "platform")
+        lost = self._counter("observers_lost", "Observers and watchers that raised.")
+        self._handlers |= {
+            "step.rejected": lambda event: rejections.labels(self._label("rule", event.data["rule"])).inc(),
+            "adapter.rate_limited": lambda event: limits.labels(self._platform(event)).inc(),
+        }
+        self._handlers |= {name: lambda _: lost.inc() for name in _LOST}
+        self._handlers |= {name: _counting(failures, name) for name in _FAILED}
+        for name in _FAILED:
+            failures.labels(name)
+
+    def _gauges(self) -> None:
+        self._shards = self._gauge("shards", "Shards that this node holds.")
+        self._conversations = self._gauge("conversations", "Conversations in memory.")
+        self._at_work = self._gauge("conversations_at_work", "Conversations in which something goes on.")
+        self._inbox = self._gauge("inbox_events", "Events of this node's shards that no session has taken.")
+        self._outbox = self._gauge("outbox_pages", "Pages of this node's shards that no platform has in final form.")
+        self._store_answers = self._gauge("store_answers", "1 if the store said what waits, else 0.")
+        self._sandbox_busy = self._gauge("sandbox_workers_busy", "Processes that run code of models now.")
+        self._bus_dropped = self._gauge("bus_events_dropped", "Events that a full reader of the bus did not take.")
+        self._bus_failures = self._gauge("bus_failures", "Events at which who heard them raised.")
+
+    # -- events
+
+    def _on_admitted(self, counter: Counter, event: Event) -> None:
+        counter.labels(self._label("platform", event.data["platform"])).inc()
+        _remember(self._came, str(event.data["message_id"]), event.at)
+
+    def _on_received(self, counter: Counter, event: Event) -> None:
+        platform = self._platform(event)
+        counter.labels(platform).inc()
+        came = self._came.pop(str(event.data["message_id"]), event.at)
+        session = str(event.data["session_id"])
+        if session not in self._unanswered:
+            _remember(self._unanswered, session, (platform, came))
+
+    def _on_visible(self, event: Event) -> None:
+        asked = self._unanswered.pop(str(event.data["session_id"]), None)
+        if asked is not None:
+            platform, came = asked
+            self._first_text.labels(platform).observe(max(0.0, (event.at - came).total_seconds()))
+
+    # -- instruments
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(name, text, labels, namespace="parley", registry=self.registry)
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(name, text, namespace="parley", registry=self.registry)
+
+    def _histogram(self, name: str, text: str, *labels: str) -> Histogram:
+        return Histogram(name, text, labels, namespace="parley", registry=self.registry, buckets=_SECONDS)
+
+    def _platform(self, event: Event) -> str:
+        return self._label("platform", str(event.data["conversation"]).partition(":")[0])
+
+    def _label(self, name: str, value: object) -> str:
+        known = self._labels.setdefault(name, set())
+        text = str(value)
+        if text not in known and len(known) >= MAX_LABELS:
+            return "other"
+        known.add(text)
+        return text
+
+
+def _counting(counter: Counter, label: str) -> Callable[[Event], None]:
+    counted = counter.labels(label)
+    return lambda _: counted.inc()
+
+
+def _remember(remembered: dict[str, Any], key: str, value: Any) -> None:
+    if len(remembered) >= MAX_ANSWERS:
+        del remembered[next(iter(remembered))]
+    remembered[key] = value

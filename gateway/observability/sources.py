@@ -1,0 +1,17 @@
+"""Who is asked for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Who is asked when the numbers are read. `waiting` gives events in inboxes and pages in outboxes of shards."""
+
+    shards: Callable[[], Collection[int]]
+    conversations: Callable[[], int]
+    at_work: Callable[[], int]
+    sandbox_busy: Callable[[], int]
+    waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
