@@ -9,6 +9,9 @@ from runtime.language.program import Op, PlaybookSpec, Step
 
 END = "end"
 
+_MOST_JUMPS = 100
+"""So many jumps in a row are followed."""
+
 _LOOP = re.compile(r"\s*(while|for\s+each|for\s+every|for|until|repeat|loop|keep|as long as|whenever)\b", re.IGNORECASE)
 _ELSE = re.compile(r"\s*(?:else|otherwise|elif|elseif)\b\s*[,:]?\s*", re.IGNORECASE)
 _CONDITION = re.compile(r"\s*(?:if|when|unless|in case|\$)", re.IGNORECASE)
@@ -178,7 +181,7 @@ class Flow:
     def _arrive(self, line: str) -> _Ends:
         """The lines that are legal when control comes to this one: itself, and through a JMP where that leads."""
         lines: set[str] = set()
-        while line in self._steps and line not in lines:
+        while line in self._steps and line not in lines and len(lines) < _MOST_JUMPS:
             lines.add(line)
             step = self._steps[line]
             target = jump_target(step) if step.op is Op.JMP else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from runtime.language.blocks import Block, Fence, Text
@@ -83,7 +82,7 @@ def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Probl
     if keys is PERSON_KEYS:
         check_human(reader.metadata, reader.lines, problems)
     if isinstance(remote := reader.metadata.get("remote"), dict):
-        check_remote(remote, reader.rows["remote"], problems)
+        check_remote(remote, reader.remote, problems)
     described = str(reader.metadata.pop("description", "") or "").strip()
     return Preamble(reader.metadata, described, tuple(reader.prose))
 
@@ -131,7 +130,7 @@ class _PreambleReader:
         self._own = False
         self.metadata: dict[str, Any] = {}
         self.lines: dict[str, SourceLine] = {}
-        self.rows: dict[str, Sequence[SourceLine]] = {}
+        self.remote: Sequence[SourceLine] = ()
         self.prose: list[Block] = []
 
     def read(self) -> None:
@@ -158,7 +157,7 @@ class _PreambleReader:
     def _is_of_keys(self, first: SourceLine) -> bool:
         """Whether this line begins a paragraph in which every line is a key, or belongs to one."""
         rows = [first.text]
-        for block in islice(self._blocks, self._at, None):
+        for block in (self._blocks[index] for index in range(self._at, len(self._blocks))):
             if not isinstance(block, Text) or not block.line.text.strip() or is_rule(block.line.text):
                 break
             rows.append(block.line.text)
@@ -169,7 +168,7 @@ class _PreambleReader:
 
     def _read_metadata(self, line: SourceLine) -> bool:
         text = line.text.rstrip()
-        if text.lower() == "metadata:":
+        if _begins_block(text):
             block = self._block_lines()
             self._put(load_mapping(block, self._problems) if block else {}, block)
             return True
@@ -189,7 +188,7 @@ class _PreambleReader:
     def _block_lines(self) -> list[SourceLine]:
         """The lines of a `metadata:` block: up to `---` when only YAML stands before it, else the indented ones."""
         start = self._at
-        rows = self._while(lambda row: not row.strip() or row[0] in " \t" or bool(_ANY_KEY.match(row)))
+        rows = self._while(_may_be_yaml)
         following = self._blocks[self._at] if self._at < len(self._blocks) else None
         if isinstance(following, Text) and is_rule(following.line.text):
             self._at += 1
@@ -212,10 +211,22 @@ class _PreambleReader:
         return rows
 
     def _put(self, values: dict[str, Any], rows: list[SourceLine]) -> None:
+        places: dict[str, int] = {}
+        for index, row in enumerate(rows):
+            places.setdefault(row.text.partition(":")[0].strip(), index)
         for key, value in values.items():
-            line = next((row for row in rows if row.text.strip().startswith(f"{key}:")), rows[0])
+            line = rows[places.get(key, 0)]
             if key in self.metadata:
                 self._problems.at(line, f"`{key}` is given twice", hint=f"It was {self.metadata[key]!r} before.")
             self.metadata[key] = value
             self.lines[key] = line
-            self.rows[key] = rows[rows.index(line) :]
+            if key == "remote":
+                self.remote = rows[places.get(key, 0) :]
+
+
+def _begins_block(text: str) -> bool:
+    return text.rstrip().lower() == "metadata:"
+
+
+def _may_be_yaml(row: str) -> bool:
+    return not _begins_block(row) and (not row.strip() or row[0] in " \t" or _ANY_KEY.match(row) is not None)

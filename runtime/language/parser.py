@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 from runtime.language.blocks import Block, Fence, Heading, Section, Text, scan, split
@@ -30,6 +31,7 @@ _SECTIONS = {
     "note": "notes",
 }
 _ITEM_OF = {"triggers": "trigger", "steps": "step", "notes": "note"}
+_MOST_AGENTS = 1000
 _FIRST = "A program begins with an agent: # Name"
 
 
@@ -41,6 +43,12 @@ def parse(source: Source) -> ParsedProgram:
         if isinstance(block, Heading):
             what = "a playbook" if block.level == 2 else "a section"
             problems.at(block.line, f"{what} before any agent", hint=_FIRST)
+    if len(sections) > _MOST_AGENTS:
+        heading = sections.pop(_MOST_AGENTS)[0]
+        problems.at(
+            heading.line, f"a program may have {_MOST_AGENTS:,} agents", hint="`CreateAgent` makes many of a kind."
+        )
+        problems.stop_if_any()
     texts = _agent_texts(source, sections)
     agents = []
     for section, text in zip(sections, texts, strict=True):
@@ -271,9 +279,13 @@ class _AgentReader:
         )
 
     def _line_text(self, span: Span) -> str:
+        return self._texts.get((span.file, span.line), "")
+
+    @cached_property
+    def _texts(self) -> dict[tuple[str, int], str]:
         lines = [block.line for block in self._body if not isinstance(block, Fence)]
         lines += [line for block in self._body if isinstance(block, Fence) for line in block.lines]
-        return next((line.text for line in lines if (line.file, line.number) == (span.file, span.line)), "")
+        return {(line.file, line.number): line.text for line in reversed(lines)}
 
     def _refuse_duplicates(self, playbooks: Sequence[ParsedPlaybook]) -> None:
         seen: dict[str, Span] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -71,9 +72,9 @@ def read_agent(agent: ParsedAgent, problems: Problems) -> AgentSpec:
 def _playbook(parsed: ParsedPlaybook, problems: Problems) -> PlaybookSpec:
     coded = parsed.kind == "llm"
     triggers = [_trigger(item, number, coded, problems) for number, item in enumerate(parsed.triggers, 1)]
-    codes = [trigger.code for trigger in triggers if trigger]
+    codes = Counter(trigger.code for trigger in triggers if trigger)
     for item, trigger in zip(parsed.triggers, triggers, strict=True):
-        if trigger and codes.count(trigger.code) > 1:
+        if trigger and codes[trigger.code] > 1:
             problems.at_span(item.span, f"the trigger code {trigger.code} is given twice", text=item.shown)
     return PlaybookSpec(
         parsed.name,

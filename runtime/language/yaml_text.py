@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import yaml
 
 from runtime.language.problems import Problems, SourceLine
+
+_MOST_VALUES = 100_000
+_MOST_LEVELS = 20
 
 
 def load_mapping(lines: Sequence[SourceLine], problems: Problems) -> dict[str, Any]:
@@ -31,18 +35,25 @@ def load_mapping(lines: Sequence[SourceLine], problems: Problems) -> dict[str, A
     if not isinstance(value, dict):
         problems.at(lines[0], "expected `key: value` lines")
         return {}
-    plain = _plain(value, 0)
+    try:
+        plain = _plain(value, 0, count(1))
+    except OverflowError:
+        problems.at(lines[0], f"this YAML has more than {_MOST_VALUES:,} values")
+        return {}
     assert isinstance(plain, dict)
     return plain
 
 
-def _plain(value: object, depth: int) -> Any:
-    if depth > 20:
+def _plain(value: object, depth: int, counted: Iterator[int]) -> Any:
+    """Raises OverflowError for too many values: a few lines can name each other over and over."""
+    if depth > _MOST_LEVELS:
         return "…"
+    if next(counted) > _MOST_VALUES:
+        raise OverflowError
     if isinstance(value, dict):
-        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+        return {str(key): _plain(item, depth + 1, counted) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_plain(item, depth + 1) for item in value]
+        return [_plain(item, depth + 1, counted) for item in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)
