@@ -139,3 +139,40 @@ async def test_while_all_wait_in_a_meeting_time_passes_and_nobody_looks(sandbox:
         assert (len(hall.world.facts), hall.clock.sleeping, len(hall.model.asked)) == (facts, 0, 2)
         ended_at = hall.clock.monotonic()
     assert hall.clock.monotonic() == ended_at
+
+
+POET = """
+async def Join():
+    batches = []
+    while True:
+        messages = await WaitForMessage("meeting")
+        batches.append([m["text"] for m in messages if m["type"] == "meeting_broadcast"])
+        await Var("batches", batches)
+"""
+
+
+async def test_python_is_given_together_what_agents_say_within_the_same_times(sandbox: MontySandbox) -> None:
+    hall = Hall(0)
+    (host, _) = hall.program.agents
+    both = program(host, agent("Poet", python("Join", meeting=True), code=POET))
+
+    def batches() -> list[list[str]]:
+        facts = [fact.data for fact in hall.world.facts if fact.kind == "res" and fact.data["name"] == "Var"]
+        return [batch for batch in facts[-1]["set"]["batches"] if batch] if facts else []
+
+    async with talking(both, hall.model, sandbox, world=hall.world) as talk:
+        talk.post("go")
+        while not talk.facts("meeting_active"):
+            await hall.settle()
+        await hall.hears(talk, "one", "two")
+        await hall.clock.advance(4.9)
+        await hall.hears(talk, "three")
+        await hall.settle()
+        assert batches() == []
+        await hall.clock.advance(0.1)
+        await hall.settle()
+        assert batches() == [["one", "two", "three"]]
+        await hall.hears(talk, "four", "five, Poet")
+        await hall.clock.advance(0.5)
+        await hall.settle()
+        assert batches() == [["one", "two", "three"], ["four", "five, Poet"]]
