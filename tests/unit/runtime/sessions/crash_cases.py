@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_company import COMPANY
+from tests.unit.runtime.sessions.crash_control import CONTROL
 from tests.unit.runtime.sessions.crash_lineage import UNDOING
 from tests.unit.runtime.sessions.crash_meetings import MEETINGS
 from tests.unit.runtime.sessions.crash_modes import MODES
@@ -368,5 +369,6 @@ CASES = {
     **SHARING,
     **MEETINGS,
     **MODES,
+    **CONTROL,
     **PEOPLE,
 }

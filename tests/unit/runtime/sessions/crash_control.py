@@ -1,0 +1,177 @@
+"""Programs for the crash rig about who decides what comes next: triggers that a model judges, messages that begin
+playbooks, exit conditions, and statements that go astray while they run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.unit.runtime.sessions.crash_case import Case
+from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
+
+_SHOP = """
+async def Refund(order):
+    await Say("user", f"looking at order {order}")
+    return int(order) * 10
+"""
+
+JUDGED = Case(
+    program(
+        agent(
+            "Main",
+            llm("Main", "01:QUE Ask; YLD for user", "02:QUE Say", "03:YLD for exit", begins=True),
+            python("Refund", "order", trigger="EVT When the user wants money back"),
+            code=_SHOP,
+        )
+    ),
+    (
+        ('await Step("Main:01:QUE")  # trig? no', 'await Say("user", "What can I do for you?")', 'await Yld("user")'),
+        (
+            'await Trigger("Main:Refund:T1:EVT")',
+            'x = await Refund("5")',
+            'await Step("Main:02:QUE")  # trig? no',
+            'await Say("user", f"you get {x}")',
+            'await Step("Main:03:YLD")  # trig? no',
+            'await Yld("exit")',
+        ),
+    ),
+    ("hi", "my money"),
+    ("What can I do for you?", "looking at order 5", "you get 50"),
+)
+
+PROCESSED = Case(
+    program(
+        agent(
+            "Main",
+            llm("Other", "01:QUE Say"),
+            python("Refund", "order", trigger="EVT When the user wants money back"),
+            code=_SHOP,
+        )
+    ),
+    ((),),
+    ("my money for order 7",),
+    ("one moment please", "looking at order 7", "you get 70"),
+    others=(
+        (
+            "ProcessMessages",
+            (
+                'await Say("user", "one moment please")',
+                'await Trigger("Main:Refund:T1:EVT")',
+                'x = await Refund("7")',
+                'await Say("user", f"you get {x}")',
+                'await Var("__", "refunded")',
+                "await Return(None)",
+            ),
+        ),
+    ),
+)
+
+BEGUN = Case(
+    program(
+        agent(
+            "Main",
+            python("Hear", "messages", trigger="EVT Whenever a message from a user arrives"),
+            llm("Other", "01:QUE Say"),
+            code="""
+async def Hear(messages):
+    await Say("user", f"heard {messages}")
+    await Var("count", variables.get("count", 0) + 1)
+    await Say("user", f"that makes {variables['count']}")
+""",
+        )
+    ),
+    ((),),
+    ("one", "two"),
+    ("heard one", "that makes 1", "heard two", "that makes 2"),
+)
+
+REACTS = Case(
+    program(
+        agent(
+            "Main",
+            replace(llm("Main", begins=True), metadata={"execution_mode": "react"}),
+            python("Add", "a", "b"),
+            python("Square", "n"),
+            code="""
+async def Add(a, b):
+    await Say("user", f"adding {a} and {b}")
+    return a + b
+
+def Square(n):
+    return n * n
+""",
+        )
+    ),
+    (
+        ('exit_conditions = ["the sum is known"]', "a = await Add(2, 3)", 'await Yld("call")'),
+        ("b = await Square(a)", 'await Yld("call")'),
+        ('await Say("user", f"it is {b} then")', 'await Var("__", "found the sum")', "await Return(b)"),
+    ),
+    ("hi",),
+    ("adding 2 and 3", "it is 25 then"),
+)
+
+_ASTRAY = 'for n in [1, 2]: await Step("Main:01:EXE"); await Say("user", f"this is round {n}")'
+
+ASTRAY = Case(
+    program(agent("Main", llm("Main", "01:EXE Go", "02:QUE Say", "03:YLD for exit", begins=True))),
+    ((_ASTRAY, 'await Step("Main:02:QUE")'),),
+    ("hi",),
+    ("this is round 1", "and no other round"),
+    mended=(
+        _ASTRAY,
+        'await Step("Main:02:QUE")',
+        'await Say("user", "and no other round")',
+        'await Step("Main:03:YLD")',
+        'await Yld("exit")',
+    ),
+)
+
+CHECKED = Case(
+    program(
+        agent(
+            "Main",
+            llm("Main", "01:EXE Count", "02:QUE Say", "03:YLD for exit", begins=True),
+            replace(llm("Alarm", "01:QUE Say", "02:RET"), triggers=triggers("CND When $heat > 10")),
+            python("Warm"),
+            code="""
+async def Warm():
+    for heat in (5, 20, 30):
+        await Var("heat", heat)
+    return "warm"
+""",
+        )
+    ),
+    (
+        (
+            'await Step("Main:01:EXE")',
+            "x = await Warm()",
+            'await Step("Main:02:QUE")',
+            'await Say("user", f"now it is {x}, {heat}")',
+            'await Step("Main:03:YLD")',
+            'await Yld("exit")',
+        ),
+    ),
+    ("hi",),
+    ("it gets hot in here", "now it is warm, 30"),
+    others=(
+        (
+            "Alarm",
+            (
+                'await Step("Alarm:01:QUE")',
+                'await Say("user", "it gets hot in here")',
+                'await Step("Alarm:02:RET")',
+                'await Var("__", "warned")',
+                "await Return(None)",
+            ),
+        ),
+    ),
+)
+
+CONTROL = {
+    "judged": JUDGED,
+    "processed": PROCESSED,
+    "begun": BEGUN,
+    "reacts": REACTS,
+    "astray": ASTRAY,
+    "checked": CHECKED,
+}
