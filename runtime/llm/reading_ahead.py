@@ -30,16 +30,16 @@ class ReadingAhead:
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Ahead]:
         """See `LLMClient`."""
         failure: Exception | None = None
-        async with anyio.create_task_group() as tasks:
-            send, receive = anyio.create_memory_object_stream[str](MAX_PIECES)
-            ahead = _Ahead(receive)
-            tasks.start_soon(ahead.read, self._client, request, send)
-            try:
-                yield ahead
-            except Exception as error:  # noqa: BLE001 - whatever it is, it leaves as itself and not in a group
-                failure = error
-            receive.close()
-            tasks.cancel_scope.cancel()
+        send, receive = anyio.create_memory_object_stream[str](MAX_PIECES)
+        with send, receive:
+            async with anyio.create_task_group() as tasks:
+                ahead = _Ahead(receive)
+                tasks.start_soon(ahead.read, self._client, request, send)
+                try:
+                    yield ahead
+                except Exception as error:  # noqa: BLE001 - whatever it is, it leaves as itself and not in a group
+                    failure = error
+                tasks.cancel_scope.cancel()
         if failure is not None:
             raise failure
 

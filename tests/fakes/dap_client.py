@@ -16,7 +16,7 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-LIMIT_S = 60.0
+LIMIT_S = 30.0
 """How long an answer or an event that must come is waited for."""
 
 _EVENTS: Mapping[str, Mapping[str, type]] = {
@@ -109,6 +109,10 @@ class DapClient:
     async def raw(self, data: bytes) -> None:
         """Send bytes as they are."""
         await self._stream.send(data)
+
+    async def hang_up(self) -> None:
+        """Go without a word."""
+        await self._stream.aclose()
 
     async def rest(self) -> bytes:
         """What comes until the server hangs up."""

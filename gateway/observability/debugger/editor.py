@@ -105,8 +105,8 @@ class Editor:
             raise
         except DebugError as error:
             self._wire.refuse(request, str(error))
-            return
-        self._wire.answer(request, answer)
+        else:
+            self._wire.answer(request, answer)
         later, self._later = self._later, None
         if later is not None:
             later()
@@ -264,7 +264,8 @@ class Editor:
         self._wire.event("thread", reason="exited", threadId=self._desk.threads.number(watch, agent))
 
     def said(self, watch: SessionWatch, agent: str, text: str, /, *, category: str = "stdout") -> None:
-        """An agent has said something, or a log point has."""
-        klass = watch.journal.state.agents[agent].klass
+        """An agent has said something, or the gateway itself (agent ""), or a log point."""
+        known = watch.journal.state.agents.get(agent)
+        who = "Parley" if known is None else known.klass
         cut = text if len(text) <= MAX_SAID_CHARS else f"{text[:MAX_SAID_CHARS]}…"
-        self._wire.event("output", category=category, output=f"{klass}: {cut}\n")
+        self._wire.event("output", category=category, output=f"{who}: {cut}\n")

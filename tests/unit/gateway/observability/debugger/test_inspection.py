@@ -1,0 +1,186 @@
+"""What an editor sees where a session stands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.dap_client import Refused
+from tests.unit.gateway.observability.debugger.stand import (
+    ASK,
+    ASKS,
+    COUNT,
+    FIND,
+    FINDS,
+    RETURN,
+    TELL,
+    THINKS,
+    Debugged,
+    debugged,
+    guide_in,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def stand_at(at: Debugged, file: Path, line: int, **attach: object) -> int:
+    """Come to a line of the guide; the thread that stands there."""
+    await at.editor.begin({file: [line]}, **attach)
+    await at.talk.say("hi")
+    at.talk.post("Ada")
+    thread: int = (await at.editor.stopped())["threadId"]
+    return thread
+
+
+async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(
+    tmp_path: Path, sandbox: MontySandbox
+) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        thread = await stand_at(at, file, RETURN)
+        scout, host = await at.editor.stack(thread)
+        scopes = await at.editor.scopes(scout["id"])
+        assert scopes["Locals"] == {}
+        assert scopes["Here"] == {"step": json.dumps('await Step("Find:02:RET")')}
+        assert scopes["Agent Scout"] == {"who": '"Ada"', "spot": '{"town": "Oslo", "at": [1, 2, 3]}'}
+        assert (await at.editor.scopes(host["id"]))["Agent Host"] == {"startup_message": '"hi"', "name": '"Ada"'}
+        await at.editor.break_at(file, TELL)
+        await at.editor.request("continue", threadId=thread)
+        (main,) = await at.editor.stack((await at.editor.stopped())["threadId"])
+        assert (await at.editor.scopes(main["id"]))["Locals"] == {"letters": "3"}
+        with pytest.raises(Refused, match="has gone on"):
+            await at.editor.scopes(scout["id"])
+
+
+async def test_values_are_unfolded_in_pages(tmp_path: Path, sandbox: MontySandbox) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        thread = await stand_at(at, file, RETURN)
+        (scout, _) = await at.editor.stack(thread)
+        scope = (await at.editor.request("scopes", frameId=scout["id"]))["scopes"][-1]
+        found = (await at.editor.request("variables", variablesReference=scope["variablesReference"]))["variables"]
+        spot = next(one for one in found if one["name"] == "spot")
+        assert (spot["type"], spot["namedVariables"]) == ("dict", 2)
+        town, where = (await at.editor.request("variables", variablesReference=spot["variablesReference"]))["variables"]
+        assert (town["name"], town["value"], town["variablesReference"]) == ("town", '"Oslo"', 0)
+        page = {"filter": "indexed", "start": 1, "count": 1}
+        body = await at.editor.request("variables", variablesReference=where["variablesReference"], **page)
+        assert [(one["name"], one["value"]) for one in body["variables"]] == [("[1]", "2")]
+        with pytest.raises(Refused, match="of a frame, not of variables"):
+            await at.editor.request("variables", variablesReference=scout["id"])
+
+
+async def test_expressions_are_evaluated_over_the_frame_and_change_nothing(
+    tmp_path: Path, sandbox: MontySandbox
+) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        thread = await stand_at(at, file, COUNT)
+        (frame,) = await at.editor.stack(thread)
+
+        async def value(expression: str) -> str:
+            body = await at.editor.request("evaluate", expression=expression, frameId=frame["id"], context="repl")
+            return str(body["result"])
+
+        assert await value("$name + '$name'") == '"Ada$name"'
+        assert await value("[letter.upper() for letter in name]") == '["A", "D", "A"]'
+        seq = at.talk.world.facts[-1].seq
+        for wrong, why in (
+            ("nobody", "NameError"),
+            ("1 +", "is not an expression"),
+            ("Say('user', 'x')", "NameError|cannot be evaluated"),
+            ("(name := 'Bob') and open('/etc/passwd')", "cannot be evaluated"),
+        ):
+            with pytest.raises(Refused, match=why):
+                await value(wrong)
+        assert await value("name") == '"Ada"'
+        assert at.talk.world.facts[-1].seq == seq
+        assert (await at.editor.request("evaluate", expression="6 * 7"))["result"] == "42"
+
+
+async def test_a_breakpoint_holds_where_its_condition_does_and_as_often_as_is_wanted(
+    tmp_path: Path, sandbox: MontySandbox
+) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS, ASKS) as at:
+        await at.editor.begin()
+        (bad,) = await at.editor.break_at(file, FIND, condition="name ==")
+        assert (bad["verified"], "is not an expression" in bad["message"]) == (False, True)
+        (bad,) = await at.editor.break_at(file, FIND, hitCondition="often")
+        assert "'often' says no number of times" in bad["message"]
+        await at.editor.break_at(file, FIND, condition="$name == 'Bob'")
+        await at.talk.say("hi")
+        assert await at.talk.say("Ada") == ["Oslo, 3"]
+        await at.editor.break_at(file, ASK, hitCondition="2")
+        assert await at.talk.say("again") == ["Who are you?"]
+
+
+async def test_a_condition_that_cannot_be_evaluated_is_told_and_does_not_hold(
+    tmp_path: Path, sandbox: MontySandbox
+) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        await at.editor.begin()
+        await at.editor.break_at(file, FIND, condition="$nothing > 3")
+        await at.talk.say("hi")
+        assert await at.talk.say("Ada") == ["Oslo, 3"]
+        told = await at.editor.until("output", lambda body: body["category"] == "console")
+        assert told["output"].startswith("Host: condition $nothing > 3: NameError")
+
+
+async def test_a_log_point_speaks_and_what_agents_say_is_told_too(tmp_path: Path, sandbox: MontySandbox) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        await at.editor.begin()
+        await at.editor.break_at(file, TELL, logMessage="{$name} has {letters + 1} and {nothing}")
+        await at.talk.say("hi")
+        assert await at.talk.say("Ada") == ["Oslo, 3"]
+        told = await at.editor.until("output", lambda body: body["category"] == "console")
+        assert told["output"].startswith("Host: Ada has 4 and <NameError")
+        assert (await at.editor.until("output"))["output"] == "Host: Who are you?\n"
+        assert (await at.editor.until("output"))["output"] == "Host: Oslo, 3\n"
+
+
+async def test_the_pbasm_is_a_source_with_breakpoints_of_its_own(tmp_path: Path, sandbox: MontySandbox) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        await at.editor.begin(show="pbasm")
+        sources = (await at.editor.request("loadedSources"))["sources"]
+        assert {one.get("path") for one in sources} == {str(file), str(tmp_path / "letters.txt"), None}
+        (compiled,) = [one for one in sources if "sourceReference" in one]
+        content = (await at.editor.request("source", source=compiled, sourceReference=compiled["sourceReference"]))[
+            "content"
+        ]
+        assert content == program.pbasm
+        line = next(number for number, text in enumerate(content.splitlines(), 1) if text.startswith("- 03:QUE"))
+        body = await at.editor.request("setBreakpoints", source=compiled, breakpoints=[{"line": line}])
+        assert [(one["verified"], one["line"]) for one in body["breakpoints"]] == [(True, line)]
+        await at.talk.say("hi")
+        at.talk.post("Ada")
+        thread = (await at.editor.stopped())["threadId"]
+        (frame,) = await at.editor.stack(thread)
+        assert (frame["name"], frame["line"], frame["source"]["sourceReference"]) == ("Main:03:QUE", line, 1)
+        where = await at.editor.request("breakpointLocations", source={"path": str(file)}, line=9, endLine=12)
+        assert [one["line"] for one in where["breakpoints"]] == [10, 11, 12]
+
+
+async def test_threads_are_the_agents_of_sessions_and_a_stack_goes_across_them(
+    tmp_path: Path, sandbox: MontySandbox
+) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        thread = await stand_at(at, file, RETURN)
+        threads = {one["id"]: one["name"] for one in (await at.editor.request("threads"))["threads"]}
+        assert list(threads.values()) == ["Host (agent 1000) in test:1", "Scout (agent 1001) in test:1"]
+        assert threads[thread].startswith("Scout")
+        (host,) = (number for number in threads if number != thread)
+        assert await at.editor.where(host) == [("Main:02:QUE", FIND)]
+        hints = [frame["presentationHint"] for frame in await at.editor.stack(thread)]
+        assert hints == ["normal", "subtle"]
+        one = await at.editor.request("stackTrace", threadId=thread, startFrame=1, levels=1)
+        assert ([frame["name"] for frame in one["stackFrames"]], one["totalFrames"]) == (["Host.Main:02:QUE"], 2)
+        with pytest.raises(Refused, match="no thread 99"):
+            await at.editor.stack(99)
