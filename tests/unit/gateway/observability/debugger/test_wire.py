@@ -109,8 +109,23 @@ async def test_only_so_many_may_be_connected_at_once(tmp_path: Path, sandbox: Mo
 REQUESTS = st.builds(
     lambda command, arguments: {"type": "request", "seq": 1, "command": command, "arguments": arguments},
     st.sampled_from(
-        "initialize attach setBreakpoints stackTrace scopes variables continue next source evaluate pause threads "
-        "setFunctionBreakpoints breakpointLocations configurationDone".split()
+        [
+            "initialize",
+            "attach",
+            "setBreakpoints",
+            "stackTrace",
+            "scopes",
+            "variables",
+            "continue",
+            "next",
+            "source",
+            "evaluate",
+            "pause",
+            "threads",
+            "setFunctionBreakpoints",
+            "breakpointLocations",
+            "configurationDone",
+        ]
     ),
     st.dictionaries(
         st.sampled_from(["threadId", "frameId", "source", "breakpoints", "line", "expression", "sourceReference"]),
