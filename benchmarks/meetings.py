@@ -29,8 +29,17 @@ from runtime.channels.registry import Channels
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, MeetingId, new_message_id
 from runtime.core.message import Message, MessageType
+from runtime.execution.loop import FrameLoop
 from runtime.language.diagnostics import Span
-from runtime.language.program import AgentKind, AgentSpec, Program
+from runtime.language.program import (
+    AgentKind,
+    AgentSpec,
+    PlaybookSpec,
+    Program,
+    PythonFence,
+    Trigger,
+    TriggerKind,
+)
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, talking
 
@@ -49,6 +58,8 @@ _SPAN = Span("crowd.pb", 1)
 
 SIZES = (10, 100, 1_000)
 AGENTS = (1_000, 10_000)
+HALLS = (100, 990)
+"""Agents of a session that meet; it may have 1,000 in all."""
 
 
 def _messages(sender: AgentId, meeting: MeetingId, count: int) -> Sequence[Message]:
@@ -185,6 +196,58 @@ def agent_kib(count: int) -> float:
         tracemalloc.stop()
 
 
+_HOST = """
+async def Main():
+    agents = [await CreateAgent("Guest") for _ in range(COUNT)]
+    await Talk(attendees=agents)
+    await Say("user", "done")
+    await WaitForMessage("user")
+
+async def Talk():
+    for number in range(5):
+        await Say("meeting", f"news {number}")
+"""
+_GUEST = """
+async def Join():
+    while True:
+        for message in await WaitForMessage("meeting"):
+            if message["text"].startswith("Meeting has ended"):
+                return
+"""
+
+
+def _hall(count: int) -> Program:
+    """A host that meets so many guests, says five things to them, and ends the meeting."""
+
+    def playbook(name: str, *triggers: Trigger, **metadata: object) -> PlaybookSpec:
+        return PlaybookSpec(name, "python", _SPAN, metadata=metadata, triggers=triggers)
+
+    begins = Trigger("T1", TriggerKind.BGN, "When program starts", _SPAN)
+    main, talk = playbook("Main", begins), playbook("Talk", meeting=True)
+    fence = PythonFence(f"COUNT = {count}\n{_HOST}", _SPAN)
+    host = AgentSpec("Host", AgentKind.AI, _SPAN, playbooks=(main, talk), fences=(fence,))
+    joins = (playbook("Join", meeting=True),)
+    guest = AgentSpec("Guest", AgentKind.AI, _SPAN, playbooks=joins, fences=(PythonFence(_GUEST, _SPAN),))
+    return Program("hall", (host, guest), "", "1")
+
+
+async def meeting_ms(count: int) -> float:
+    """Milliseconds of the processor for each of so many agents that are made, invited, told five things and let go."""
+    async with talking(_hall(count), Model(), MontySandbox(max_workers=1)) as talk:
+        began = time.process_time()
+        shown = await talk.say("hello")
+        took = time.process_time() - began
+    if shown[-1:] != ["done"]:
+        raise AssertionError(f"the meeting came to {shown[-1:]}")
+    return took / count * 1e3
+
+
+def met_ms(count: int) -> float:
+    """The least of some rounds: what the others are more is not ours."""
+    options = {"loop_factory": FrameLoop}
+    return min(anyio.run(meeting_ms, count, backend="asyncio", backend_options=options) for _ in range(3))
+
+
 def run() -> list[Row]:
     """The rows of the table for meetings."""
     rows, each_ns = [], {}
@@ -197,6 +260,7 @@ def run() -> list[Row]:
     us = {count: agent_us(count) for count in AGENTS}
     kib = {count: agent_kib(count) for count in AGENTS}
     fewest, most = min(AGENTS), max(AGENTS)
+    small, large = met_ms(HALLS[0]), met_ms(HALLS[1])
     recorded = f"{RECORDED:,} of the first implementation, as recorded"
     return [
         *rows,
@@ -204,6 +268,9 @@ def run() -> list[Row]:
         Row("deliveries in a meeting of 10", 1e9 / each_ns[10], "1/s", RECORDED, recorded, f"≥ {TIMES}"),
         Row("deliveries in a meeting of 10, collected", collected, "1/s", RECORDED, recorded, f"≥ {TIMES}"),
         Row("a delivery in a meeting of 1,000", each_ns[1_000], "ns", each_ns[10], "in one of 10", "~ 1: linear"),
+        Row(
+            f"an agent in a whole meeting of {HALLS[1]:,}", large, "ms", small, f"in one of {HALLS[0]:,}", "~ 1: linear"
+        ),
         Row("a broadcast to 10, among 1,000 meetings and one of 1,000", many, "µs", few, "alone", "~ 1"),
         Row(f"an agent of a session with {most:,}", us[most], "µs", us[fewest], f"with {fewest:,}", "~ 1: linear"),
         Row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from runtime.agents.invitations import Invitations
@@ -224,11 +224,16 @@ class MeetingHall:
         elif meeting is not None:
             self.meetings.leave(meeting, agent, why)
 
-    def settle(self) -> None:
-        """Have those leave who execute no playbook of their meeting any more: it was given up, not ended."""
+    def settle(self, agents: Collection[str] | None = None) -> None:
+        """Have those leave, of these agents or of all, who execute no playbook of their meeting any more: it was given
+        up, not ended."""
+        going_on = self.meetings.going_on()
+        if not going_on:
+            return
         there = {(f.agent, f.meeting) for f in self._journal.state.frames.values() if f.meeting is not None}
-        for meeting in self.meetings.going_on():
-            gone = [who for who in meeting.joined if (who, meeting.id) not in there and self._candidates.executes(who)]
+        for meeting in going_on:
+            asked = meeting.joined if agents is None else [who for who in agents if who in meeting.joined]
+            gone = [who for who in asked if (who, meeting.id) not in there and self._candidates.executes(who)]
             for who in gone:
                 self.withdraw(who, "was stopped")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -112,7 +112,7 @@ class Invitations:
     async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
         """See `Reception`."""
         meeting = self._meetings.get(str(invitation.meeting_id))
-        if agent not in meeting.pending:
+        if not meeting.is_pending(agent):
             return None
         playbooks = self._library.meetings(self._journal.state.agents[agent].klass)
         spec = fitting(playbooks, meeting.type, meeting.topic)
@@ -122,26 +122,28 @@ class Invitations:
         if any(param.default is None and param.name not in AUTOMATIC for param in spec.params):
             await self.answer(meeting, agent, rejected(f"{spec.name} needs arguments, and an invitation has none"))
             return None
-        return self._candidates.executable(agent, spec.name), _fitting_arguments(spec, self._about(meeting))
+        return self._candidates.executable(agent, spec.name), self._arguments(spec, meeting)
 
     async def busy(self, agent: str, invitation: Message) -> None:
         """See `Reception`. Who considers this invitation already answers when that is done."""
         meeting = self._meetings.get(str(invitation.meeting_id))
         considers = any(frame.meeting == meeting.id for frame in self._journal.state.roots(agent))
-        if agent in meeting.pending and not considers:
+        if meeting.is_pending(agent) and not considers:
             await self.answer(meeting, agent, BUSY)
 
     async def idle(self, agent: str) -> None:
         """See `Reception`."""
         for meeting in self._meetings.going_on():
-            if agent in meeting.pending and meeting.invited[agent] == BUSY:
+            if meeting.is_pending(agent) and meeting.invited[agent] == BUSY:
                 self._meetings.ask_idle(meeting, agent)
                 await self.send(meeting, [agent])
                 return
 
-    def wanted(self) -> Collection[str]:
-        """The agents that were busy when they were asked, and are still waited for."""
-        return {who for m in self._meetings.going_on() for who in m.pending if m.invited[who] == BUSY}
+    def wants(self, agent: str) -> bool:
+        """Whether an agent was busy when it was asked, and is still waited for."""
+        return any(
+            meeting.is_pending(agent) and meeting.invited[agent] == BUSY for meeting in self._meetings.going_on()
+        )
 
     async def answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
         """Have an agent answer whoever has asked it."""
@@ -159,7 +161,7 @@ class Invitations:
         """An agent that was invited executes its playbook: now it is in the meeting, unless that has ended meanwhile or
         the agent does not want to come; then the text says so."""
         agent = frame.state.agent
-        if agent in meeting.pending:
+        if meeting.is_pending(agent):
             answer = await self._considered(frame, playbook, meeting)
             await self.answer(meeting, agent, answer)
             await self._journal.commit()
@@ -175,8 +177,7 @@ class Invitations:
         if spec is None:
             return JOINED
         if _CONSIDERING not in frame.state.records:
-            arguments = _fitting_arguments(spec, {**self._about(meeting), "host": self._name(meeting.host)})
-            call = Call(_CONSIDERING, spec.name, (), arguments)
+            call = Call(_CONSIDERING, spec.name, (), self._arguments(spec, meeting))
             executable = self._candidates.executable(frame.state.agent, spec.name)
             try:
                 await self._host.run_child(frame, call, frame.state.agent, executable, hidden=True)
@@ -185,19 +186,17 @@ class Invitations:
         record = frame.state.records[_CONSIDERING]
         return answer_of(record.value, record.error)
 
-    def _about(self, meeting: MeetingState) -> dict[str, Any]:
-        """What every meeting playbook can be told."""
-        present = [self._name(who) for who in dict.fromkeys((*meeting.joined, *meeting.invited))]
-        return {"topic": meeting.topic, "attendees": present}
+    def _arguments(self, spec: PlaybookSpec, meeting: MeetingState) -> dict[str, Any]:
+        """What the playbook by which an agent takes part, or considers it, is told: as far as it has parameters."""
+        names = {param.name for param in spec.params}
+        told: dict[str, Any] = {"topic": meeting.topic} if "topic" in names else {}
+        if "attendees" in names:
+            told["attendees"] = [self._name(who) for who in dict.fromkeys((*meeting.joined, *meeting.invited))]
+        return told | ({"host": self._name(meeting.host)} if "host" in names else {})
 
     def _name(self, who: str) -> str:
         agent = self._journal.state.agents.get(who)
         return agent.klass if agent is not None else self._journal.state.called(who)
-
-
-def _fitting_arguments(spec: PlaybookSpec, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the values for which a playbook has parameters."""
-    return {param.name: values[param.name] for param in spec.params if param.name in values}
 
 
 async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:

@@ -93,11 +93,13 @@ class HostCalls(Protocol):
 class Frame:
     """The live side of a frame."""
 
-    def __init__(self, journal: Journal, id_: str) -> None:
+    def __init__(self, journal: Journal, id_: str, moving: set[str] | None = None) -> None:
+        """In `moving` are the ids of frames whose code does not wait for a fact; this one keeps its own there."""
         self.id = id_
         self._journal = journal
         self._changed = anyio.Event()
-        self._waits = False
+        self._moving = set[str]() if moving is None else moving
+        self._moving.add(id_)
         journal.listen(id_, self._set_changed)
 
     @property
@@ -139,26 +141,24 @@ class Frame:
         children = [caller.pos for caller in callers if caller.frame == self.id and not caller.hidden]
         return [*waits, *intents, *children]
 
-    @property
-    def still(self) -> bool:
-        """Whether its code waits for a fact that has not come."""
-        return self._waits and not self._changed.is_set()
-
     def close(self) -> None:
         """Forget the live side; the tape keeps the rest."""
         self._journal.forget(self.id)
+        self._moving.discard(self.id)
 
     def _set_changed(self) -> None:
         self._changed.set()
+        self._moving.add(self.id)
 
     async def change(self) -> None:
         """Return after the next fact about this frame."""
-        self._waits = True
+        if not self._changed.is_set():
+            self._moving.discard(self.id)
         self._journal.settle()
         try:
             await self._changed.wait()
         finally:
-            self._waits = False
+            self._moving.add(self.id)
 
     def expect_change(self) -> None:
         """From now on `change` waits for a new fact."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import asdict
 from typing import Any, Literal, Protocol
 
@@ -90,9 +90,12 @@ class Host:
         self._tasks = tasks
         self._builtins = builtins
         self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
-        self._frames: dict[str, Frame] = {}
-        self.on_returned: Callable[[], None] = lambda: None
-        """Told whenever a frame is no more."""
+        self._performing: set[tuple[str, str]] = set()
+        """The calls of which it is not known that they wait, by frame and position."""
+        self._moving: set[str] = set()
+        """The frames whose code does not wait for a fact."""
+        self.on_returned: Callable[[Collection[str]], None] = lambda _agents: None
+        """Told, when a frame is no more, of the agents on which it and what it called were executed."""
         self.around: Callable[[Literal["before", "after"], Frame], Awaitable[None]] = _nothing
         """Does what a program wants done before and after its playbooks."""
         self.events: FrameEvents
@@ -101,24 +104,34 @@ class Host:
         """Who debugs the session."""
 
     def busy(self) -> bool:
-        """Whether code of a frame runs, or a call that is neither a wait nor a playbook."""
-        state = self._journal.state
-        left = {frame.caller.frame for frame in state.frames.values() if frame.caller and frame.caller.hidden}
-        running = (frame for frame in self._frames.values() if frame.alive and not frame.still)
-        if any(frame.id not in left and call_key(frame.id, TURN) not in state.waits for frame in running):
-            return True
-        return any(self._performs(frame, pos) for frame, pos in self._scopes)
+        """Whether code of a frame runs, or a call that is neither a wait nor a playbook.
 
-    def _performs(self, frame: str, pos: str) -> bool:
+        However many frames wait, only those are looked at that may do something.
+        """
+        return any(map(self._runs, self._moving)) or any(map(self._performs, list(self._performing)))
+
+    def _runs(self, frame: str) -> bool:
+        """Whether the code of a frame does something: it waits for no message, and for no playbook of which it does not
+        know."""
+        state = self._journal.state
+        if frame not in state.frames or call_key(frame, TURN) in state.waits:
+            return False
+        callers = (known.caller for known in state.frames.values())
+        return not any(caller is not None and caller.hidden and caller.frame == frame for caller in callers)
+
+    def _performs(self, made: tuple[str, str]) -> bool:
+        frame, pos = made
         state = self._journal.state
         made_by = state.frames.get(frame)
         if made_by is None or pos in made_by.records or call_key(frame, pos) in state.waits:
+            self._performing.discard(made)
             return False
         return next(state.below(f"{frame}:{pos}"), None) is None
 
     def start(self, frame: Frame, call: Call, /) -> None:
         """Begin to execute `call`; the frame hears of its result through the journal."""
         scope = self._scopes[frame.id, call.pos] = anyio.CancelScope()
+        self._performing.add((frame.id, call.pos))
         self._tasks.start_soon(self._execute, frame, call, scope)
 
     async def give_up(self, frame: Frame, call: Call, /) -> None:
@@ -126,16 +139,19 @@ class Host:
         if not frame.alive or call.pos in frame.state.records:
             return
         await self.reap(f"{frame.id}:{call.pos}")
+        self._performing.discard((frame.id, call.pos))
         scope = self._scopes.pop((frame.id, call.pos), None)
         if scope is not None:
             scope.cancel()
+        agents = self._executing(f"{frame.id}:{call.pos}")
         self._journal.note("drop", **site(frame, call), exc=["Cancelled", ""])
-        self.on_returned()
+        self.on_returned(agents)
 
     async def reap(self, frame: str) -> None:
         """Stop every call below `frame` and close the pages it left open."""
         for owner, pos in list(self._scopes):
             if owner == frame or owner.startswith(frame + ":"):
+                self._performing.discard((owner, pos))
                 self._scopes.pop((owner, pos)).cancel()
         await self._pages.close_own(frame)
 
@@ -152,6 +168,7 @@ class Host:
                 await self._journal.commit()
         if self._scopes.get((frame.id, call.pos)) is scope:
             del self._scopes[frame.id, call.pos]
+            self._performing.discard((frame.id, call.pos))
             self._journal.settle()
 
     async def _perform(self, frame: Frame, call: Call) -> None:
@@ -205,7 +222,7 @@ class Host:
 
     async def run_frame(self, id_: str, playbook: Executable) -> BaseException | None:
         """Run a frame to its end and write down what came of it; returns the exception that ended it, if one did."""
-        frame = self._frames[id_] = Frame(self._journal, id_)
+        frame = Frame(self._journal, id_, self._moving)
         about = self.events.taken_up(frame, playbook.kind)
         failure: BaseException | None = None
         outcome: dict[str, Any] = {}
@@ -226,13 +243,18 @@ class Host:
                 await self.watcher.failed(frame, error)
         finally:
             frame.close()
-            del self._frames[id_]
             self.events.let_go(about, outcome)
         await self.reap(id_)
-        if id_ in self._journal.state.frames:
+        agents = self._executing(id_)
+        if agents:
             self._journal.note("ret", f=id_, **outcome, **self._kept(id_, outcome))
-        self.on_returned()
+        self.on_returned(agents)
         return failure
+
+    def _executing(self, frame: str) -> set[str]:
+        """The agents on which a frame and those below it are executed."""
+        state = self._journal.state
+        return {state.frames[id_].agent for id_ in state.below(frame)}
 
     def _kept(self, id_: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
         state = self._journal.state

@@ -184,12 +184,13 @@ class Utterances:
             if live is not None:
                 await live.fail("nothing was said")
             wants_acks = call_arguments(call, "target", "message", "ack_within_s", optional=1)[2]
-            value = None if within_of(wants_acks) is None else {"acknowledged": [], "missing": []}
+            value: Any = None if within_of(wants_acks) is None else {"acknowledged": [], "missing": []}
             self._journal.note("res", **site(frame, call), val=value)
             return False
         channel = self._conduits.channel(frame.state.agent, target)
         text = addressed(text, live.whom if live is not None else self._whom(target))
         way = self.delivery.way(frame, target, text) if _has_people(channel) else NOT_SHOWN
+        self._tell_routed(frame, call, channel, text)
         await self.delivery.hand_over(frame, call, way, target, text)
         page = await self._page(frame, target, way, live)
         message = self._message(frame, call, target, text, live)
@@ -214,6 +215,17 @@ class Utterances:
         about |= {"message_id": message.id, "chars": len(text)}
         self._bus.publish("message.delivered", session_id=self._journal.session, **about)
         return True
+
+    def _tell_routed(self, frame: Frame, call: Call, channel: Channel, text: str) -> None:
+        spec = str(call_arguments(call, "target", "message", "ack_within_s", optional=1)[0])
+        about = {"frame": frame.id, "channel_id": channel.id, "sender_id": frame.state.agent}
+        self._bus.publish(
+            "message.routed",
+            session_id=self._journal.session,
+            **about,
+            receiver_spec=spec,
+            message_length=len(text),
+        )
 
     def _note_said(
         self,

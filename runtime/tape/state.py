@@ -145,6 +145,11 @@ class MeetingState:
         """Those who were asked, are not there, and are asked again."""
         return [who for who, ask in self.asks.items() if ask.due is not None]
 
+    def is_pending(self, who: str) -> bool:
+        """Whether `who` is one of these."""
+        ask = self.asks.get(who)
+        return ask is not None and ask.due is not None
+
     @property
     def gathering(self) -> bool:
         """Whether its host waits for somebody."""
