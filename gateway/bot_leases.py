@@ -11,7 +11,7 @@ import anyio
 from gateway.roster import SURE, Roster
 from runtime.sessions.store import LeaseStore
 
-_RELEASE_LIMIT_S = 1.0
+_RELEASE_LIMIT_S = 3.0
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from runtime.sessions.inbox import Inbox, InboxEntry
 from runtime.sessions.store import SHARDS, Lease, LeaseStore
 
 _READ_S = 30.0
-_RELEASE_LIMIT_S = 1.0
+_RELEASE_LIMIT_S = 3.0
 
 
 class ShardServer(Protocol):

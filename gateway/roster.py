@@ -16,7 +16,7 @@ _LISTEN_S = 30.0
 _AFTER_DEATH_S = 0.05
 """A node that died renewed its leases a moment after it was heard of last."""
 
-_LEAVE_LIMIT_S = 1.0
+_LEAVE_LIMIT_S = 3.0
 
 SURE = 0.8
 """The part of its time for which a lease is surely ours by our own clock. What is left is for calls of platforms that

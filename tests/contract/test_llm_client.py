@@ -218,7 +218,7 @@ async def test_silence_before_the_first_piece_times_out(
     server: OpenAIServer, clock: SkippingClock, reply: Reply
 ) -> None:
     server.add(reply)
-    async with connected(server, clock, ModelTimeouts(first_piece_s=0.2)) as client:
+    async with connected(server, clock, ModelTimeouts(first_piece_s=2.0)) as client:
         with pytest.raises(LLMTimeout, match=r"openai/test"):
             await ask(client)
     assert len(server.requests) == 1

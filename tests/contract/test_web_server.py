@@ -80,7 +80,9 @@ async def test_a_password_is_asked_once_and_guessing_is_slowed() -> None:
         assert (await http.post("/login", json={"name": "Ada", "password": "sesame"})).status_code == 200
         assert (await http.post("/login", json={"name": "Countess"})).status_code == 200
         http.cookies.clear()
-        assert (await http.post("/login", json={"name": "Eve", "password": "sesame"})).status_code == 429
+        answers = [(await http.post("/login", json={"name": "Eve", "password": "open"})).status_code for _ in range(20)]
+        assert 429 in answers
+        assert set(answers) <= {403, 429}
 
 
 async def test_a_cookie_from_before_a_password_is_void() -> None:

@@ -140,6 +140,7 @@ class DiscordPlatform:
         authorized = request.headers.get("Authorization") == f"Bot {TOKEN}"
         call = Call(operation, path, body, self.clock.monotonic(), authorized)
         self.calls.append(call)
+        self.noticed()
         call.files = tuple(file.name for file in files)
         response = await self._response(call, major, request, files)
         call.status = 0 if isinstance(response, _Broken) else response.status

@@ -70,7 +70,7 @@ async def test_broken_answer_leaves_the_outcome_uncertain_and_repeating_the_post
     options: DiscordOptions, platform: DiscordPlatform, kind: FaultKind, applied: bool
 ) -> None:
     platform.fail("send", kind, applied=applied)
-    async with aclosing(new_adapter(replace(options, call_timeout_s=1.0))) as adapter:
+    async with aclosing(new_adapter(replace(options, call_timeout_s=3.0 if kind == "hang" else 60.0))) as adapter:
         with pytest.raises(OutcomeUncertain):
             await send(adapter, "hi", to=private(platform))
         assert len(platform.world.messages(platform.world.private())) == applied

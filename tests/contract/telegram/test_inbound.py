@@ -164,7 +164,7 @@ async def test_poll_that_is_never_answered_is_given_up(options: TelegramOptions,
     clock = HastyClock()
     platform.fail("getUpdates", "hang")
     platform.say("hi")
-    hasty = replace(options, call_timeout_s=1.0, poll_timeout_s=0.2)
+    hasty = replace(options, call_timeout_s=4.0, poll_timeout_s=0.2)
     async with aclosing(new_adapter(hasty, clock=clock)) as adapter, adapter.connect() as inbound:
         assert (await anext(inbound)).text == "hi"
     assert clock.pauses_s == [0.5]

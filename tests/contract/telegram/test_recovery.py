@@ -138,22 +138,22 @@ async def test_our_other_messages_and_files_are_not_tried(adapter: TelegramAdapt
 async def test_a_post_under_way_is_waited_for_before_the_search(
     options: TelegramOptions, platform: TelegramPlatform
 ) -> None:
-    async with aclosing(new_adapter(replace(options, call_timeout_s=1.0))) as adapter:
+    async with aclosing(new_adapter(replace(options, call_timeout_s=3.0))) as adapter:
         await send(adapter, "before")
         await lose(adapter, platform, landed=False)
         platform.fail("sendMessage", "hang", applied=True)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_send_in_vain, adapter)
+            tasks.start_soon(_send_in_vain, adapter, platform)
             await platform.until(lambda: len(platform.calls_of("sendMessage")) == 3)
             assert adapter.searches(ADA, "p.0", speaker=HOST)
             await adapter.recover(ADA, "beginning", speaker=HOST, nonce="p.0")
-    under_way, searched = platform.calls_of("sendMessage")[2], platform.calls_of("editMessageText")[0]
-    assert searched.at_s - under_way.at_s > 0.9
+    assert platform.calls_of("editMessageText") != []
 
 
-async def _send_in_vain(adapter: TelegramAdapter) -> None:
+async def _send_in_vain(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
     with pytest.raises(OutcomeUncertain):
         await adapter.send(ADA, "another", speaker=HOST, nonce="q.0", final=True)
+    assert platform.calls_of("editMessageText") == []
 
 
 async def test_the_first_message_of_a_process_is_not_looked_for(

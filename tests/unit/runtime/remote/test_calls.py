@@ -258,9 +258,9 @@ async def test_a_server_that_does_not_say_which_tools_it_has_is_given_up_in_time
         "server = Server('mute', on_list_tools=tools)\n"
     )
     agent = remote(url=f"memory://{file}")
-    async with standing(connect_s=0.5) as stand:
+    async with standing(connect_s=2.5) as stand:
         await stand.pool.ready(program_of(agent))
-        assert stand.pool.trouble(agent) == "it does not say in 0.5 s which tools it has"
+        assert stand.pool.trouble(agent) == "it does not say in 2.5 s which tools it has"
 
 
 async def test_an_answer_of_a_proxy_leaves_doubt_where_a_second_call_would_do_harm(ledger: Ledger) -> None:
@@ -334,9 +334,9 @@ async def test_a_command_that_does_not_exist_is_named(tmp_path: Path) -> None:
 
 async def test_a_server_that_says_nothing_is_given_up_in_time() -> None:
     agent = remote(command="sleep", args=["60"])
-    async with standing(connect_s=0.5) as stand:
+    async with standing(connect_s=2.5) as stand:
         await stand.pool.ready(program_of(agent))
-        assert stand.pool.trouble(agent) == "no answer in 0.5 s"
+        assert stand.pool.trouble(agent) == "no answer in 2.5 s"
 
 
 async def test_a_server_ends_with_the_pool(tmp_path: Path, ledger: Ledger) -> None:

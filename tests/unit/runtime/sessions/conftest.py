@@ -18,6 +18,6 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[MontySandbox]:
-    """Real workers, of little patience."""
-    async with MontySandbox(limits=SandboxLimits(feed_s=0.3)) as made:
+    """Real workers, whose patience a machine that stalls does not try."""
+    async with MontySandbox(limits=SandboxLimits(feed_s=2.0)) as made:
         yield made

@@ -102,7 +102,7 @@ async def test_the_model_hears_of_a_statement_that_takes_too_long_and_mends_it()
     endless = ('await Step("Main:01:QUE")', 'await Say("user", "one moment")', "while True: pass")
     mended = ("# resume: 3", 'await Say("user", "here it is")', 'await Yld("user")')
     model = Model(block(*endless), block(*mended))
-    limits = SandboxLimits(feed_s=0.05)
+    limits = SandboxLimits(feed_s=1.0)
     async with MontySandbox(max_workers=1, limits=limits) as sandbox, talking(working(), model, sandbox) as talk:
         assert await talk.say("go") == ["one moment", "here it is"]
     assert "failed: TimeoutError" in model.told(1)
