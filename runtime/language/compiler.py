@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from runtime.core.errors import CompileError, ParleyError
 from runtime.language.correspondence import compare, relocate
-from runtime.language.diagnostics import ProgramRejected, Span
+from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
 from runtime.language.humans import check_people
 from runtime.language.lowering import Lowered, Lowerer, LoweringReport, Unclassified
 from runtime.language.nodes import ParsedAgent, ParsedProgram
@@ -43,10 +43,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class CompileResult:
-    """The program, and what the lowerer has to say about it."""
+    """The program, what the lowerer has to say about it, and what was doubted when it was read."""
 
     program: Program
     report: LoweringReport
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 OnProgress = Callable[[Progress], None]
@@ -85,7 +86,7 @@ async def compile_parsed(
     await compilation.lower_all([agent for agent in parsed.agents if agent.name not in given], len(given))
     agents = [given.get(agent.name) or compilation.agents[agent.name] for agent in parsed.agents]
     notes = [note for agent in parsed.agents for note in compilation.notes.get(agent.name, ())]
-    return CompileResult(build(parsed.name, agents, parsed.metadata), LoweringReport(tuple(notes)))
+    return CompileResult(build(parsed.name, agents, parsed.metadata), LoweringReport(tuple(notes)), parsed.warnings)
 
 
 def _needs_no_lowering(agent: ParsedAgent) -> bool:
@@ -183,10 +184,7 @@ def _read_cache(path: Path) -> Lowered | None:
     """What was kept, or None; a file that is cut short or of another kind counts as none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        notes = [
-            Unclassified(note["playbook"], note["line"], note["text"], Span(**note["span"]))
-            for note in data["unclassified"]
-        ]
+        notes = [Unclassified(**{**note, "span": Span(**note["span"])}) for note in data["unclassified"]]
         return Lowered(str(data["pbasm"]), LoweringReport(tuple(notes)))
     except (OSError, ValueError, KeyError, TypeError):
         return None

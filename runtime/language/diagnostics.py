@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -39,8 +40,9 @@ class Diagnostic:
         out = [f"{self.span}: {self.severity}: {self.message}"]
         if self.source_line:
             number = str(self.span.line)
-            out.append(f"  {number} | {self.source_line}")
-            out.append(f"  {' ' * len(number)} | {' ' * (self.span.column - 1)}^")
+            before = self.source_line[: self.span.column - 1].ljust(self.span.column - 1)
+            out.append(f"  {number} | {_printable(self.source_line)}")
+            out.append(f"  {' ' * len(number)} | {' ' * _width(before)}^")
         if self.hint:
             out.append(f"  {self.hint}")
         return "\n".join(out)
@@ -49,6 +51,22 @@ class Diagnostic:
         """The diagnostic for editors, flat: its fields, and `file`, `line` and `column`."""
         plain = asdict(self)
         return {**plain.pop("span"), **plain}
+
+
+def _printable(line: str) -> str:
+    """A line as it can be shown: a tab, and whatever else moves the cursor, is a blank."""
+    return "".join(" " if unicodedata.category(char) == "Cc" else char for char in line)
+
+
+def _width(text: str) -> int:
+    """How many columns a text takes where all characters have the same width, or twice that."""
+    return sum(_columns(char) for char in text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
 
 
 class ProgramRejected(ParseError):

@@ -12,6 +12,7 @@ from runtime.language.problems import Problems, SourceLine
 
 MAX_DEPTH = 20
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+(.*))?$")
+_HEADING = re.compile(r" {0,3}#{1,6}\s")
 _RULE = re.compile(r"^\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
 
 
@@ -35,7 +36,8 @@ class _Item:
 
     def frozen(self) -> ListItem:
         text = " ".join(word for word in self.words if word)
-        return ListItem(text, self.line.span(self.column), tuple(child.frozen() for child in self.children))
+        children = tuple(child.frozen() for child in self.children)
+        return ListItem(text, self.line.span(self.column), children, self.line.text[self.line.shift :])
 
 
 def read_list(blocks: Sequence[Block], what: str, problems: Problems) -> tuple[ListItem, ...]:
@@ -84,7 +86,7 @@ class _ListReader:
         item = _Item(indent, line, line.text.find(text) + 1 if text else line.content_column, [text])
         if not text:
             self._problems.at(line, f"this {self._what} is empty")
-        elif re.match(r"#{1,6}\s", text):
+        elif _HEADING.match(text):
             self._problems.at(line, "a heading cannot stand in a list", column=item.column)
         if len(self._open) >= MAX_DEPTH:
             self._problems.at(line, f"a list may be {MAX_DEPTH} levels deep")
@@ -93,7 +95,10 @@ class _ListReader:
         self._open.append(item)
 
     def _go_on(self, line: SourceLine, text: str) -> None:
-        if self._open and (text[0] == " " or not self._after_blank):
+        if _HEADING.match(text):
+            hint = f"Write it as a {self._what}, with what belongs to it indented below."
+            self._problems.at(line, "a heading cannot stand in a list", hint=hint)
+        elif self._open and (text[0] == " " or not self._after_blank):
             self._open[-1].words.append(text.strip())
         else:
             hint = f"Begin it with a dash: - {text.strip()}"

@@ -17,13 +17,13 @@ class Unclassified:
     line: str
     text: str
     span: Span
+    source_line: str = ""
 
     @property
     def warning(self) -> Diagnostic:
         """What an author is told of it."""
         message = f"step {self.playbook}:{self.line} is not recognised, it is executed as written"
-        shown = "- ".rjust(self.span.column - 1) + self.text
-        return Diagnostic(message, self.span, shown, "Reword it, or leave it to the model.", "warning")
+        return Diagnostic(message, self.span, self.source_line, "Reword it, or leave it to the model.", "warning")
 
 
 @dataclass(frozen=True, slots=True)

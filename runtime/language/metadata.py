@@ -35,11 +35,16 @@ _CHOICES: dict[str, dict[str, str]] = {
     "show": {"all": "all", "summaries": "summaries", "none": "none"},
 }
 _FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "streaming_enabled", "buffer_messages")
+_FLAG_WORDS = frozenset({"true", "false", "yes", "no", "on", "off"})
 _LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
 _TEXTS = ("description", "name", "before_joining")
 _KEY = re.compile(r"^ {0,3}([a-z_]+):(?:\s+(.*?))?\s*$")
 _KEY_OF_ANY_CASE = re.compile(r"^([a-z]\w*):(?:\s+(.*?))?\s*$")
 _OWN_KEY = re.compile(r"^[a-z]\w*:(?:\s+\S|\s*$)")
+_LOOSE_KEY = re.compile(r"^ {0,3}([A-Za-z]+(?:[_ -][A-Za-z]+)?)\s*:\s+(\w.*?)\s*$")
+_SCALAR = re.compile(r"[|>][+-]?\d?")
+"""How YAML says that a text of several lines follows."""
+
 _ANY_KEY = re.compile(r"^[A-Za-z_][\w-]*:(?:\s|$)|^\s*#|^\s*-\s")
 
 
@@ -91,8 +96,8 @@ def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problem
     """Note values that a known key cannot have; attendees written with commas become a list."""
     for key, line in lines.items():
         value = metadata[key]
-        if key in _CHOICES and str(value) in _CHOICES[key]:
-            metadata[key] = _CHOICES[key][str(value)]
+        if key in _CHOICES and (chosen := _CHOICES[key].get(str(value).lower())):
+            metadata[key] = chosen
         elif key in MEETING_KEYS and isinstance(value, str):
             metadata[key] = [part.strip() for part in value.split(",")]
         elif wanted := _wanted(key, value):
@@ -117,6 +122,24 @@ def _wanted(key: str, value: Any) -> str:
         number = isinstance(value, int | float) and not isinstance(value, bool) and value >= _LEAST[key]
         return "" if number else f"a number of at least {_LEAST[key]}"
     return ""
+
+
+def loose_setting(text: str, keys: frozenset[str]) -> tuple[str, str] | None:
+    """The key and value of a line that is a setting with one of its few values, in any case: `Execution mode: raw`.
+
+    Such a line is never taken for prose, nor for a part of the step or trigger before it.
+    """
+    match = _LOOSE_KEY.match(text)
+    if match is None:
+        return None
+    key, value = re.sub("[ -]", "_", match[1].lower()), match[2]
+    if key not in keys:
+        return None
+    if key in _FLAGS and value.lower() in _FLAG_WORDS:
+        return key, value.lower()
+    if key in _CHOICES and value.lower() in _CHOICES[key]:
+        return key, value.lower()
+    return None
 
 
 class _PreambleReader:
@@ -145,7 +168,7 @@ class _PreambleReader:
 
     def _read_text(self, block: Text) -> None:
         line = block.line
-        if not line.text.strip():
+        if not line.text.strip() or is_rule(line.text):
             self._own, self._begun = False, False
         elif not self._begun:
             self._own, self._begun = self._is_of_keys(line), True
@@ -174,15 +197,26 @@ class _PreambleReader:
             return True
         match = _KEY.match(text) or (_KEY_OF_ANY_CASE.match(text) if self._own else None)
         if match is None or not (self._own or match[1] in self._keys):
-            return False
+            return self._read_loose(line)
         key, value = match[1], match[2] or ""
-        if key in _TEXTS and value:
+        block = [line]
+        if _SCALAR.fullmatch(value):
+            block += self._while(lambda row: not row.strip() or row[0] in " \t")
+        elif key in _TEXTS and value:
             self._put({key: value.strip().strip("\"'")}, [line])
             return True
-        block = [line]
-        if not value:
+        elif not value:
             block += self._while(lambda row: row[:1] in (" ", "\t") or row.startswith("- "))
         self._put(load_mapping(block, self._problems), block)
+        return True
+
+    def _read_loose(self, line: SourceLine) -> bool:
+        """A setting as people write it in prose: `Public: yes`."""
+        said = loose_setting(line.text, self._keys)
+        if said is None:
+            return False
+        self._put(load_mapping([replace(line, text=f"{said[0]}: {said[1]}")], self._problems), [line])
+        self.lines[said[0]] = line
         return True
 
     def _block_lines(self) -> list[SourceLine]:

@@ -6,17 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from runtime.language.diagnostics import Span
+from runtime.language.diagnostics import Diagnostic, Span
 from runtime.language.program import AgentKind, Param, PythonFence
 
 
 @dataclass(frozen=True, slots=True)
 class ListItem:
-    """One item of a list: a step, a trigger or a note. `text` is one line, without the bullet."""
+    """One item of a list: a step, a trigger or a note. `text` is one line, without the bullet; `source_line` is the
+    line that it begins in, as its author wrote it."""
 
     text: str
     span: Span
     children: tuple[ListItem, ...] = ()
+    source_line: str = field(default="", compare=False)
 
     def walk(self) -> Iterator[ListItem]:
         """This item and all below it, in order."""
@@ -27,6 +29,8 @@ class ListItem:
     @property
     def shown(self) -> str:
         """Its line, as a diagnostic shows it."""
+        if self.source_line:
+            return self.source_line
         return "- ".rjust(self.span.column - 1) + self.text if self.span.column > 2 else self.text
 
 
@@ -71,11 +75,12 @@ class ParsedAgent:
 
 @dataclass(frozen=True, slots=True)
 class ParsedProgram:
-    """All agents of all files, in order. `metadata` is the merged frontmatter."""
+    """All agents of all files, in order. `metadata` is the merged frontmatter, `warnings` what was doubted."""
 
     name: str
     agents: tuple[ParsedAgent, ...]
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[Diagnostic, ...] = ()
     _callable: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 from runtime.language.blocks import Block, Fence, Heading, Section, Text, scan, split
 from runtime.language.diagnostics import Span
 from runtime.language.fences import PUBLIC_JSON, is_python, read_fence
-from runtime.language.listing import is_item, read_list
-from runtime.language.metadata import AGENT_KEYS, MEETING_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, read_preamble
+from runtime.language.listing import is_item, is_rule, read_list
+from runtime.language.metadata import AGENT_KEYS, MEETING_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, loose_setting, read_preamble
 from runtime.language.naming import agent_name
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.participants import PARTICIPANT_NAME
@@ -43,6 +43,7 @@ def parse(source: Source) -> ParsedProgram:
         if isinstance(block, Heading):
             what = "a playbook" if block.level == 2 else "a section"
             problems.at(block.line, f"{what} before any agent", hint=_FIRST)
+    _doubt_unused(before, problems)
     if len(sections) > _MOST_AGENTS:
         heading = sections.pop(_MOST_AGENTS)[0]
         problems.at(
@@ -61,7 +62,16 @@ def parse(source: Source) -> ParsedProgram:
     _refuse_second_entry(source, agents, problems)
     _name_attendees(agents)
     problems.stop_if_any()
-    return ParsedProgram(source.name, tuple(agents), source.metadata)
+    return ParsedProgram(source.name, tuple(agents), source.metadata, problems.warnings)
+
+
+def _doubt_unused(before: Sequence[Block], problems: Problems) -> None:
+    """Warn of text before the first agent: it belongs to nobody."""
+    lines = [block.opening if isinstance(block, Fence) else block.line for block in before]
+    unused = next((line for line in lines if line.text.strip() and not is_rule(line.text)), None)
+    if unused is not None:
+        hint = "Put it below a heading, or into a comment: <!-- … -->."
+        problems.doubt(unused, "what stands before the first agent is not used", hint=hint)
 
 
 def _refuse_duplicates(agents: list[ParsedAgent], sections: list[Section], problems: Problems) -> None:
@@ -231,7 +241,8 @@ class _AgentReader:
             elif kind in lists:
                 self._problems.at(part.line, f"### {part.text} is given twice", hint="Put both lists into one.")
             else:
-                lists[kind] = self._list(kind, blocks)
+                before += [block for block in blocks if _is_setting(block)]
+                lists[kind] = self._list(kind, [block for block in blocks if not _is_setting(block)])
         preamble = read_preamble(before, PLAYBOOK_KEYS, self._problems)
         metadata, description = preamble.metadata, preamble.description
         if "steps" not in lists and metadata.get("execution_mode", "playbook") == "playbook":
@@ -312,3 +323,8 @@ def _is_bare_list(blocks: Sequence[Block]) -> bool:
     if not texts or not all(isinstance(block, Text) for block in blocks):
         return False
     return is_item(texts[0]) and all(is_item(text) or text[0] in " \t" for text in texts)
+
+
+def _is_setting(block: Block) -> bool:
+    """Whether a line among the items of a list is a setting of the playbook: `public: true`."""
+    return isinstance(block, Text) and loose_setting(block.line.text, PLAYBOOK_KEYS) is not None

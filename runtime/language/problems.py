@@ -33,6 +33,7 @@ class Problems:
 
     def __init__(self) -> None:
         self._found: list[Diagnostic] = []
+        self._doubted: list[Diagnostic] = []
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -40,8 +41,18 @@ class Problems:
     def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "") -> None:
         """Something is wrong at this column of the line; by default at its first character."""
         place = line.span(line.content_column if column is None else column)
-        shown = line.text[line.shift :].replace("\t", " ")
-        self._add(Diagnostic(message, place, shown, hint))
+        self._add(Diagnostic(message, place, line.text[line.shift :], hint))
+
+    def doubt(self, line: SourceLine, message: str, *, hint: str = "") -> None:
+        """Something is probably not meant like this; it hinders nothing."""
+        place = line.span(line.content_column)
+        if len(self._doubted) < _MOST:
+            self._doubted.append(Diagnostic(message, place, line.text[line.shift :], hint, "warning"))
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What was doubted, in the order of the source."""
+        return tuple(self._doubted)
 
     def at_span(self, span: Span, message: str, *, text: str = "", hint: str = "") -> None:
         """Something is wrong at a place whose line is not at hand."""

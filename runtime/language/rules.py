@@ -18,7 +18,7 @@ from runtime.language.reach import Reach
 from runtime.language.step_lines import given_steps
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 11
+_VERSION = 12
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
@@ -126,12 +126,12 @@ class _StepLowering:
     def _lower(self, item: ListItem, line: str) -> Step:
         found = self._classifier.classify(item.text)
         if item.children and item.text.rstrip().endswith(":") and self._takes_details(found, item):
-            item = ListItem(f"{item.text} {_details(item)}", item.span)
+            item = replace(item, text=f"{item.text} {_details(item)}", children=())
             found = self._classifier.classify(item.text)
         if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
             found = Instruction(Op.EXE, item.text, known=False)
         if not found.known:
-            self._notes.append(Unclassified(self._playbook, line, item.text, item.span))
+            self._notes.append(Unclassified(self._playbook, line, item.text, item.span, item.shown))
         children = self.lower_all(_below(item, found), line)
         if found.loop and children and not _leaves(children[-1]):
             children += (Step(_line(line, len(children) + 1), Op.JMP, line, item.span),)

@@ -18,6 +18,7 @@ MAX_TOTAL_BYTES = 8 << 20
 MAX_IMPORT_DEPTH = 10
 _KEY = re.compile(r"[A-Za-z][\w-]*:(?:\s|$)")
 _IMPORT = re.compile(r"^(\s*)!import(?:\s+(?!#)(.+?))?(?:\s+#.*)?\s*$")
+_LISTED_IMPORT = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(!import\s.*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +139,16 @@ class _Reader:
         for line in lines:
             match = None if is_compiled(line.file) else _IMPORT.match(line.text)
             if match is None:
+                self._refuse_listed_import(line)
                 yield line
             else:
                 yield from self._import(line, match, chain)
+
+    def _refuse_listed_import(self, line: SourceLine) -> None:
+        listed = None if is_compiled(line.file) else _LISTED_IMPORT.match(line.text)
+        if listed:
+            hint = f"Leave out the dash; what is imported is indented as the line is: {listed[1]}{listed[2]}"
+            self.problems.at(line, "an import is a line of its own", column=listed.start(2) + 1, hint=hint)
 
     def _import(self, line: SourceLine, match: re.Match[str], chain: tuple[Path, ...]) -> Iterable[SourceLine]:
         indent, name = match[1], (match[2] or "").strip("\"'")
