@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,15 @@ def environment_of(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:
 class Gateway:
     """`parley run [PROGRAM]` on a data directory that outlives it. Its output is read as long as it runs."""
 
-    def __init__(self, data_dir: Path, program: Path | None, environment: Mapping[str, str], tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        program: Path | None,
+        environment: Mapping[str, str],
+        tasks: TaskGroup,
+        options: Sequence[str] = (),
+    ) -> None:
+        self._options = options
         self.url = ""
         self.output = ""
         self.data_dir = data_dir
@@ -65,7 +73,7 @@ class Gateway:
     async def start(self) -> None:
         """Return when it says where to go. Fails with its output when it does not."""
         program = [] if self._program is None else [str(self._program)]
-        command = [sys.executable, "-m", "gateway", "run", *program]
+        command = [sys.executable, "-m", "gateway", "run", *program, *self._options]
         environment = environment_of(self.data_dir, self._environment)
         process = await anyio.open_process(command, env=environment, cwd=self.data_dir, stderr=subprocess.STDOUT)
         self._process, self.output = process, ""
@@ -147,11 +155,11 @@ class Gateway:
 
 @asynccontextmanager
 async def gateway(
-    data_dir: Path, program: Path | None, environment: Mapping[str, str] | None = None
+    data_dir: Path, program: Path | None, environment: Mapping[str, str] | None = None, *, options: Sequence[str] = ()
 ) -> AsyncIterator[Gateway]:
     """A running gateway, which is killed in the end if it still lives."""
     async with anyio.create_task_group() as tasks:
-        made = Gateway(data_dir, program, environment or {}, tasks)
+        made = Gateway(data_dir, program, environment or {}, tasks, options)
         try:
             await made.start()
             yield made
