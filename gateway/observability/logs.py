@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, Literal, Protocol, TextIO
 
 import structlog
@@ -16,6 +17,9 @@ from runtime.core.events import Event
 
 MAX_VALUE_CHARS = 500
 """A longer value is cut: a line stays a line."""
+
+MAX_VALUES = 50
+"""Of a value that has parts by name, so many are shown."""
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -146,6 +150,9 @@ class Logs:
     def _masked(self, value: Any) -> Any:
         if value is None or isinstance(value, bool | int | float):
             return value
+        if isinstance(value, Mapping):
+            some = islice(value.items(), MAX_VALUES)
+            return {str(key): MASK if SECRET_KEY.search(str(key)) else self._masked(one) for key, one in some}
         text = self._masking.masked(value)
         return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters)"
 

@@ -27,6 +27,7 @@ from opentelemetry.trace import (
 )
 
 from gateway.observability import span_names as names
+from gateway.observability.span_attributes import agent_of, attributes_of, title_of, whose
 from gateway.observability.span_content import Content
 from gateway.observability.span_ids import SpanIds, first_span, is_chosen
 from runtime.core.events import Event
@@ -223,7 +224,7 @@ class Spans:
             return
         _make_room(self._pages)
         platform = str(event.data["platform"])
-        attributes = {**_whose(known.about), names.PLATFORM: platform, names.SPAN_KIND: "CHAIN"}
+        attributes = {**whose(known.about), names.PLATFORM: platform, names.SPAN_KIND: "CHAIN"}
         self._pages[page] = self._tracer.start_span(
             f"show {platform}", _within(NonRecordingSpan(within)), SpanKind.PRODUCER, attributes, None, _ns(event.at)
         )
@@ -257,7 +258,7 @@ class Spans:
             self._ids.next_span = first_span(*key).span_id
         about = known.about
         known.span = self._tracer.start_span(
-            _title(about), _within(above), SpanKind.INTERNAL, _of_frame(about), links, _ns(began)
+            title_of(about), _within(above), SpanKind.INTERNAL, attributes_of(about), links, _ns(began)
         )
         known.span.set_attributes(self._content.input(known.arguments, names.CALL_ARGUMENTS))
         known.since = None
@@ -269,11 +270,11 @@ class Spans:
             self._ids.next_trace = first_span(*key).trace_id
         workflow = {names.OPERATION: names.INVOKE_WORKFLOW, names.WORKFLOW: about["program"], names.SPAN_KIND: "CHAIN"}
         program = self._tracer.start_span(
-            str(about["program"]), Context(), SpanKind.INTERNAL, _whose(about) | workflow, start_time=at
+            str(about["program"]), Context(), SpanKind.INTERNAL, whose(about) | workflow, start_time=at
         )
-        invoked = {names.OPERATION: names.INVOKE_AGENT, names.SPAN_KIND: "AGENT"} | _agent(about)
+        invoked = {names.OPERATION: names.INVOKE_AGENT, names.SPAN_KIND: "AGENT"} | agent_of(about)
         agent = self._tracer.start_span(
-            str(about["agent"]), _within(program), SpanKind.INTERNAL, _whose(about) | invoked, start_time=at
+            str(about["agent"]), _within(program), SpanKind.INTERNAL, whose(about) | invoked, start_time=at
         )
         self._stretches[key] = made = _Stretch(program, agent, began)
         return made
@@ -284,7 +285,7 @@ class Spans:
         attributes = {names.OPERATION: names.CHAT, names.MODEL: model, names.SPAN_KIND: "LLM"}
         if slash:
             attributes[names.PROVIDER] = provider
-        attributes |= _whose(known.about) | _agent(known.about)
+        attributes |= whose(known.about) | agent_of(known.about)
         return self._tracer.start_span(
             f"{names.CHAT} {model}", _within(parent), SpanKind.CLIENT, attributes, start_time=_ns(began)
         )
@@ -369,33 +370,6 @@ def _ns(at: datetime) -> int:
 
 def _within(span: Span) -> Context:
     return set_span_in_context(span, Context())
-
-
-def _title(about: Mapping[str, Any]) -> str:
-    playbook = str(about["playbook"])
-    return playbook if about["kind"] == "remote" else f"{about['agent']}.{playbook}"
-
-
-def _whose(about: Mapping[str, Any]) -> dict[str, str]:
-    """What every span says."""
-    told = {names.SESSION: about["session_id"], names.CONVERSATION: about["conversation"]}
-    told |= {names.USER: about["participant_id"], names.MEETING: about["meeting_id"]}
-    return {name: str(value) for name, value in told.items() if value is not None}
-
-
-def _agent(about: Mapping[str, Any]) -> dict[str, str]:
-    return {names.AGENT_NAME: str(about["agent"]), names.AGENT_ID: str(about["agent_id"])}
-
-
-def _of_frame(about: Mapping[str, Any]) -> dict[str, str]:
-    found = _whose(about) | _agent(about) | {names.FRAME: str(about["frame"])}
-    if about["kind"] == "llm":
-        return found | {names.OPERATION: names.INVOKE_AGENT, names.SPAN_KIND: "CHAIN"}
-    found |= {names.OPERATION: names.EXECUTE_TOOL, names.SPAN_KIND: "TOOL", names.TOOL_NAME: _title(about)}
-    return found | {
-        names.TOOL_TYPE: "extension" if about["kind"] == "remote" else "function",
-        names.CALL_ID: about["frame"],
-    }
 
 
 def _fail(span: Span, failed: tuple[str, str | None]) -> None:

@@ -2,9 +2,10 @@
 
 An event is a name of `<area>.<past tense>` and flat data under the standard logging keys (docs/logging.md).
 Names: session.started session.restored session.rested session.failed session.fenced · message.admitted message.received
-message.delivered message.undelivered · channel.created channel.watcher_failed · stream.started stream.completed
+message.routed message.delivered message.undelivered · channel.created channel.watcher_failed · stream.started stream.completed
 stream.observer_failed · playbook.started playbook.returned playbook.failed ·
-frame.started frame.restored frame.parked frame.resumed frame.returned frame.failed frame.stopped · turn.completed ·
+frame.started frame.restored frame.parked frame.resumed frame.returned frame.failed frame.stopped ·
+program.logged · turn.completed ·
 step.executed step.rejected · trigger.fired · page.opened page.sent page.finished page.refused page.failed
 page.closed page.orphaned page.checked page.diverged · llm.requested llm.answered llm.failed · sandbox.failed ·
 adapter.connected adapter.failed adapter.rate_limited · storage.lost storage.back storage.doubted ·

@@ -53,6 +53,7 @@ is there. `shared["budget"]` reads it as of the statement's beginning, `await Sh
 call it `self.current_meeting.shared_state`.
 - `await Remind(600, "ask how it went")` has you told that text as a message after so many seconds, or at a time \
 such as "2026-05-01T09:00:00+02:00"; you need not wait for it.
+- `await Log("text", name=value)` writes a line for whoever runs the program; the people here do not see it.
 - `await Var("name", value)` sets the program's `$name`; it is read by its plain name. Other assignments make locals.
 - A long value is shown as an artifact: code has it whole by its name, and `await LoadArtifact("name")`, then \
 `await Yld("call")`, shows it to you. `await SaveArtifact("name", "one-line summary", value)` keeps one.

@@ -26,6 +26,7 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "WaitForMessage": (1, ("source", "timeout_s")),
     "Sleep": (1, ("seconds",)),
     "Remind": (2, ("when", "text")),
+    "Log": (1, ("text",)),
     "Now": (0, ()),
     "Random": (0, ()),
     "ReadFile": (1, ("name", "max_chars")),
@@ -44,8 +45,8 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
 BUILT_IN = frozenset(SIGNATURES)
 """Names that nothing else can have: neither what a reply defines nor a variable hides a built-in call."""
 
-TAKE_VARIABLES = frozenset({"CreateAgent", "IdleAgent"})
-"""Calls that take any further names: variables of an agent that is made."""
+TAKE_VARIABLES = frozenset({"CreateAgent", "IdleAgent", "Log"})
+"""Calls that take any further names: variables of an agent that is made, values of a line."""
 
 
 FORMS = {"Say": 'Say("user", "the text")'}

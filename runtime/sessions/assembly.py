@@ -18,6 +18,7 @@ from runtime.execution.company import Company
 from runtime.execution.files import FileCalls
 from runtime.execution.frame_events import FrameEvents
 from runtime.execution.host import Host
+from runtime.execution.log_calls import LogCalls
 from runtime.execution.machine import Machine
 from runtime.execution.program_files import ProgramFiles
 from runtime.execution.questions import Questions
@@ -97,6 +98,7 @@ def assembled(
     company = Company(journal, supervisor)
     calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls(), **company.table()}
     calls |= SharedCalls(journal).table() | ArtifactCalls(journal).table() | ProgramFiles(program, journal).table()
+    calls |= LogCalls(journal, around.bus, record.program).table()
     if around.files is not None:
         calls |= FileCalls(journal, pages, record.address, around.files).table()
     host = Host(journal, pages, supervisor, tasks, calls)

@@ -114,6 +114,8 @@ class World:
         self.chat: list[Shown] = []
         self.facts: list[Fact] = []
         self.specs: list[PageSpec] = []
+        self.logged: list[str] = []
+        """The lines that programs wrote into the log."""
         self.clock = TurboClock()
         self.idle = anyio.Event()
         self.tasks: TaskGroup
@@ -537,6 +539,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
     bus = Bus(world.clock)
     failures: list[BaseException] = []
     bus.subscribe("session.failed", lambda event: failures.append(event.data["cause"]))
+    bus.subscribe("program.logged", lambda event: world.logged.append(event.data["line"]))
     programs = {program.name: program}
     around = Surroundings(
         programs,

@@ -116,3 +116,8 @@ def test_events_below_the_level_are_not_written() -> None:
 def test_level_follows_from_the_name() -> None:
     names = ("session.failed", "stream.observer_failed", "step.executed", "page.finished")
     assert [level_of(name) for name in names] == ["error", "warning", "debug", "info"]
+
+
+def test_values_by_name_stay_values_without_their_secrets() -> None:
+    (line,) = _lines("program.logged", line="sold", values={"pieces": 3, "api_key": "k", "url": f"x/bot{TOKEN}"})
+    assert line["values"] == {"pieces": 3, "api_key": "********", "url": "x/bot********"}

@@ -1,0 +1,53 @@
+"""The host call with which a program writes into the gateway's log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.bus import Bus
+from runtime.core.errors import PlaybookError
+from runtime.execution.frame import Call, Frame
+from runtime.execution.host import Builtin, site
+from runtime.tape.journal import Journal, as_data
+
+MAX_LOGGED_VALUES = 50
+
+
+class LogCalls:
+    """`Log`, for one session."""
+
+    def __init__(self, journal: Journal, bus: Bus, program: str) -> None:
+        self._journal = journal
+        self._bus = bus
+        self._program = program
+
+    def table(self) -> Mapping[str, Builtin]:
+        """The call by name."""
+        return {"Log": self.log}
+
+    async def log(self, frame: Frame, call: Call) -> None:
+        """Write a line, with values by name: once, also when the session is gone on with; in a crash perhaps never.
+
+        The code does not wait until it is written.
+        """
+        line, values = _line_of(call)
+        about = {"frame": frame.id, "agent_id": frame.state.agent, "agent": frame.agent.klass}
+        about |= {"playbook": frame.state.playbook, "program": self._program}
+        self._journal.note("res", **site(frame, call), val=None)
+        await self._journal.commit()
+        self._bus.publish("program.logged", session_id=self._journal.session, **about, line=line, values=values)
+
+
+def _line_of(call: Call) -> tuple[str, dict[str, Any]]:
+    """What is written. Raises PlaybookError."""
+    named = dict(call.kwargs)
+    texts = [*call.args, *([named.pop("text")] if "text" in named else [])]
+    if len(texts) != 1:
+        raise PlaybookError('Log takes one text, and values by name: Log("sold", pieces=3)')
+    if len(named) > MAX_LOGGED_VALUES:
+        raise PlaybookError(f"Log takes at most {MAX_LOGGED_VALUES} values, not {len(named)}")
+    try:
+        return str(texts[0]), as_data(named)
+    except (TypeError, ValueError) as error:
+        raise PlaybookError(f"a value that Log was given is not data: {error}") from error
