@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from runtime.execution.inner_checks import InnerChecks
 from runtime.execution.statement import assigned_names, call_name, mutated_names, parsed
 from runtime.execution.verifier import Position, Rejected, calls_in, ends_turn, step_line, trigger_key
 
@@ -52,8 +53,8 @@ class Contract:
         """Whether something may begin to be shown now."""
         return self._check_triggers(frozenset({"Say"}), None, position) if position.strict else None
 
-    def check(self, source: str, position: Position) -> Rejected | None:
-        """None when a legal statement may stand here, else why not."""
+    def check(self, source: str, position: Position, written: str | None = None) -> Rejected | None:
+        """None when a legal statement may stand here, else why not. `written` is the statement with its comments."""
         if not position.strict:
             return None
         tree, calls = parsed(source), _calls(source)
@@ -64,10 +65,15 @@ class Contract:
             rejected = self._check_triggers(names, triggered, position)
             if rejected is not None:
                 return rejected
+        if position.judges:
+            text = written or source
+            missing = _inner_checks(text, position).missing(parsed(text))
+            if missing is not None:
+                return _unchecked(missing, position)
         return _check_ways(tree, position)
 
-    def ran(self, source: str, position: Position) -> None:
-        """The statement is executed next."""
+    def ran(self, source: str, position: Position, written: str | None = None) -> None:
+        """The statement is executed next. `written`: see `check`."""
         calls = _calls(source)
         names = {name for name, _ in calls}
         if self._started in names:
@@ -77,11 +83,9 @@ class Contract:
                 self._announced, self._owed = None, None
                 started = position.triggers.get(trigger_key(text, position) or "")
                 self._started = None if started in names else started
-        steps = [text for name, text in calls if name == "Step"]
-        changed = sorted(_updates(source, position) - {SUMMARY})
-        if position.judges and "Trigger" not in names and (steps or changed):
-            self._owed = f"Step {steps[-1]}" if steps else f"the update of ${changed[-1]}"
-        beside = _BESIDE.search(source)
+        if position.judges and (owed := _owed_for(source, position)):
+            self._owed = owed
+        beside = _BESIDE.search(written or source)
         if beside is not None:
             self.hear(beside[1])
 
@@ -91,11 +95,37 @@ class Contract:
         if self._started is not None and self._started not in names:
             return Rejected("trigger", f"a trigger of {self._started} was said to hold: its call comes next")
         if self._owed is not None and triggered is None:
-            known = ", ".join(sorted(position.triggers))
-            return Rejected(
-                "trigger", f"behind {self._owed} comes `# trig? no`, or `# trig? <code>` with one of {known}"
-            )
+            return _unchecked(self._owed, position)
         return None
+
+
+def _unchecked(behind: str, position: Position) -> Rejected:
+    known = ", ".join(sorted(position.triggers))
+    return Rejected("trigger", f"behind {behind} comes `# trig? no`, or `# trig? <code>` with one of {known}")
+
+
+def _inner_checks(written: str, position: Position) -> InnerChecks:
+    def owes(statement: ast.stmt) -> str | None:
+        return _owed_for(ast.unparse(statement), position)
+
+    def is_free(statement: ast.stmt) -> bool:
+        source = ast.unparse(statement)
+        says_so = any(name == "Trigger" for name, _ in _calls(source))
+        return says_so or ends_turn(source) or _updates(source, position) == {SUMMARY}
+
+    return InnerChecks(written, owes, is_free)
+
+
+def _owed_for(source: str, position: Position) -> str | None:
+    """Behind what it is to be said whether a trigger holds; None when behind nothing, "" when one does."""
+    calls = _calls(source)
+    steps = [text for name, text in calls if name == "Step"]
+    changed = sorted(_updates(source, position) - {SUMMARY})
+    if any(name == "Trigger" for name, _ in calls):
+        return ""
+    if not (steps or changed):
+        return None
+    return f"Step {steps[-1]}" if steps else f"the update of ${changed[-1]}"
 
 
 def _check_ways(tree: ast.AST, position: Position) -> Rejected | None:

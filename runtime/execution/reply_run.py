@@ -160,13 +160,13 @@ class ReplyRun:
             self._reject("end", f"nothing may follow {self._final}", source)
             return
         position = self._position()
-        rejected = verify(source, position) or self._contract.check(source, position)
+        rejected = verify(source, position) or self._contract.check(source, position, item.source)
         if rejected is not None:
             self._refuse(rejected)
         elif ends_turn(source):
             self._final = source
         else:
-            await self._accept(source)
+            await self._accept(source, item.source)
 
     def _repeat(self, source: str) -> None:
         if _normal(source) != self._executed[self._repeated]:
@@ -206,9 +206,9 @@ class ReplyRun:
         position.ended = self._final is not None
         return position
 
-    async def _accept(self, source: str) -> None:
+    async def _accept(self, source: str, written: str | None = None) -> None:
         self._stream, self._ran = None, True
-        self._contract.ran(source, self._executor.position())
+        self._contract.ran(source, self._executor.position(), written)
         remarks, self._remarks = self._remarks, []
         await self._executor.accept(source, remarks)
         if self._executor.halted:

@@ -31,6 +31,9 @@ class Nobody:
     def grow(self) -> list[str]:
         return []
 
+    def withdraw(self, agent: str, why: str) -> None:
+        raise AssertionError(f"{agent} is in no meeting that it could leave: {why}")
+
 
 async def _unwritten(_: Batch, /) -> None:
     raise AssertionError("nothing is written here")

@@ -107,6 +107,59 @@ def test_a_missing_check_or_call_is_refused(lines: Sequence[str], says: str) -> 
     assert says in rejected.message
 
 
+NO = "# trig? no"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"if name:\n    {STEP}\n    {NO}\n    await Say('user', 'x')",
+        f"if name:\n    {STEP}  {NO}\n    x = 1",
+        f"if name:\n    {STEP}\nelse:\n    x = 1",
+        f"if name:\n    {STEP}\n    await Yld('user')",
+        f"if name:\n    {STEP}\n    {SUMMARY}\n    await Yld('user')",
+        f"if name:\n    {STEP}\n    {BIG}\n    await Big()",
+        f"for n in [1]:\n    {STEP}\n    {NO}\n    x = n",
+        f"for n in [1]:\n    x = n\n    count = n\n    {NO}",
+        f"for n in [1]:\n    count = n  {NO}",
+        f"try:\n    {STEP}\nexcept ValueError:\n    {STEP}",
+        f"if name:\n    if count:\n        {STEP}\n    {NO}\n    x = 1",
+        f"if name:\n    text = '# trig? no'\n    {STEP}",
+        "for n in [1]:\n    x = n",
+    ],
+)
+def test_triggers_are_checked_inside_of_a_statement_too(source: str) -> None:
+    assert followed((source,), position("01")) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (f"if name:\n    {STEP}\n    await Say('user', 'x')", "behind Step Main:02:QUE comes"),
+        (f"if name:\n    {STEP}\n    x = '# trig? no'", "behind Step Main:02:QUE comes"),
+        ("for n in [1]:\n    count = n", "behind the update of $count comes"),
+        ("while name:\n    count = 1\n    x = 2", "behind the update of $count comes"),
+        (f"if name:\n    if count:\n        {STEP}\n    x = 1", "behind Step Main:02:QUE comes"),
+        ("try:\n    count = 1\n    x = 2\nfinally:\n    pass", "behind the update of $count comes"),
+        (f"match name:\n    case 'a':\n        {STEP}\n        x = 1", "behind Step Main:02:QUE comes"),
+    ],
+)
+def test_a_check_that_is_missing_inside_of_a_statement_is_refused(source: str, says: str) -> None:
+    rejected = followed((source,), position("01"))
+    assert rejected is not None
+    assert rejected.rule == "trigger"
+    assert says in rejected.message
+    assert followed((source,), position("01", judges=False)) is None
+
+
+def test_what_a_statement_ends_with_is_checked_behind_it() -> None:
+    block = f"if name:\n    {STEP}"
+    assert followed((block, NO, "x = 1"), position("01")) is None
+    rejected = followed((block, "x = 1"), position("01"))
+    assert rejected is not None
+    assert rejected.rule == "trigger"
+
+
 def test_where_no_trigger_needs_a_model_nothing_is_to_be_said_of_them() -> None:
     assert followed((STEP, "count = 1", "x = 2"), position("01", judges=False)) is None
 
