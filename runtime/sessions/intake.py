@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from runtime.agents.supervisor import Supervisor
 from runtime.core.address import Address, address_data
-from runtime.core.ids import SCHEDULE, AgentId, MessageId, PersonId
+from runtime.core.ids import SCHEDULE, AgentId, MeetingId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote, message_to_data
 from runtime.execution.questions import Questions
 from runtime.execution.speech import Pages
@@ -143,32 +143,52 @@ class Intake:
             self._acknowledge(message, host)
 
     async def _edit(self, event: InboxEvent) -> None:
+        """Who has not read it reads the new text; who has is told, in a meeting each of those who are in it."""
         known = self._journal.state.heard.get(event.message_id or "")
         if known is None or known.text == event.text:
             return
         agent, before = AgentId(known.agent), known.text
-        unread = self._unread_by(known.message)
-        for reader in unread:
+        unread, meeting = self._unread_by(known.message), self._said_in(known.message)
+        for reader in unread or ([agent] if meeting is not None else []):
             self._journal.note("changed", agent=reader, message=known.message, pid=event.message_id, text=event.text)
-        if agent in unread:
+        readers = self._readers(agent, meeting, unread)
+        if not readers:
             return
         self.begun(event, self._since)
         self.heard(event, agent)
-        await self._hear(self._message_of(event, agent, type=MessageType.EDITED, before=before), agent)
+        about = {} if meeting is None else {"meeting_id": MeetingId(meeting.id)}
+        for reader in readers:
+            told = self._message_of(event, None if meeting else reader, type=MessageType.EDITED, before=before, **about)
+            if meeting is None:
+                await self._hear(told, reader)
+            else:
+                self._supervisor.hall.hear(reader, told)
 
     async def _deletion(self, event: InboxEvent) -> None:
         known = self._journal.state.heard.get(event.message_id or "")
         if known is None:
             return
-        agent, unread = AgentId(known.agent), self._unread_by(known.message)
-        for reader in unread:
+        agent = AgentId(known.agent)
+        unread, meeting = self._unread_by(known.message), self._said_in(known.message)
+        readers = self._readers(agent, meeting, unread)
+        for reader in unread or ([agent] if meeting is not None else []):
             self._journal.note("recalled", agent=reader, message=known.message, pid=event.message_id)
             self._supervisor.forget(reader, known.message)
-        if agent in unread:
+        if not readers:
             self._marked.pop(known.message, None)
             self._pages.signs.forget(event.message_id or "")
-            return
-        self._aside(self._message_of(event, agent, type=MessageType.DELETED, content=known.text), agent)
+        for reader in readers:
+            self._aside(self._message_of(event, reader, type=MessageType.DELETED, content=known.text), reader)
+
+    def _said_in(self, message: str) -> MeetingState | None:
+        """The meeting that goes on in which a person's message was said, one of the latest there."""
+        going_on = self._supervisor.hall.meetings.going_on()
+        return next((m for m in going_on if any(said.id == message for said in m.history)), None)
+
+    def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[str]) -> list[AgentId]:
+        """The agents that have read what went to `agent`, or was said in a meeting to all in it."""
+        to = [agent] if meeting is None else [AgentId(who) for who in meeting.joined if who.isdecimal()]
+        return [reader for reader in to if reader not in unread]
 
     def _unread_by(self, message: str) -> list[str]:
         """The agents that have not read a message yet: several of a meeting, else the one that it went to."""

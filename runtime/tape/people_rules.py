@@ -69,12 +69,16 @@ def _changed(state: SessionState, _: int, data: Data) -> None:
     agent = state.agents[data["agent"]]
     agent.queue = [replace(m, content=data["text"]) if m.id == data["message"] else m for m in agent.queue]
     state.heard[data["pid"]].text = data["text"]
+    for meeting in state.meetings.values():
+        meeting.history = [replace(m, content=data["text"]) if m.id == data["message"] else m for m in meeting.history]
 
 
 def _recalled(state: SessionState, _: int, data: Data) -> None:
     agent = state.agents[data["agent"]]
     agent.queue = [message for message in agent.queue if message.id != data["message"]]
     state.heard.pop(data["pid"], None)
+    for meeting in state.meetings.values():
+        meeting.history = [message for message in meeting.history if message.id != data["message"]]
 
 
 def _aside(state: SessionState, _: int, data: Data) -> None:

@@ -172,6 +172,39 @@ while True:
     assert "host: edited uno" in talk.chat
 
 
+READER = """
+async def Join():
+    while True:
+        for message in await WaitForMessage("meeting"):
+            gone = [aside["text"] for aside in message.get("asides", ())]
+            if message.get("human"):
+                was = message.get("before")
+                await Say("user", f"guest: {message['type']} {message['text']}, was {was}, gone {gone}")
+"""
+
+
+async def test_what_all_have_read_and_is_changed_or_taken_back_they_are_all_told(sandbox: MontySandbox) -> None:
+    code = READER.partition("Join():")[2].replace("guest:", "host:").replace("\n    ", "\n")
+    talks = hosted(code, guest("Guest", READER), guest("Late", READER), required_attendees=["user", "Guest"])
+    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False)
+        await post(talk, "one", private=False, message_id="m8")
+        await post(talk, "two", private=False, message_id="m9")
+        assert sorted(await post(talk, "uno", kind="edit", private=False, message_id="m8")) == [
+            "guest: edited uno, was one, gone []",
+            "host: edited uno, was one, gone []",
+        ]
+        assert await post(talk, "", kind="deletion", private=False, message_id="m9") == []
+        assert sorted(await post(talk, "three", private=False)) == [
+            "guest: meeting_broadcast three, was None, gone ['two']",
+            "host: meeting_broadcast three, was None, gone ['two']",
+        ]
+        await post(talk, "Late", kind="invite", private=False)
+        [history] = [text for text in notices(talk, "Late") if text.startswith("What was said")]
+        assert "Ada: uno" in history
+        assert "two" not in history
+
+
 async def test_people_who_want_no_notices_of_meetings_are_told_none(sandbox: MontySandbox) -> None:
     quiet = AgentSpec("Alice", AgentKind.HUMAN, SPAN, metadata={"meeting_notifications": "none"})
     talks = hosted('return await heard("hello")', quiet, CAROL, required_attendees=["Alice"])
