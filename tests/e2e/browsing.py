@@ -39,6 +39,24 @@ def saying(page: Page, text: str) -> Locator:
     return page.locator(".message.agent .body", has_text=text)
 
 
+async def watch(page: Page) -> None:
+    """Keep every state of every growing message from now on: the browser sees them all, a test may come too late."""
+    await page.evaluate(
+        """() => {
+            window.grown = [];
+            const bodies = () => [...document.querySelectorAll(".message.agent.live .body")];
+            const note = () => window.grown.push(...bodies().map((body) => body.innerText));
+            new MutationObserver(note).observe(document.body, {subtree: true, childList: true, characterData: true});
+        }"""
+    )
+
+
+async def grown(page: Page, beginning: str) -> list[str]:
+    """The states of growing messages with this beginning."""
+    states: list[str] = await page.evaluate("window.grown")
+    return [state for state in states if state.startswith(beginning)]
+
+
 async def appears(where: Locator) -> None:
     """Return when it can be seen, once."""
     await expect(where).to_have_count(1)
