@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks.table import Row, show
 from runtime.agents.library import call_shapes
 from runtime.execution.contract import Contract
+from runtime.execution.handling import HANDLER
 from runtime.execution.loop import FrameLoop
 from runtime.execution.prompt import build_prompt
 from runtime.execution.triggers import declared_types
@@ -34,7 +35,11 @@ from tests.unit.runtime.sessions import programs as small
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 UPSTREAM_SYSTEM_CHARS = 21_000
-"""The system prompt of playbooks 0.7.4, the first implementation of the language; it stands before every request."""
+"""The system prompt of playbooks 0.7.4, the first implementation of the language; it stands before every request.
+
+Taken as it was measured. Nothing else of that layout is counted against it, not what it says of its own calls and state
+in every request: program, past and situation are as long as here.
+"""
 
 TURNS = 8
 REPEATS = 300
@@ -47,7 +52,7 @@ _HEARD = "Message from Ada (user): Then let us take the second one, please. Can 
 @dataclass(frozen=True)
 class Told:
     """The prompts of one conversation. `upstream` is what its layout needs at least: its system prompt, the same
-    program and the same past."""
+    program, the same past, and what is true now in the same words; not what is said here of our own rules."""
 
     ours: Sequence[str]
     upstream: Sequence[int]
@@ -97,10 +102,15 @@ def conversation(made: Program) -> Told:
         frame.turn = turn
         messages = build_prompt(made, agent, state, frame)
         ours.append("\n".join(message.content for message in messages))
-        contract = len(messages[0].content.partition("The program:")[0])
-        upstream.append(len(ours[-1]) - contract + UPSTREAM_SYSTEM_CHARS)
+        upstream.append(len(ours[-1]) - _own_rules(messages[0].content) + UPSTREAM_SYSTEM_CHARS)
         frame.transcript.append({"heard": _HEARD, "said": reply(playbook, turn)})
     return Told(ours, upstream)
+
+
+def _own_rules(system: str) -> int:
+    """How many characters of a system prompt are not the program: the rules before it, the built-in playbook after."""
+    contract, _, rest = system.partition("The program:")
+    return len(contract) + len(rest) - len(rest.rpartition(f"{HANDLER.name} is built in.")[0])
 
 
 def _first(made: Program) -> tuple[AgentSpec, PlaybookSpec]:

@@ -33,7 +33,8 @@ class InnerChecks:
     def __init__(
         self, written: str, owes: Callable[[ast.stmt], str | None], is_free: Callable[[ast.stmt], bool]
     ) -> None:
-        self._checks = list(_check_lines(written))
+        self._written = written
+        self._checks: list[int] = []
         self._owes = owes
         self._is_free = is_free
         self._missing: str | None = None
@@ -41,6 +42,7 @@ class InnerChecks:
     def missing(self, tree: ast.Module) -> str | None:
         """Behind what a check is missing; None when only the last of it owes one, or nothing."""
         if any(isinstance(statement, _COMPOUND) for statement in tree.body):
+            self._checks = list(_check_lines(self._written))
             self._walk(tree.body, None)
         return self._missing
 

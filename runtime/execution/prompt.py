@@ -89,7 +89,7 @@ does, `await EndMeeting()` ends it for all. After "Meeting has ended" Return.\
 TRIGGER_RULE = """
 - Behind every Step and behind every update of a variable (not of `__`) comes a line `# trig? no`; or, when one of \
 the triggers below holds that is not automatic, `# trig? <code>`, then `await Trigger("<code>")`, then the call of its \
-playbook. It goes on behind that.\
+playbook. It goes on behind that. So too inside of `if` and `for`.\
 """
 """For agents with triggers that only a model can judge."""
 

@@ -207,18 +207,21 @@ _IN_THE_REPLY = frozenset({"Step", "Trigger", "Yld", "Return"})
 def _check_use(tree: ast.AST, position: Position) -> Rejected | None:
     """Whether host functions are called where they are named: what is passed on, or put into a function, is executed
     where nobody has looked."""
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    called, named, functions = set[int](), list[ast.Name](), list[ast.AST]()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in HOST_FUNCTIONS and id(node) not in called:
+        if isinstance(node, ast.Call):
+            called.add(id(node.func))
+        elif isinstance(node, ast.Name) and node.id in HOST_FUNCTIONS:
+            named.append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            functions.append(node)
+    for node in named:
+        if id(node) not in called:
             return Rejected(
                 "call", f"{node.id} is called where it is named, as `await {node.id}(…)`, and not passed on"
             )
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            for name, _ in calls_in(node):
-                if name in _IN_THE_REPLY:
-                    return Rejected(
-                        "call", f"{name} stands in the reply itself, not in a function", "", _legal(position)
-                    )
+    for name in (name for node in functions for name, _ in calls_in(node) if name in _IN_THE_REPLY):
+        return Rejected("call", f"{name} stands in the reply itself, not in a function", "", _legal(position))
     return None
 
 
