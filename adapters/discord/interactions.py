@@ -15,7 +15,7 @@ from runtime.core.texts import Texts
 COMMAND_TEXT = "text"
 """The name of a command's only option."""
 SESSION = "session"
-"""The command that is about sessions of several: start, stop, who, invite."""
+"""The command that is about sessions of several: start, stop, who, iam, invite."""
 MAX_COMMANDS = 100
 """Most commands of one bot (Discord's documentation, Application Commands)."""
 MAX_DESCRIPTION = 100
@@ -24,7 +24,7 @@ MAX_SUGGESTIONS = 25
 """Most programs that are suggested at once (Discord's documentation, Autocomplete)."""
 
 _COMMAND_NAME = re.compile(r"[a-z0-9_-]{1,32}")
-_TO_COMMAND = {"start": "new", "stop": "stop", "who": "who"}
+_TO_COMMAND = {"start": "new", "stop": "stop", "who": "who", "iam": "iam"}
 """What the parts of /session are to the gateway; "invite" is done here."""
 _COMMAND, _PRESS, _SUGGESTING = 2, 3, 4
 _CHAT_INPUT = 1
@@ -49,11 +49,13 @@ def _parts(programs: Sequence[str], texts: Texts) -> list[dict[str, Any]]:
     topic = {"type": _TEXT, "name": "topic", "description": texts("sessions.topic"), "required": False}
     program = {"type": _TEXT, "name": "program", "description": texts("sessions.program"), "required": False}
     start = [program | {"autocomplete": True}, topic] if programs else [topic]
+    name = {"type": _TEXT, "name": "name", "description": texts("sessions.name"), "required": True}
     person = {"type": _PERSON, "name": "person", "description": texts("sessions.person"), "required": True}
     return [
         {"type": _PART, "name": "start", "description": texts("sessions.start"), "options": start},
         {"type": _PART, "name": "stop", "description": texts("sessions.stop")},
         {"type": _PART, "name": "who", "description": texts("sessions.who")},
+        {"type": _PART, "name": "iam", "description": texts("sessions.iam"), "options": [name]},
         {"type": _PART, "name": "invite", "description": texts("sessions.invite"), "options": [person]},
     ]
 
@@ -78,7 +80,7 @@ def command_of(interaction: _Json, us: BotIdentity) -> Inbound:
     options = options_of(interaction)
     part = _part(data)
     command = str(data["name"]) if part is None else _TO_COMMAND[part]
-    text = options.get("topic" if part is not None else COMMAND_TEXT) or ""
+    text = options.get(COMMAND_TEXT) or options.get("topic") or options.get("name") or ""
     return replace(_done(interaction, us.id), command=command, text=str(text).strip(), program=options.get("program"))
 
 

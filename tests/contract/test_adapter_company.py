@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from adapters.adapter import Inbound
+from adapters.edit_scheduler import EditScheduler
+from adapters.page import Page
+from adapters.page_part import Extras
+from adapters.presenter import Presenter
+from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.address import Address, Speaker
+from runtime.core.clock import SystemClock
 from runtime.execution.loop import FrameLoop
+from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import InboxEntry
 from runtime.sessions.store import Lease
@@ -17,7 +25,8 @@ from runtime.tape.state import SessionState
 from tests.contract.stands.stand import Stand
 from tests.fakes.talk import Model, Talk, talking
 from tests.unit.gateway.arrivals import Door, opened
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import SPAN, agent, program, python
+from tests.unit.runtime.sessions.test_meeting_life import still
 
 pytestmark = pytest.mark.anyio
 
@@ -26,6 +35,13 @@ async def Main():
     while True:
         for message in await WaitForMessage("user"):
             await Say("user", f"{message['name']} is {message['sender']}: {message['text']}")
+"""
+NEWS = """
+async def Main():
+    await WaitForMessage("user")
+    await Say("Bob", "the first half")
+    await Say("Bob", "the second half")
+    await WaitForMessage("user")
 """
 LISTENER = program(agent("Listener", python("Main", trigger="BGN When program starts"), code=CODE))
 
@@ -85,3 +101,36 @@ async def test_everybody_who_takes_part_is_known_by_name_and_id_and_told_apart(s
         bob.person_id: bob.person_name,
     }
     assert ada.person_id != bob.person_id
+
+
+async def test_what_is_held_back_for_somebody_is_one_message_that_mentions_them(stand: Stand) -> None:
+    """What people want, as the program says, in the platform's own terms."""
+    items = await heard_from_both(stand)
+    here, bob = items[0].address, items[1]
+    wants = {"person": bob.person_id, "delivery_channel": "buffered", "buffer_timeout": 60}
+    teller = agent("Teller", python("Main", trigger="BGN When program starts"), code=NEWS)
+    tells = replace(program(teller, AgentSpec("Bob", AgentKind.HUMAN, SPAN, metadata=wants)), name=LISTENER.name)
+    before = len(await stand.seen(here))
+    async with (
+        MontySandbox(max_workers=1) as sandbox,
+        talking(tells, Model(), sandbox, world=still()[0]) as talk,
+        anyio.create_task_group() as tasks,
+    ):
+        clock = SystemClock()
+        scheduler = EditScheduler(stand.adapter.capabilities.total_budget, clock, tasks)
+        presenter = Presenter(stand.adapter, scheduler, clock, tasks=tasks)
+
+        def page(spec: PageSpec, record: PageRecord, /) -> Page:
+            return presenter.page(
+                spec.id, spec.address, spec.speaker, spec.parts, record, extras=Extras(spec.reply_to, spec.people)
+            )
+
+        talk.world.page = page  # type: ignore[assignment, method-assign]
+        for item in items[:2]:
+            await bring(talk, item)
+        with anyio.fail_after(60):
+            await talk.until(lambda: bool(talk.facts("shown")))
+        tasks.cancel_scope.cancel()
+    [said] = [seen for seen in (await stand.seen(here))[before:] if "half" in seen.text]
+    assert said.pings
+    assert said.text.index("the first half") < said.text.index("the second half")

@@ -98,6 +98,17 @@ async def test_who_and_stop_are_commands_of_the_thread(adapter: DiscordAdapter, 
     assert [(item.command, item.address) for item in items] == [("who", expected), ("stop", expected)]
 
 
+async def test_somebody_says_there_who_of_the_program_they_are(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    world = platform.world
+    there = world.thread("Plans")
+    async with listening(adapter, platform) as inbound:
+        world.people.session(world.ada, there, "iam", name=" Alice ")
+        item = await anext(inbound)
+    assert (item.command, item.text, item.address) == ("iam", "Alice", replace(general(platform), thread=there))
+
+
 async def test_invited_person_is_brought_into_the_thread_and_pinged(
     adapter: DiscordAdapter, platform: DiscordPlatform
 ) -> None:
