@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.core.errors import ProgramError
+from runtime.execution.value_types import JSON_NAMES
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, PythonFence, Trigger, TriggerKind
 
 _EXAMPLE = "Write cli_entry: true below the ## heading of the playbook it is to begin with, or give one a trigger."
@@ -86,6 +87,7 @@ def _kind(param: Param) -> str:
     for part in text.split("|"):
         name = part.partition("[")[0].strip("] ")
         if name and name != "None":
+            name = JSON_NAMES.get(name, name)
             return name if name in {*_READERS, "bool"} else ""
     try:
         value = ast.literal_eval(param.default or "''")

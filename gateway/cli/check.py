@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from linecache import getline
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.diagnosis import warnings_of
 from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, plain_errors, say
 from runtime.core.errors import ParleyError
 
@@ -48,7 +47,7 @@ def check(
 
 
 def _right(program: Sequence[Path], *, as_json: bool) -> bool:
-    """Whether a program can be used. Says what is wrong with it, and what the rules do not recognise."""
+    """Whether a program can be used. Says what is wrong with it, and what is probably not meant."""
     found = _diagnostics(program)
     if as_json:
         say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))
@@ -61,25 +60,17 @@ def _right(program: Sequence[Path], *, as_json: bool) -> bool:
 def _diagnostics(program: Sequence[Path]) -> Sequence[Diagnostic]:
     import anyio
 
-    from runtime.execution.signatures import SIGNATURES
     from runtime.language.compiler import compile_program
     from runtime.language.diagnostics import ProgramRejected
-    from runtime.language.doubts import doubts
     from runtime.language.rules import RulesLowerer
 
     async def compiled() -> Sequence[Diagnostic]:
-        result = await compile_program(program, lowerer=RulesLowerer())
-        found = [*(step.warning for step in result.report.unclassified), *doubts(result.program, SIGNATURES)]
-        return [_with_its_line(one) for one in sorted(found, key=lambda one: (one.span.file, one.span.line))]
+        return warnings_of(await compile_program(program, lowerer=RulesLowerer()))
 
     try:
         return anyio.run(compiled)
     except ProgramRejected as rejected:
         return rejected.diagnostics
-
-
-def _with_its_line(found: Diagnostic) -> Diagnostic:
-    return replace(found, source_line=getline(found.span.file, found.span.line).rstrip("\n"))
 
 
 def _show_settings(settings: Settings) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from gateway.cli.diagnosis import warnings_of
 from gateway.cli.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def compile_programs(
                 raise
             say(json.dumps({"errors": [found.as_json() for found in rejected.diagnostics]}, indent=2))
             raise typer.Exit(BAD_INPUT) from rejected
-    _list_unclassified(result)
+    for warning in warnings_of(result):
+        note(warning.render())
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         target = output / f"{program[0].stem}.pbasm"
@@ -88,8 +90,3 @@ def _tell(compiler: str, progress: Progress) -> None:
         "remote": "tools of a server",
     }
     note(f"[{progress.done}/{progress.total}] {progress.agent}: {how[progress.how]}")
-
-
-def _list_unclassified(result: CompileResult) -> None:
-    for step in result.report.unclassified:
-        note(step.warning.render())

@@ -36,6 +36,7 @@ class Classifier:
 
     def classify(self, text: str) -> Instruction:
         """The instruction for a step; an EXE that is not `known` when no rule fits."""
+        text = phrases.plain(text)
         bare = phrases.PREFIX.sub("", phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text
         for rule in self._rules:
             found = rule(text, bare)
@@ -49,6 +50,8 @@ class Classifier:
         return Instruction(Op(match[1]), match[2].strip()) if match else None
 
     def _control(self, text: str, bare: str) -> Instruction | None:
+        if phrases.GO_TO.match(bare):
+            return None
         loop = phrases.LOOP.match(bare) is not None
         otherwise = phrases.ELSE.match(bare)
         if not (loop or otherwise or phrases.BRANCH.match(bare)):
@@ -127,6 +130,8 @@ class Classifier:
             if phrases.AND_RETURN.search(bare):
                 return Instruction(Op.RET, text)
             return Instruction(Op.QUE, f"{text}; YLD for call")
+        if not assigned and phrases.CHANGE.match(bare):
+            return Instruction(Op.EXE, text)
         return self._assigned(text, expression) if assigned else None
 
     def _assigned(self, text: str, expression: str) -> Instruction:

@@ -17,6 +17,7 @@ from runtime.language.trigger_words import trigger_kind
 _CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+)\b:?\s*")
 _VARIABLE = re.compile(r"\$[A-Za-z_]\w*(?::[A-Za-z]\w*)?")
 _CALLED = re.compile(r"\b[A-Za-z_][\w.]*(?=\((?!s\)))")
+_SELF = re.compile(r"\bself\.")
 _BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
 
 
@@ -103,7 +104,7 @@ def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
 
 def _lost_names(playbook: str, item: ListItem, step: Step) -> list[str]:
     """The variables, with their types, and the calls that a step of the source has and its compiled form has not."""
-    before, after = ("\n".join(inner.text for inner in whole.walk()) for whole in (item, step))
+    before, after = (_SELF.sub("", "\n".join(inner.text for inner in whole.walk())) for whole in (item, step))
     kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}
     kept |= {name.partition(":")[0] for name in kept}
     lost = [name for pattern in (_VARIABLE, _CALLED) for name in dict.fromkeys(pattern.findall(before))]

@@ -13,6 +13,7 @@ from runtime.language.metadata import MEETING_KEYS
 from runtime.language.placeholders import plain_names
 from runtime.language.program import AgentKind, AgentSpec, Op, Param, PlaybookSpec, Program, Step
 from runtime.language.signature import parse_python
+from runtime.language.step_doubts import doubts_of_steps
 
 _CALLED = re.compile(r"(?<![\w.$])([A-Z]\w*[a-z]\w*(?:\.[A-Za-z_]\w*)?)\(")
 _NOTE = re.compile(r"N(\d+)\b")
@@ -33,7 +34,7 @@ def doubts(program: Program, built_in: Collection[str]) -> list[Diagnostic]:
         names = _names(program, agent, built_in)
         found += _models(agent)
         for playbook in agent.playbooks:
-            found += [*_attendees(program, playbook), *_before_joining(agent, playbook)]
+            found += [*_attendees(program, playbook), *_before_joining(agent, playbook), *doubts_of_steps(playbook)]
             for step in playbook.walk_steps():
                 found += [*_calls(step, names), *_notes(step, playbook)]
     return found

@@ -87,8 +87,10 @@ class _FenceReader:
         items = []
         for element in elements:
             if isinstance(element, ast.Constant) and isinstance(element.value, str) and element.value.strip():
-                span = self._line(element.lineno).span(self._column(element.lineno, element.col_offset))
-                items.append(ListItem(" ".join(element.value.split()), span))
+                line = self._line(element.lineno)
+                span = line.span(self._column(element.lineno, element.col_offset))
+                shown = line.text[line.shift :]
+                items.append(ListItem(" ".join(element.value.split()), span, source_line=shown))
             else:
                 self._problem_at(element, 'a trigger is a text, for example triggers=["When the user asks for help"]')
         return items

@@ -203,6 +203,11 @@ class _AgentReader:
         if not isinstance(block, Fence):
             return False
         if is_python(block):
+            if block.indent >= 2 and block.lines:
+                hint = "What a step is to do in Python stands in a playbook of its own, marked @playbook."
+                self._problems.doubt(
+                    block.opening, "this is executed once for the agent, not as part of a step", hint=hint
+                )
             fence, functions = read_fence(block, self._problems)
             self._fences.append(fence)
             self._functions += functions
@@ -285,7 +290,7 @@ class _AgentReader:
         if kind == "steps":
             return items
         return tuple(
-            ListItem(" ".join(inner.text for inner in item.walk()), item.span) if item.children else item
+            replace(item, text=" ".join(inner.text for inner in item.walk()), children=()) if item.children else item
             for item in items
         )
 

@@ -10,13 +10,19 @@ PREFIX = re.compile(
     re.IGNORECASE,
 )
 _SYMBOLS = "\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
-ORNAMENTS = re.compile(rf"^[\s{_SYMBOLS}]+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
+ORNAMENTS = re.compile(rf"^(?:[\s{_SYMBOLS}]|\[[ xX]\]\s)+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
 """Emoji and the like around a sentence."""
 PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
 LOOP = re.compile(
-    r"^(?:(?:while|for\s+each|for\s+every|for\s+all|until|repeat|loop|as long as)\b|for\s+\$)", re.IGNORECASE
+    r"^(?:(?:while|for\s+each|for\s+every|for\s+all|until|repeat|loop|as long as)\b|for\s+\$"
+    r"|for\s+\w+\s+(?:in|from)\b|do\s+(?:the following|this|these|that)\b.*\b(?:until|while|times|each|every)\b)",
+    re.IGNORECASE,
 )
-BRANCH = re.compile(r"^(?:if|when|whenever|once|unless|in case|depending on)\b", re.IGNORECASE)
+BRANCH = re.compile(
+    r"^(?:if|when|whenever|once|unless|in case|depending on|(?:each|every|any) time"
+    r"|switch\b(?!.*\bto\b)|case(?=\s+[^:]+:)|default(?=:))(?!\w)",
+    re.IGNORECASE,
+)
 ELSE = re.compile(r"^(?:else|otherwise|elif)\b[,:]?\s*", re.IGNORECASE)
 ELSE_INSIDE = re.compile(r"(?:\belse|\botherwise)\b", re.IGNORECASE)
 LEAVE_LOOP = re.compile(r"^(?:break|(?:exit|leave|stop|end|quit)\s+(?:the|this)\s+loop)\b", re.IGNORECASE)
@@ -30,9 +36,10 @@ END_PROGRAM = re.compile(
 AND_END = re.compile(r"\b(?:and|then)\s+(?:end|exit|quit|terminate)\s+(?:the\s+)?program\.?$", re.IGNORECASE)
 AND_RETURN = re.compile(r"\b(?:and|then)\s+return\b(?!\s+to\b)", re.IGNORECASE)
 RETURN = re.compile(r"^return\b\s*(.*)$", re.IGNORECASE | re.DOTALL)
-TO_CALLER = re.compile(r"^(?:back\s+)?to\s+(?:the\s+)?(?:caller|calling playbook)$", re.IGNORECASE)
+TO_CALLER = re.compile(r"^(?:nothing|(?:back\s+)?to\s+(?:the\s+)?(?:caller|calling playbook))$", re.IGNORECASE)
 GO_TO = re.compile(
-    r"^(?:go|jump|return|goto|continue|proceed)\s+(?:back\s+)?(?:to|with)\s+step\s+(\d+)"
+    r"^(?:(?:go|jump|return|continue|proceed|loop)\s+(?:back\s+)?(?:to|with|from|at)\s+(?:the\s+)?step\s+"
+    r"|(?:(?:go|jump)\s+(?:back\s+)?to|goto)\s+(?:step\s+)?|(?:repeat|restart)\s+from\s+step\s+)(\d+)"
     r"(?:,?\s+((?:if|unless|until|while|as long as)\b.*))?$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -51,7 +58,7 @@ TAKE_PART = re.compile(
     re.IGNORECASE,
 )
 
-WAIT = re.compile(r"^(?:wait|hold on|pause)\b(?:\s+(?:for|until)\s+(.*))?", re.IGNORECASE)
+WAIT = re.compile(r"^(?:wait|hold on|pause|yield)\b(?:\s+(?:for|until|to)\s+(.*))?", re.IGNORECASE)
 FOR_A_TIME = re.compile(
     r"^(?:wait|sleep|pause)\s+(?:for\s+)?(\d+(?:\.\d+)?|a|an|one|\$\w+)\s+(second|minute|hour|day)s?$", re.IGNORECASE
 )
@@ -69,7 +76,9 @@ ASK = re.compile(
     r"|negotiate|let|invite|encourage|offer|keep|help|remind and ask|elicit|quiz)\b",
     re.IGNORECASE,
 )
-ASK_ALWAYS = re.compile(r"^(?:ask|prompt|inquire|enquire|interview|quiz|clarify)\b", re.IGNORECASE)
+ASK_ALWAYS = re.compile(
+    r"^(?:(?:keep |go on )?asking|ask|prompt|inquire|enquire|interview|quiz|clarify)\b", re.IGNORECASE
+)
 ASK_IF_OBJECT = re.compile(
     r"^(?:get|have|check|keep|help|offer|verify|collect|obtain|gather|let|review|request|query)\b", re.IGNORECASE
 )
@@ -105,6 +114,9 @@ ASSIGN = re.compile(r"^\$\w+(?::[\w\[\], |]+?)?(?:\s*,\s*\$\w+(?::[\w\[\], |]+?)
 SET_TO = re.compile(
     r"^(?:set|let|store|assign)\s+(\$\w+(?::[\w\[\], |]+?)?)\s+(?:to|be|as|=)\s+(.+)$", re.IGNORECASE | re.DOTALL
 )
+CHANGE = re.compile(r"^\$\w+(?:\.\w+|\[[^\]]*\])*\s*(?:[-+*/%|&]?=(?!=)|\+\+|--)")
+"""A change of a variable, or of a part of it, that is no assignment as ASSIGN knows it."""
+
 CALL = re.compile(r"^([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\s*\(")
 CALLED = re.compile(r"\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\(")
 CALL_VERB = re.compile(
@@ -131,7 +143,19 @@ EVERYBODY = re.compile(
 WHILE_ACTIVE = re.compile(
     r"\bmeeting\b|\b(?:is|are|remains?)\s+(?:still\s+)?(?:active|ongoing|going on)\b", re.IGNORECASE
 )
+_EMPHASIS = re.compile(r"^(\*\*|__|\*|_)(?=[^\W_])([^*_]+)(?<=[\w,:])\1(?!\w)")
+_CODE = re.compile(r"`(\$\w+(?::\w+)?|(?:[A-Za-z_]\w*\.)?[A-Za-z_]\w*\([^`]*\)|\$[^`]*=[^`]*)`")
+_WHOLE_CODE = re.compile(r"^`([^`]+)`[.;]?$")
+_AWAITED = re.compile(r"^((?:\$\w+(?::[\w\[\]]+)?\s*=\s*)?)(?:await\s+)?(?:self\.)?(?=[A-Za-z_]\w*(?:\.\w+)?\()")
 RESULTLESS = frozenset({"Say", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
+
+
+def plain(text: str) -> str:
+    """A step without the Markdown that is only its looks: emphasis at its beginning, code marks around variables and
+    calls, and what Python would write around a call. What stands in quotes stays as it is."""
+    text = _EMPHASIS.sub(r"\2", _WHOLE_CODE.sub(r"\1", text))
+    text = _CODE.sub(lambda match: match[0] if text.count('"', 0, match.start()) % 2 else match[1], text)
+    return _AWAITED.sub(r"\1", text)
 
 
 def spaced(name: str) -> str:

@@ -161,8 +161,8 @@ def _below(item: ListItem, found: Instruction) -> tuple[ListItem, ...]:
     if found.body is None:
         return item.children
     if found.body.rstrip().endswith(":"):
-        return (ListItem(found.body, item.span, item.children),)
-    return (ListItem(found.body, item.span), *item.children)
+        return (replace(item, text=found.body),)
+    return (replace(item, text=found.body, children=()), *item.children)
 
 
 def _leaves(step: Step) -> bool:

@@ -10,6 +10,7 @@ from runtime.language.program import Op
 from runtime.language.reach import Reach
 
 _LEAD = r"(?:^[\w-]+\s+(?:back\s+)?|\b(?:to|with|from|by asking)\s+)(?:the\s+|each\s+|every\s+|both\s+)?"
+_YIELDED = re.compile(r"(call|return|exit)$", re.IGNORECASE)
 
 
 class Speech:
@@ -21,17 +22,13 @@ class Speech:
 
     def waiting(self, text: str, bare: str) -> Instruction | None:
         if time := phrases.FOR_A_TIME.match(bare):
-            count = "1" if time[1].isalpha() else time[1]
-            scale = phrases.SECONDS[time[2].lower()]
-            if count.startswith("$"):
-                seconds = count if scale == 1 else f"{count} * {scale}"
-            else:
-                seconds = f"{float(count) * scale:g}"
-            return Instruction(Op.QUE, f"Sleep({seconds}); YLD for call")
+            return _sleeping(time)
         match = phrases.WAIT.match(bare)
         if match is None:
             return None
         whom = match[1] or "user"
+        if re.match(r"yield\b", bare, re.IGNORECASE) and (over := _YIELDED.match(whom)):
+            return Instruction(Op.YLD, f"for {over[1].lower()}")
         if re.search(r"\$[^\W\d]|\w\(", whom):
             return Instruction(Op.EXE, text)
         agents = self._reach.agents_in(whom)
@@ -151,3 +148,11 @@ class Speech:
         else:
             done = "the user answered"
         return f"; YLD for user; done when {done}"
+
+
+def _sleeping(time: re.Match[str]) -> Instruction:
+    count = "1" if time[1].isalpha() else time[1]
+    scale = phrases.SECONDS[time[2].lower()]
+    in_seconds = count if scale == 1 else f"{count} * {scale}"
+    seconds = in_seconds if count.startswith("$") else f"{float(count) * scale:g}"
+    return Instruction(Op.QUE, f"Sleep({seconds}); YLD for call")

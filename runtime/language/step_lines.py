@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from runtime.language.diagnostics import Span
 from runtime.language.flow import jump_target
 from runtime.language.nodes import ListItem
 from runtime.language.problems import Problems
@@ -49,14 +48,14 @@ def read_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ...
     """
     roots: list[_Node] = []
     chain: list[_Node] = []
-    seen: dict[str, Span] = {}
+    seen: dict[str, ListItem] = {}
     for item in (inner for outer in items for inner in outer.walk()):
         node = _node(item, problems)
         if node is None:
             continue
         if node.line in seen:
-            _note(problems, item, f"step {node.line} is given twice", f"It is also at {seen[node.line]}.")
-        seen[node.line] = item.span
+            _note(problems, item, f"step {node.line} is given twice", f"It is also at {seen[node.line].span}.")
+        seen[node.line] = item
         parent = node.line.rpartition(".")[0]
         while chain and chain[-1].line != parent:
             chain.pop()
@@ -65,7 +64,7 @@ def read_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ...
         (chain[-1].children if chain else roots).append(node)
         chain.append(node)
     steps = tuple(node.frozen() for node in roots)
-    _check_jumps(steps, problems)
+    _check_jumps(steps, seen, problems)
     return steps
 
 
@@ -81,15 +80,13 @@ def _node(item: ListItem, problems: Problems) -> _Node | None:
     return _Node(match[1], op, text[len(op) :].strip(), item)
 
 
-def _check_jumps(steps: Sequence[Step], problems: Problems) -> None:
-    every = [step for outer in steps for step in outer.walk()]
-    lines = {step.line for step in every}
-    for step in every:
+def _check_jumps(steps: Sequence[Step], items: Mapping[str, ListItem], problems: Problems) -> None:
+    for step in (step for outer in steps for step in outer.walk()):
         target = jump_target(step)
-        if step.op is Op.JMP and target not in lines:
+        if step.op is Op.JMP and target not in items:
             named = f"step {target}, which does not exist" if target else "no step"
-            item = ListItem(f"{step.line}:{step.op} {step.text}".rstrip(), step.span)
-            _note(problems, item, f"this jumps to {named}", "Name one of " + ", ".join(sorted(lines)[:12]) + ".")
+            hint = "Name one of " + ", ".join(sorted(items)[:12]) + "."
+            _note(problems, items[step.line], f"this jumps to {named}", hint)
 
 
 def _note(problems: Problems, item: ListItem, message: str, hint: str) -> None:
