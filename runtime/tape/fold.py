@@ -10,7 +10,7 @@ lineage   branch[session, seq, why, home?] · returned · exchange[seq, person, 
           merged[agent, message, session, first, last]
 agent     agent[id, class, participant?] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] ·
           dropped[agent, mids] · changed[agent, message, text, pid] · recalled[agent, message, pid] ·
-          aside[agent, message] · posted[agent, mids] · fetched[agent, mids]
+          aside[agent, message] · posted[agent, mids] · fetched[agent, mids] · altered[agent, set]
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc, keep?, art?] ·
           drop[f, pos, …] · turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
           compact[f, turns, summary] · park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
@@ -116,6 +116,13 @@ def _anew(state: SessionState, _: int, data: Data) -> None:
     agent.variables.update(data.get("set") or {})
 
 
+def _altered(state: SessionState, _: int, data: Data) -> None:
+    agent = state.agents[data["agent"]]
+    for name, value in data["set"].items():
+        agent.variables[name] = value
+        agent.artifacts.pop(name, None)
+
+
 def _paused(state: SessionState, _: int, data: Data) -> None:
     state.agents[data["agent"]].paused = True
 
@@ -153,6 +160,7 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "ended": _ended,
     "agent": _agent,
     "anew": _anew,
+    "altered": _altered,
     "paused": _paused,
     "in": _in,
     "remind": _remind,

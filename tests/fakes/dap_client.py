@@ -38,6 +38,7 @@ _BODIES: Mapping[str, Mapping[str, type]] = {
     "scopes": {"scopes": list},
     "variables": {"variables": list},
     "evaluate": {"result": str, "variablesReference": int},
+    "setVariable": {"value": str},
     "source": {"content": str},
     "loadedSources": {"sources": list},
     "exceptionInfo": {"exceptionId": str, "breakMode": str},

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 import anyio
 
 from gateway.observability.debugger.breakpoints import FILTERS, Wishes
+from gateway.observability.debugger.changes import set_variable
 from gateway.observability.debugger.expressions import Expressions
 from gateway.observability.debugger.inspection import Inspection, source_of
 from gateway.observability.debugger.moments import Stepping
@@ -33,6 +34,7 @@ ABILITIES: Mapping[str, Any] = {
     "supportsBreakpointLocationsRequest": True,
     "supportsEvaluateForHovers": True,
     "supportsExceptionInfoRequest": True,
+    "supportsSetVariable": True,
     "supportsSteppingGranularity": True,
     "supportsDelayedStackTraceLoading": True,
     "supportsLoadedSourcesRequest": True,
@@ -143,6 +145,7 @@ class Editor:
             "source": look.source,
             "loadedSources": look.loaded_sources,
             "exceptionInfo": look.exception,
+            "setVariable": lambda request: set_variable(request, look.references, self._desk.expressions),
             "continue": lambda request: self._go_on(request),
             "next": lambda request: self._go_on(request, "next"),
             "stepIn": lambda request: self._go_on(request, "in"),
