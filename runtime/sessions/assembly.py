@@ -56,7 +56,6 @@ class Assembly:
     questions: Questions
     intake: Intake
     orders: Orders
-    binding: Binding
     reminders: Reminders
     continuity: Continuity
     undo: Undo
@@ -82,7 +81,7 @@ def assembled(
     builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
     questions = Questions(journal, pages, builtins)
     busy = around.busy.get(record.program, "queue")
-    intake = Intake(journal, supervisor, pages, questions, busy)
+    intake = Intake(journal, supervisor, pages, questions, Binding(journal, supervisor.humans, around.clock), busy)
     pages.moves = LostPlaces(journal, pages, questions, around.bus).moves
     places = MeetingPlaces(record, journal, pages, around, inbox)
     minutes = Minutes(program, journal, pages, around.texts, around.meetings)
@@ -139,7 +138,6 @@ def assembled(
         questions,
         intake,
         Orders(program, journal, supervisor, pages, intake, around),
-        Binding(journal, supervisor.humans, around.clock),
         reminders,
         continuity,
         Undo(record, journal, supervisor, pages, intake, around),

@@ -11,6 +11,7 @@ from runtime.core.ids import SCHEDULE, AgentId, MeetingId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote, message_to_data
 from runtime.execution.questions import Questions
 from runtime.execution.speech import Pages
+from runtime.sessions.binding import Binding
 from runtime.sessions.inbox import InboxEvent
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.sessions.surroundings import Busy
@@ -33,12 +34,14 @@ class Intake:
     """
 
     def __init__(
-        self, journal: Journal, supervisor: Supervisor, pages: Pages, questions: Questions, busy: Busy
+        self, journal: Journal, supervisor: Supervisor, pages: Pages, questions: Questions, binding: Binding, busy: Busy
     ) -> None:
         self._journal = journal
         self._supervisor = supervisor
         self._pages = pages
         self._questions = questions
+        self.binding = binding
+        """Which of the humans of the program the people are."""
         self._busy = busy
         self._marked: dict[str, str] = {}
         self._told: set[str] = set()

@@ -8,7 +8,6 @@ from runtime.agents.supervisor import Supervisor
 from runtime.execution.speech import Pages
 from runtime.language.program import Program
 from runtime.sessions.backlog import Stop
-from runtime.sessions.binding import Binding
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.intake import Intake
 from runtime.sessions.meeting_orders import MeetingOrders
@@ -37,7 +36,6 @@ class Orders:
         self._supervisor = supervisor
         self._pages = pages
         self._intake = intake
-        self._binding = Binding(journal, supervisor.humans, around.clock)
         self._around = around
         self._kinds: Mapping[str, Callable[[InboxEvent], Awaitable[None]]] = {
             "start": self._start,
@@ -82,7 +80,7 @@ class Orders:
         self._pages.tell(agents_at_work(self._journal.state, self._program, now_s, self._around.texts), event.place)
 
     async def _iam(self, event: InboxEvent) -> None:
-        key, values = self._binding.claim(event)
+        key, values = self._intake.binding.claim(event)
         self._tell(key, event, **values)
 
     def _tell(self, key: str, asked: InboxEvent, **values: object) -> None:

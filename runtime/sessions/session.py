@@ -359,7 +359,7 @@ class Session:
         return self._around.texts(f"session.{key}", **values)
 
     def _note_person(self, event: InboxEvent) -> None:
-        self._parts.binding.meet(event)
+        self._parts.intake.binding.meet(event)
         for file in event.attachments:
             size = file.get("size_bytes")
             self._journal.note("file", name=file["name"], type=file["media_type"], url=file["url"], size=size)
