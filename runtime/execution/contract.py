@@ -19,6 +19,11 @@ from runtime.execution.verifier import Position, Rejected, calls_in, ends_turn, 
 SUMMARY = "__"
 """The variable that a playbook sums up in what it did."""
 
+END = "EndProgram"
+"""The call that ends the program."""
+
+_LEAVE = frozenset({"Return", END})
+
 EXIT_CONDITIONS = "exit_conditions"
 """The name under which a playbook without steps writes down when it is done."""
 
@@ -137,7 +142,7 @@ def _check_ways(tree: ast.AST, position: Position) -> Rejected | None:
         if not isinstance(node, ast.Call):
             continue
         name, text = call_name(node.func), _text(node)
-        leaves = name == "Return" or (name == "Yld" and str(text).strip().lower() in ("exit", "return"))
+        leaves = name in _LEAVE or (name == "Yld" and str(text).strip().lower() in ("exit", "return"))
         if position.waits and (leaves or name == "Step"):
             return _waiting(name or "", position)
         if name == "Step" and text is not None and (line := step_line(text, position)):
@@ -148,7 +153,7 @@ def _check_ways(tree: ast.AST, position: Position) -> Rejected | None:
             return _skipping(name or "", position)
         if position.reacts and name == "Return" and EXIT_CONDITIONS not in position.names | assigned_names(tree):
             return Rejected("exit", f'before Return comes `{EXIT_CONDITIONS} = ["…"]`: what the result had to meet')
-        if not summed_up and str(text).strip().lower() != "exit":
+        if not summed_up and name != END and str(text).strip().lower() != "exit":
             return Rejected("summary", f'before {name} comes `await Var("{SUMMARY}", "<what was done>")`')
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from runtime.core.errors import NoWorker, SandboxError, VerificationError
-from runtime.execution.contract import leaves_early
+from runtime.execution.contract import END, leaves_early
 from runtime.execution.drive import drive
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import RaisedByPlaybook, site, unwrapped
@@ -74,10 +74,12 @@ class StatementRun:
                 self._note_done(lowered, evaluation)
 
     def start(self, frame: Frame, call: Call, /) -> None:
-        """See `HostCalls`. A step is looked at again: where control really is, shows only while the statement runs."""
+        """See `HostCalls`. What moves control is looked at again: only while the statement runs it shows where that is."""
         refused = None
         if call.name == "Step":
             refused = check_step(str(control_value(call, "location")), self._standpoint.position())
+        elif call.name == END:
+            refused = leaves_early(END, self._standpoint.position())
         if refused is None:
             self._machine.host.start(frame, call)
         else:

@@ -27,7 +27,7 @@ _RETURNS = re.compile(r"\b(?:return|end (?:the )?program)\b", re.IGNORECASE)
 _CONTINUE = re.compile(r"\bcontinue with the next\b|^\s*continue\b", re.IGNORECASE)
 
 _LEAVES = re.compile(
-    r"\breturn\b|\b(?:end|stop|exit|finish|leave)\s+(?:the\s+|this\s+)?(?:program|playbook|conversation|here)\b",
+    r"\breturn\b|\bEndProgram\b|\b(?:end|stop|exit|finish|leave)\s+(?:the\s+|this\s+)?(?:program|playbook|conversation|here)\b",
     re.IGNORECASE,
 )
 """A step or note that lets a playbook end before its steps do."""

@@ -181,7 +181,9 @@ def test_a_playbook_returns_only_with_a_summary(source: str) -> None:
     assert Contract().check(f"if name:\n    {SUMMARY}\n    await Return(1)", position("04")) is None
 
 
-@pytest.mark.parametrize("source", ["await Return(1)", "await Yld('exit')", "await Yld('return')"])
+@pytest.mark.parametrize(
+    "source", ["await Return(1)", "await Yld('exit')", "await Yld('return')", "await EndProgram()"]
+)
 def test_a_playbook_ends_only_where_its_steps_do(source: str) -> None:
     refused = Contract().check(source, position("02", summarised=True))
     assert refused is not None
@@ -190,7 +192,8 @@ def test_a_playbook_ends_only_where_its_steps_do(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", [STEP, "await Return(1)", "await Yld('exit')", "if name:\n    await Step('Main:02:QUE')"]
+    "source",
+    [STEP, "await Return(1)", "await Yld('exit')", "await EndProgram()", "if name:\n    await Step('Main:02:QUE')"],
 )
 def test_a_step_that_waits_is_waited_for(source: str) -> None:
     refused = Contract().check(source, position("01", waits=True))

@@ -41,7 +41,7 @@ async def test_a_loop_of_the_program_is_gone_through_by_one_statement(sandbox: M
         assert talk.facts("ended")
 
 
-@pytest.mark.parametrize("end", ['Yld("exit")', "Return(1)"])
+@pytest.mark.parametrize("end", ['Yld("exit")', "Return(1)", "EndProgram()"])
 async def test_nothing_is_left_before_the_steps_that_were_named_are_gone_through(
     end: str, sandbox: MontySandbox
 ) -> None:
@@ -61,3 +61,11 @@ async def test_lenient_execution_lets_a_playbook_end_early_and_still_knows_its_s
         assert await talk.say("hi") == []
         assert talk.facts("ended")
     assert "may not follow step 01" in model.told(1)
+
+
+async def test_a_step_that_says_so_ends_the_program_by_the_call(sandbox: MontySandbox) -> None:
+    ends = errand("01:QUE EndProgram(); YLD for call", "02:QUE Say more")
+    model = Model(block('await Step("Main:01:QUE")', "await EndProgram()", 'await Yld("call")'))
+    async with talking(ends, model, sandbox) as talk:
+        assert await talk.say("hi") == []
+        assert talk.facts("ended")
