@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.table import Row, show
+from gateway.observability.debugger.server import DebugAddress, Debugger
 from runtime.agents.library import call_shapes
+from runtime.bus import Bus
+from runtime.core.clock import SystemClock
 from runtime.execution.contract import Contract
 from runtime.execution.handling import HANDLER
 from runtime.execution.loop import FrameLoop
@@ -45,6 +48,7 @@ TURNS = 8
 REPEATS = 300
 STATEMENTS = 200
 FEW, MANY = 100, 800
+CALLS, TRIES = 1500, 3
 
 _HEARD = "Message from Ada (user): Then let us take the second one, please. Can you also tell me when it will be here?"
 
@@ -206,6 +210,20 @@ async def Main():
         return (time.process_time() - started) / count * 1e6
 
 
+async def call_us(*, debugged: bool) -> float:
+    """A host call of a playbook in Python, in microseconds of the processor; `debugged` with a debug server to which
+    nobody is attached, else with none."""
+    code = f"async def Main():\n    for _ in range({CALLS}):\n        await Now()\n    await EndProgram()\n"
+    made = small.program(small.agent("Main", small.python("Main", trigger="BGN When program starts"), code=code))
+    async with MontySandbox(max_workers=1) as sandbox:
+        debugger = Debugger(DebugAddress("127.0.0.1", 0), {made.name: made}, sandbox, Bus(SystemClock()))
+        watch = debugger.watch if debugged else None
+        async with talking(made, Model(), sandbox, debugger=watch) as talk:
+            started = time.process_time()
+            await talk.say("go")
+            return (time.process_time() - started) / CALLS * 1e6
+
+
 def in_frames(work: Coroutine[Any, Any, float]) -> float:
     """What a coroutine gives on the loop that python playbooks need."""
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
@@ -230,6 +248,9 @@ def run() -> list[Row]:
     rows.append(Row("running a statement in the sandbox", asyncio.run(sandbox_us()), "µs"))
     few, many = in_frames(agent_us(FEW)), in_frames(agent_us(MANY))
     rows.append(Row(f"making one of {MANY} agents", many, "µs", few, f"one of {FEW}"))
+    without = min(in_frames(call_us(debugged=False)) for _ in range(TRIES))
+    watched = min(in_frames(call_us(debugged=True)) for _ in range(TRIES))
+    rows.append(Row("a host call under a debug server", watched, "µs", without, "without one"))
     return rows
 
 

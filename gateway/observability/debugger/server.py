@@ -96,6 +96,11 @@ class Debugger:
         """Who debugs."""
         return self._editor
 
+    @property
+    def idle(self) -> bool:
+        """See `Post`."""
+        return self._editor is None and self._came.is_set()
+
     async def expected(self) -> None:
         """Return when the editor has come that is waited for."""
         await self._came.wait()

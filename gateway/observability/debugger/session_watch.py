@@ -65,6 +65,11 @@ class Post(Protocol):
     @property
     def editor(self) -> Attached | None: ...
 
+    @property
+    def idle(self) -> bool:
+        """Whether nobody debugs, nor is waited for."""
+        ...
+
     async def expected(self) -> None:
         """Return when an editor that is to come before anything is executed has come."""
         ...
@@ -91,7 +96,7 @@ class SessionWatch:
     async def entered(self, frame: Frame, /) -> None:
         """See `StepWatcher`."""
         state = frame.state
-        if state.turn or state.statements or state.records:
+        if self._post.idle or state.turn or state.statements or state.records:
             return
         spec = self.spec(state)
         spot = Spot("playbook", frame.agent.klass, state.playbook)
@@ -101,6 +106,8 @@ class SessionWatch:
 
     async def about_to_run(self, frame: Frame, source: str, /) -> None:
         """See `StepWatcher`."""
+        if self._post.idle:
+            return
         spec, location = self.spec(frame.state), _location(source)
         step = step_of(spec, location) if spec is not None else None
         if spec is None or (step is None and spec.steps):
@@ -116,6 +123,8 @@ class SessionWatch:
 
     async def about_to_call(self, frame: Frame, call: Call, /) -> None:
         """See `StepWatcher`."""
+        if self._post.idle:
+            return
         file, _, line = (call.place or "").rpartition(":")
         place = Place(real_path(file), int(line)) if line.isdigit() else None
         if place is not None:

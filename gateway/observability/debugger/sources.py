@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -121,6 +122,7 @@ class Sources:
         return self._programs[number - 1] if 0 < number <= len(self._programs) else None
 
 
+@lru_cache(maxsize=1024)
 def real_path(file: str) -> str:
     """A file's path as every way to name it comes to."""
     return str(Path(file).resolve())

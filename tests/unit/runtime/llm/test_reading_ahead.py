@@ -1,0 +1,60 @@
+"""Answers that are read as they come, however slowly they are taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+
+from runtime.core.errors import LLMTimeout, VerificationError
+from runtime.llm.client import ChatMessage, CompletionRequest, Usage
+from runtime.llm.reading_ahead import ReadingAhead
+from tests.fakes.talk import Model, Reply
+
+pytestmark = pytest.mark.anyio
+
+REQUEST = CompletionRequest((ChatMessage("user", "go"),))
+ANSWER = Reply("one two three four five", usage=Usage(3, 5))
+
+
+async def test_an_answer_is_read_to_its_end_while_nobody_takes_it() -> None:
+    model = Model(ANSWER)
+    async with ReadingAhead(model).stream(REQUEST) as completion:
+        with anyio.fail_after(20):
+            while not model.hung_up:
+                await checkpoint()
+        pieces = [piece async for piece in completion]
+        assert "".join(pieces) == ANSWER.text
+        assert len(pieces) > 1
+        assert completion.usage == ANSWER.usage
+
+
+async def test_what_breaks_an_answer_comes_after_its_pieces() -> None:
+    model = Model(replace(ANSWER, breaks=LLMTimeout("too slow")))
+    taken = ""
+    with pytest.raises(LLMTimeout, match="too slow"):
+        async with ReadingAhead(model).stream(REQUEST) as completion:
+            async for piece in completion:
+                taken += piece
+    assert taken == ANSWER.text
+
+
+async def test_a_request_that_fails_at_once_fails_as_itself() -> None:
+    with pytest.raises(LLMTimeout, match="no answer"):
+        async with ReadingAhead(Model(LLMTimeout("no answer"))).stream(REQUEST) as completion:
+            assert [piece async for piece in completion] == []
+
+
+async def test_who_takes_an_answer_may_leave_it_and_fail_as_itself() -> None:
+    model = Model(replace(ANSWER, gate=anyio.Event()), ANSWER)
+    client = ReadingAhead(model)
+    assert client.model == "scripted"
+    async with client.stream(REQUEST) as completion:
+        async for _ in completion:
+            break
+    assert model.hung_up == 1, "the request has ended though its answer had not"
+    with pytest.raises(VerificationError, match="twice"):
+        async with client.stream(REQUEST):
+            raise VerificationError("refused twice")
