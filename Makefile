@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --require-hashes
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet --retries 10 --timeout 60 install --require-hashes
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench chaos clean pins

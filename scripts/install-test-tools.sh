@@ -27,7 +27,7 @@ fi
 echo "Installing$(printf ' %s' $wanted)…"
 log=$(mktemp)
 # shellcheck disable=SC2086
-if ! { $as_root apt-get update && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $wanted; } >"$log" 2>&1; then
+if ! { { $as_root apt-get update || { sleep 10 && $as_root apt-get update; }; } && $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 install -y --no-install-recommends $wanted; } >"$log" 2>&1; then
     tail -n 20 "$log" >&2
     echo "apt-get failed; install$(printf ' %s' $wanted) by hand, then repeat." >&2
     exit 1

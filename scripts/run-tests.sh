@@ -1,5 +1,6 @@
 #!/bin/sh
-# All tests, in three parts at once: those with whole gateways wait more than they compute. With arguments: only those.
+# All tests, in three parts at once: those with whole gateways wait more than they compute. What failed beside the others
+# is repeated alone (tests/repeat.py). With arguments: only those, once.
 #   run-tests.sh PYTHON [ARGUMENT OF PYTEST…]
 set -u
 
@@ -9,21 +10,31 @@ if [ $# -gt 0 ]; then
     exec "$python" -m pytest "$@"
 fi
 
-logs=$(mktemp -d)
+parts=$(mktemp -d)
+part() { # NAME ARGUMENT OF PYTEST…
+    folder=$parts/$1
+    shift
+    mkdir "$folder"
+    "$python" -m pytest -o "cache_dir=$folder/cache" --durations=15 "$@" &
+    echo $! >"$folder/process"
+    wait $!
+    echo $? >"$folder/status"
+}
+
 first=$(ls tests/e2e/test_*.py | awk 'NR % 2 == 1')
 second=$(ls tests/e2e/test_*.py | awk 'NR % 2 == 0')
-"$python" -m pytest $first >"$logs/1" 2>&1 &
+part 1 $first >"$parts/1.log" 2>&1 &
 one=$!
-"$python" -m pytest $second tests/chaos >"$logs/2" 2>&1 &
+part 2 $second tests/chaos >"$parts/2.log" 2>&1 &
 other=$!
-trap 'kill $one $other 2>/dev/null; cat "$logs"/?; rm -rf "$logs"; exit 130' INT TERM
+trap 'kill $(cat "$parts"/*/process); wait; cat "$parts"/?.log; rm -rf "$parts"; exit 130' INT TERM
 
-status=0
 echo "Parts, and what they agree on:"
-"$python" -m pytest --ignore=tests/e2e --ignore=tests/chaos || status=$?
+part 0 --ignore=tests/e2e --ignore=tests/chaos
 echo "Whole gateways:"
-wait $one || status=$?
-wait $other || status=$?
-cat "$logs"/?
-rm -rf "$logs"
+wait $one $other
+cat "$parts"/?.log
+"$python" -m tests.repeat "$parts"
+status=$?
+rm -rf "$parts"
 exit $status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from tests.fakes.valkey_cluster import ValkeyCluster, ValkeySentinel
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 """Property tests try the same examples in every run: a failure is seen by whoever caused it."""
+
+
+def pytest_configure() -> None:
+    """A run that is asked to end takes down what it has started, as after Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture
