@@ -74,7 +74,7 @@ class StatementRun:
                 self._note_done(lowered, evaluation)
 
     def start(self, frame: Frame, call: Call, /) -> None:
-        """See `HostCalls`. What moves control is looked at again: only while the statement runs it shows where that is."""
+        """See `HostCalls`. What moves control is looked at again: where that is shows only while the statement runs."""
         refused = None
         if call.name == "Step":
             refused = check_step(str(control_value(call, "location")), self._standpoint.position())
