@@ -17,7 +17,7 @@ from gateway.observability.debugger.sources import Sources
 from gateway.observability.debugger.stack import innermost
 from gateway.observability.debugger.threads import Threads
 from gateway.observability.debugger.wire import Request, Wire
-from runtime.core.errors import DebugError, DebugProtocolError
+from runtime.core.errors import DebugError
 
 FIRST_LIMIT_S = 30.0
 """Who connects says by then what it wants."""
@@ -103,10 +103,10 @@ class Editor:
             answer = handler(request)
             if isinstance(answer, Awaitable):
                 answer = await answer
-        except DebugProtocolError:
-            raise
         except DebugError as error:
             self._wire.refuse(request, str(error))
+        except Exception as error:  # noqa: BLE001 - what an editor asks for must not end the gateway
+            self._wire.refuse(request, f"{request.command} failed: {type(error).__name__}: {error}")
         else:
             self._wire.answer(request, answer)
         later, self._later = self._later, None

@@ -206,7 +206,7 @@ class SessionWatch:
         """Come by a moment; stand still at it while that is wanted. Cancelled when the frame is stopped meanwhile."""
         await self._post.expected()
         await self._others()
-        why = await self._why(moment) if self._post.editor is not None else None
+        why = await self._reason(moment)
         if why is None:
             return
         await self.journal.commit()
@@ -228,9 +228,18 @@ class SessionWatch:
         while self.stand is not None:
             await self.stand.released.wait()
 
-    async def _why(self, moment: Moment) -> Why | None:
+    async def _reason(self, moment: Moment) -> Why | None:
         editor = self._post.editor
-        assert editor is not None
+        if editor is None:
+            return None
+        try:
+            return await self._why(editor, moment)
+        except Exception as error:  # noqa: BLE001 - who debugs must not break what is debugged
+            text = f"the debugger failed here: {type(error).__name__}: {error}"
+            editor.said(self, moment.agent, text, category="console")
+            return None
+
+    async def _why(self, editor: Attached, moment: Moment) -> Why | None:
         here = [] if moment.again else editor.wishes.at(moment.places, moment.names)
         hit = [one.id for one in here if await self._hits(editor, one, moment)]
         first, self._known_to = self._known_to is not editor, editor

@@ -33,12 +33,16 @@ async def test_an_answer_is_read_to_its_end_while_nobody_takes_it() -> None:
 
 async def test_what_breaks_an_answer_comes_after_its_pieces() -> None:
     model = Model(replace(ANSWER, breaks=LLMTimeout("too slow")))
-    taken = ""
-    with pytest.raises(LLMTimeout, match="too slow"):
+    taken: list[str] = []
+
+    async def take() -> None:
         async with ReadingAhead(model).stream(REQUEST) as completion:
             async for piece in completion:
-                taken += piece
-    assert taken == ANSWER.text
+                taken.extend([piece])
+
+    with pytest.raises(LLMTimeout, match="too slow"):
+        await take()
+    assert "".join(taken) == ANSWER.text
 
 
 async def test_a_request_that_fails_at_once_fails_as_itself() -> None:

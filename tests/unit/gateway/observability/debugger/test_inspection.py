@@ -22,6 +22,7 @@ from tests.unit.gateway.observability.debugger.stand import (
     debugged,
     guide_in,
 )
+from tests.unit.runtime.sessions.test_shared_state import talk_of
 
 pytestmark = pytest.mark.anyio
 
@@ -184,3 +185,23 @@ async def test_threads_are_the_agents_of_sessions_and_a_stack_goes_across_them(
         assert ([frame["name"] for frame in one["stackFrames"]], one["totalFrames"]) == (["Host.Main:02:QUE"], 2)
         with pytest.raises(Refused, match="no thread 99"):
             await at.editor.stack(99)
+
+
+async def test_what_a_meeting_shares_is_a_scope_of_those_in_it(sandbox: MontySandbox) -> None:
+    program = talk_of('await Share("board", [1, 2])\nawait Over()\nreturn 1', 'return "done"')
+    async with debugged(program, sandbox) as at:
+        await at.editor.begin()
+        await at.editor.request("setFunctionBreakpoints", breakpoints=[{"name": "Guest.Turn"}])
+        at.talk.post("go")
+        thread = (await at.editor.stopped())["threadId"]
+        assert [name for name, _ in await at.editor.where(thread)] == ["Turn [meeting 100]", "Join [meeting 100]"]
+        (frame, _) = await at.editor.stack(thread)
+        assert (await at.editor.scopes(frame["id"]))["Shared in meeting 100"] == {"board": "[1, 2]"}
+        body = await at.editor.request("evaluate", expression="shared['board'][1] + 1", frameId=frame["id"])
+        assert body["result"] == "3"
+        other = await at.editor.until("stopped", lambda body: body["preserveFocusHint"])
+        assert other["reason"] == "pause"
+        await at.editor.request("continue", threadId=other["threadId"])
+        await at.editor.until("continued", lambda body: body["threadId"] == thread)
+        await at.idle()
+        assert at.talk.chat[-1] == "bye"
