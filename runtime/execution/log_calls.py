@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,22 +22,26 @@ class LogCalls:
         self._journal = journal
         self._bus = bus
         self._program = program
+        self._lines: deque[tuple[int, Mapping[str, Any]]] = deque()
+        """What is on the tape with the fact of this number, and is not written yet."""
 
     def table(self) -> Mapping[str, Builtin]:
         """The call by name."""
         return {"Log": self.log}
 
     async def log(self, frame: Frame, call: Call) -> None:
-        """Write a line, with values by name: once, also when the session is gone on with; in a crash perhaps never.
-
-        The code does not wait until it is written.
-        """
+        """Write a line, with values by name, as soon as it is on the tape. The code does not wait for that."""
         line, values = _line_of(call)
         about = {"frame": frame.id, "agent_id": frame.state.agent, "agent": frame.agent.klass}
         about |= {"playbook": frame.state.playbook, "program": self._program}
-        self._journal.note("res", **site(frame, call), val=None)
-        await self._journal.commit()
-        self._bus.publish("program.logged", session_id=self._journal.session, **about, line=line, values=values)
+        seq = self._journal.note("res", **site(frame, call), val=None)
+        self._lines.append((seq, {**about, "line": line, "values": values}))
+        self._journal.hurry()
+
+    def durable(self, seq: int) -> None:
+        """The facts up to this one are on the tape: a line is written once, or in a crash just now never."""
+        while self._lines and self._lines[0][0] <= seq:
+            self._bus.publish("program.logged", session_id=self._journal.session, **self._lines.popleft()[1])
 
 
 def _line_of(call: Call) -> tuple[str, dict[str, Any]]:

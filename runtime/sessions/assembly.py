@@ -65,6 +65,7 @@ class Assembly:
     minutes: Minutes
     participants: Participants
     watcher: StepWatcher | None
+    logs: LogCalls
 
 
 Hearer = Callable[[str, Mapping[str, Any]], None]
@@ -95,9 +96,11 @@ def assembled(
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, supervisor.remind, around.clock, times)
     company = Company(journal, supervisor)
+    artifacts = ArtifactCalls(journal)
     calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls(), **company.table()}
-    calls |= SharedCalls(journal).table() | ArtifactCalls(journal).table() | ProgramFiles(program, journal).table()
-    calls |= LogCalls(journal, around.bus, record.program).table()
+    calls |= SharedCalls(journal).table() | artifacts.table() | ProgramFiles(program, journal).table()
+    logs = LogCalls(journal, around.bus, record.program)
+    calls |= logs.table()
     if around.files is not None:
         calls |= FileCalls(journal, pages, record.address, around.files).table()
     host = Host(journal, pages, supervisor, tasks, calls)
@@ -125,11 +128,9 @@ def assembled(
     supervisor.equip(library, host)
     builtins.utterances.delivery.handlers = DeliveryHandlers(program, library, host, supervisor)
     supervisor.hall.equip(library, questions, places, minutes.open_to_people, host)
-    agents = {spec.name: spec for spec in program.agents}
     handlers = Handlers(journal, host, supervisor, around.bus)
-    builtins.on_variable = VariableRules(agents, journal, handlers).update
     builtins.on_trigger = handlers.due
-    host.around = CallTriggers(agents, handlers).run
+    _connect_triggers(program, journal, handlers, builtins, artifacts, host)
     continuity = Continuity(program, library, supervisor, journal)
     return Assembly(
         pages,
@@ -147,6 +148,7 @@ def assembled(
         minutes,
         Participants(journal, supervisor, pages, builtins.utterances.delivery, around.clock),
         watcher,
+        logs,
     )
 
 
@@ -156,3 +158,15 @@ def _telling(hearers: Sequence[Hearer]) -> Hearer:
             hear(kind, data)
 
     return tell
+
+
+def _connect_triggers(
+    program: Program, journal: Journal, handlers: Handlers, builtins: Builtins, artifacts: ArtifactCalls, host: Host
+) -> None:
+    """Have variables and calls looked at for what they start, wherever they come from."""
+    agents = {spec.name: spec for spec in program.agents}
+    variables = VariableRules(agents, journal, handlers)
+    builtins.on_variable = variables.update
+    artifacts.equip(variables)
+    host.fired_by = variables.fired_by
+    host.around = CallTriggers(agents, handlers).run

@@ -79,9 +79,11 @@ class Session:
                 begin=None if self.stored else replace(self.record, seq=batch.expect),
                 end=batch.ended,
                 replaces=None if self.stored or self._succession is None else self._succession.replaces,
+                taken_in=self.record.taken_in,
             )
         )
         self.stored = True
+        self._parts.logs.durable(batch.expect + len(batch.facts))
         self._note_written()
 
     def _note_written(self) -> None:

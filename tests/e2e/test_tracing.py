@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import anyio
+import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.e2e.gateway_process import Gateway, Room, gateway
 from tests.fakes.mcp_server import Ledger
@@ -135,3 +137,36 @@ async def test_a_conversation_is_a_tree_of_spans_that_goes_on_behind_a_kill(tmp_
         sent = b"".join(collector.bodies)
     assert [word for word in (b"walrus", b"Hello", b"secret", b"Open.") if word in sent] == []
     assert ledger.keys("transfer") != []
+
+
+async def test_prometheus_reads_what_the_conversation_came_to(tmp_path: Path) -> None:
+    program = tmp_path / "echo.pb"
+    program.write_text(
+        '# Echo\n\n```python\n@playbook(triggers=["When program starts"])\nasync def Begin():\n'
+        '    await Say("user", "Open.")\n    await Log("opened", by="Ada")\n```\n'
+    )
+    async with gateway(tmp_path, program, {"PARLEY_METRICS__TOKEN": "a-token"}) as running:
+        async with AsyncExitStack() as stack:
+            room = await room_of(running, stack)
+            await room.say("hi")
+            await room.until("Open.")
+        logged = await running.prints(r"\{.*program\.logged.*\}")
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
+            refused = await http.get(f"{running.url}/metrics")
+            answer = await http.get(f"{running.url}/metrics", headers={"authorization": "Bearer a-token"})
+    assert refused.status_code == 401
+    line = json.loads(logged[0][0])
+    assert (line["line"], line["values"], line["agent"]) == ("opened", {"by": "Ada"}, "Echo")
+    found = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+    assert found["parley_messages_admitted_total", "web"] == 1
+    assert found["parley_first_text_seconds_count", "web"] == 1
+    assert 0 < found["parley_first_text_seconds_sum", "web"] < 60
+    assert found["parley_playbook_calls_total", "python", "echo"] == 1
+    assert found["parley_shards",] == 64
+    assert found["parley_conversations",] == 1
+    assert found["parley_store_answers",] == 1
+    assert found["parley_inbox_events",] == 0
