@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from gateway.cli.commands import app
+import signal
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. Ctrl-C before a command has begun ends the process without a word."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from gateway.cli.commands import app  # noqa: PLC0415 - takes a while, in which Ctrl-C may come
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     app(prog_name="parley")
 
 

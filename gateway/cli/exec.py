@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,7 +38,7 @@ def exec_program(
     """
     from gateway.arguments import begun_by, entry_of, read_arguments
 
-    with plain_errors():
+    with _ended_by_ctrl_c(), plain_errors():
         settings = load_settings(config, {"model": model})
         compiled = _compiled(settings, program)
         try:
@@ -50,6 +53,14 @@ def exec_program(
     if ended.how != "done":
         note(f"parley: {program.name}: {ended.why}")
         raise typer.Exit(FAILED if ended.how == "failed" else _INPUT_NEEDED)
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Exit(_INTERRUPTED) from None
 
 
 def _compiled(settings: Settings, program: Path) -> Program:
@@ -69,16 +80,19 @@ def _executed(settings: Settings, program: Program, text: str, read_line: ReadLi
     try:
         with asyncio.Runner(loop_factory=FrameLoop) as runner:
             return runner.run(execute(settings, program, text, Terminal(sys.stdout, sys.stderr), read_line))
-    except KeyboardInterrupt:
-        raise typer.Exit(_INTERRUPTED) from None
     finally:
         _close_output()
 
 
 def _standard_input() -> str:
-    """What was piped in; bytes that are not UTF-8 are replaced."""
-    closed = sys.stdin is None
-    return "" if closed or _at_a_terminal() else sys.stdin.buffer.read().decode("utf-8", "replace")
+    """What was piped in; bytes that are not UTF-8 are replaced. Ctrl-C meanwhile ends the process at once."""
+    if sys.stdin is None or _at_a_terminal():
+        return ""
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _at_a_terminal() -> bool:

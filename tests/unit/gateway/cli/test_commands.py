@@ -124,6 +124,20 @@ def test_missing_program_is_named_with_exit_code_2(tmp_path: Path, command: str)
     assert "Traceback" not in done.stderr
 
 
+def test_ctrl_c_while_a_command_is_still_being_loaded_shows_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import sys\nprint('loading', flush=True)\nsys.stdin.read()\n")
+    environment = {**_environment(tmp_path, {}), "PYTHONPATH": str(tmp_path)}
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-m", "gateway", "check"]
+    folder = Path(__file__).parents[4]
+    with subprocess.Popen(command, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as one:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "loading\n"
+        one.send_signal(signal.SIGINT)
+        _, errors = one.communicate(timeout=30)
+    assert (one.returncode, errors) == (-signal.SIGINT, "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_run_says_where_to_go_and_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-m", "gateway", "run", "--port", "0"]

@@ -76,6 +76,16 @@ def test_ctrl_c_ends_it_with_130(tmp_path: Path) -> None:
     assert (process.returncode, "Traceback" in beside) == (130, False)
 
 
+def test_ctrl_c_while_it_reads_what_is_piped_in_ends_it(tmp_path: Path) -> None:
+    with command(tmp_path, "greet", "--name", "Ada") as process:
+        assert process.stdin is not None
+        process.stdin.write("x" * 400_000)  # more than a pipe holds, so it is being read
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == -signal.SIGINT
+        assert (process.stdout and process.stdout.read(), process.stderr and process.stderr.read()) == ("", "")
+
+
 def test_a_reader_that_has_gone_and_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
     with command(tmp_path, "greet", "--name", "Ada") as process:
         assert process.stdout is not None
