@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 OLLAMA_URL = "http://127.0.0.1:11434"
-_OLLAMA_LIMIT_S = 0.3
+_OLLAMA_LIMIT_S = 2.0
 
 _PROVIDERS: tuple[tuple[str, str], ...] = (
     ("OPENAI_API_KEY", "openai/gpt-5.6"),

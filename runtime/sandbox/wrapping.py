@@ -15,7 +15,7 @@ from pathlib import Path
 
 import anyio
 
-_PROBE_LIMIT_S = 5.0
+_PROBE_LIMIT_S = 30.0
 _LIBRARY_DIRECTORIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 
 

