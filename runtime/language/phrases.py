@@ -10,7 +10,7 @@ PREFIX = re.compile(
     re.IGNORECASE,
 )
 _SYMBOLS = "\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
-ORNAMENTS = re.compile(rf"^(?:[\s{_SYMBOLS}]|\[[ xX]\]\s)+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
+ORNAMENTS = re.compile(rf"^[\s{_SYMBOLS}]+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
 """Emoji and the like around a sentence."""
 PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
 LOOP = re.compile(
@@ -145,15 +145,16 @@ WHILE_ACTIVE = re.compile(
 )
 _EMPHASIS = re.compile(r"^(\*\*|__|\*|_)(?=[^\W_])([^*_]+)(?<=[\w,:])\1(?!\w)")
 _CODE = re.compile(r"`(\$\w+(?::\w+)?|(?:[A-Za-z_]\w*\.)?[A-Za-z_]\w*\([^`]*\)|\$[^`]*=[^`]*)`")
+_BOX = re.compile(r"^\[[ xX]\]\s+(?=\S)")
 _WHOLE_CODE = re.compile(r"^`([^`]+)`[.;]?$")
 _AWAITED = re.compile(r"^((?:\$\w+(?::[\w\[\]]+)?\s*=\s*)?)(?:await\s+)?(?:self\.)?(?=[A-Za-z_]\w*(?:\.\w+)?\()")
 RESULTLESS = frozenset({"Say", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
 
 
 def plain(text: str) -> str:
-    """A step without the Markdown that is only its looks: emphasis at its beginning, code marks around variables and
-    calls, and what Python would write around a call. What stands in quotes stays as it is."""
-    text = _EMPHASIS.sub(r"\2", _WHOLE_CODE.sub(r"\1", text))
+    """A step without the Markdown that is only its looks: a box to tick, emphasis at its beginning, code marks around
+    variables and calls, and what Python would write around a call. What stands in quotes stays as it is."""
+    text = _EMPHASIS.sub(r"\2", _WHOLE_CODE.sub(r"\1", _BOX.sub("", text)))
     text = _CODE.sub(lambda match: match[0] if text.count('"', 0, match.start()) % 2 else match[1], text)
     return _AWAITED.sub(r"\1", text)
 

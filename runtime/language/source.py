@@ -147,7 +147,7 @@ class _Reader:
     def _refuse_listed_import(self, line: SourceLine) -> None:
         listed = None if is_compiled(line.file) else _LISTED_IMPORT.match(line.text)
         if listed:
-            hint = f"Leave out the dash; what is imported is indented as the line is: {listed[1]}{listed[2]}"
+            hint = f"Write it without the dash, indented as its steps are to be: {listed[2]}"
             self.problems.at(line, "an import is a line of its own", column=listed.start(2) + 1, hint=hint)
 
     def _import(self, line: SourceLine, match: re.Match[str], chain: tuple[Path, ...]) -> Iterable[SourceLine]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 from runtime.language.diagnostics import Diagnostic, Span
-from runtime.language.flow import is_else
+from runtime.language.flow import is_else, is_loop
 from runtime.language.metadata import PLAYBOOK_KEYS, loose_setting
 from runtime.language.program import Op, Param, PlaybookSpec, Step
 
@@ -49,9 +49,9 @@ def _lists(steps: Sequence[Step]) -> Iterator[Diagnostic]:
 def _condition(step: Step, before: Step | None) -> Iterator[Diagnostic]:
     if _BARE.match(step.text):
         yield _doubt(step.span, f"`{step.text}` of what? There is no condition", "Write it on the same line.")
-    elif is_else(step) and (before is None or before.op not in (Op.CND, Op.ELS, Op.LOP)):
+    elif is_else(step) and (before is None or before.op not in (Op.CND, Op.ELS) or is_loop(before)):
         yield _doubt(step.span, f"no `If` comes before this `{step.text.split()[0]}`", "Indent both the same.")
-    elif not step.children and _ONE_SENTENCE.match(step.text) and not _THEN.search(step.text):
+    elif not step.children and _ONE_SENTENCE.match(step.text) and not _THEN.search(step.text, 1):
         hint = "Indent below it what is to be done, or write that on its line, behind a comma."
         yield _doubt(step.span, "nothing is done when this holds", hint)
 

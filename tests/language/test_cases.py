@@ -103,7 +103,8 @@ async def test_program_is_refused_with_these_errors(case: Case, folder: Path) ->
 
 @having("warnings")
 async def test_program_is_doubted_like_this(case: Case, folder: Path) -> None:
-    found = doubts((await compiled(case, folder)).program, SIGNATURES)
+    result = await compiled(case, folder)
+    found = [*result.warnings, *doubts(result.program, SIGNATURES)]
     assert "\n".join(one.render() for one in found) == case.expected["warnings"]
 
 
