@@ -10,6 +10,7 @@ from runtime.execution.artifacts import is_large, size_bytes
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, site
 from runtime.execution.signatures import call_arguments
+from runtime.execution.triggers import VariableRules
 from runtime.tape.frame_rules import is_unnamed
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
@@ -27,12 +28,17 @@ class ArtifactCalls:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        self._variables: VariableRules
         self._measured: dict[tuple[str, str], tuple[Any, int]] = {}
         """Values by agent and name with their sizes, so that each is measured once."""
 
     def table(self) -> dict[str, Builtin]:
         """The calls by name."""
         return {"SaveArtifact": self.save, "Artifact": self.save, "LoadArtifact": self.load}
+
+    def equip(self, variables: VariableRules) -> None:
+        """Give the rules by which variables are set, which are made after the calls."""
+        self._variables = variables
 
     async def save(self, frame: Frame, call: Call) -> None:
         """Keep a value under a name, which from then on is a variable of the agent."""
@@ -41,7 +47,7 @@ class ArtifactCalls:
         if not clean.isidentifier():
             raise PlaybookError(f"an artifact has a name such as report_2026, not {name!r}")
         self._check_room(frame.state.agent, clean, value)
-        self._journal.note("res", **site(frame, call), val=None, set={clean: value}, art={clean: str(summary)})
+        await self._variables.update(frame, call, clean, value, str(summary))
 
     def _check_room(self, agent: str, name: str, value: Any) -> None:
         """Raises PlaybookError when a session would keep more than it may."""

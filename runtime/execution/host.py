@@ -96,6 +96,8 @@ class Host:
         """The frames whose code does not wait for a fact."""
         self.on_returned: Callable[[Collection[str]], None] = lambda _agents: None
         """Told, when a frame is no more, of the agents on which it and what it called were executed."""
+        self.fired_by: Callable[[str, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
+        """The playbooks that triggers start when variables of an agent change so."""
         self.around: Callable[[Literal["before", "after"], Frame], Awaitable[None]] = _nothing
         """Does what a program wants done before and after its playbooks."""
         self.events: FrameEvents
@@ -199,6 +201,7 @@ class Host:
                 kwargs=kwargs,
                 version=playbook.version,
                 set=variables,
+                fired=self.fired_by(agent, variables) if variables else [],
                 up=asdict(CallSite(frame.id, call.pos, call.name, call.digest, hidden)),
                 meeting=self._meeting_of(frame, agent),
             )

@@ -101,10 +101,13 @@ class CallTriggers:
         """Execute those of a frame that is about to begin, or whose playbook has come to its end."""
         state = frame.state
         names = self._names.get((frame.agent.klass, CallTrigger(when, state.playbook)), ())
-        if not names or (when == "before" and _has_begun(state)):
+        calls = [Call(f"{when}{index}", name) for index, name in enumerate(names)]
+        if when == "before":
+            calls = [*(Call(f"before.set{index}", name) for index, name in enumerate(state.fired)), *calls]
+        if not calls or (when == "before" and _has_begun(state)):
             return
-        for index, name in enumerate(names):
-            call = Call(f"{when}{index}", name)
+        for call in calls:
+            name = call.name
             if f"{frame.id}:{call.pos}" in self._handlers.frames or not self._handlers.at_work(state.agent, name):
                 await self._handlers.run(frame, call)
 
@@ -153,21 +156,25 @@ class VariableRules:
             for name, spec in agents.items()
         }
 
-    async def update(self, frame: Frame, call: Call, name: str, value: Any) -> None:
-        """Set the variable and run what it triggers. Raises PlaybookError for a value that does not fit its type."""
+    async def update(self, frame: Frame, call: Call, name: str, value: Any, summary: str | None = None) -> None:
+        """Set the variable and run what it triggers. Raises PlaybookError for a value that does not fit its type.
+
+        With a summary it is an artifact, and the call gives None.
+        """
         value = self._typed(frame, name, value)
+        given: dict[str, Any] = {"val": value} if summary is None else {"val": None, "art": {name: summary}}
         key = call_key(frame.id, call.pos)
         fired = self._journal.state.fired.get(key)
         if fired is None:
-            fired = self._fired(frame, name, value)
+            fired = self.fired_by(frame.state.agent, {name: value})
             if not fired:
-                self._journal.note("res", **site(frame, call), val=value, set={name: value})
+                self._journal.note("res", **site(frame, call), **given, set={name: value})
                 return
             self._journal.note("set", f=frame.id, pos=call.pos, name=name, val=value, fired=fired)
         for index, playbook in enumerate(fired):
             await self._handlers.run(frame, Call(f"{call.pos}:t{index}", playbook))
         failure = self._failure(frame, call, len(fired))
-        outcome: dict[str, Any] = {"val": value} if failure is None else {"exc": list(failure)}
+        outcome: dict[str, Any] = given if failure is None else {"exc": list(failure)}
         self._journal.note("res", **site(frame, call), **outcome)
 
     @staticmethod
@@ -183,11 +190,12 @@ class VariableRules:
         except ValueError as error:
             raise PlaybookError(f"${name} {error}") from error
 
-    def _fired(self, frame: Frame, name: str, value: Any) -> list[str]:
-        before = frame.agent.variables
-        after = {**before, name: value}
+    def fired_by(self, agent: str, changes: Mapping[str, Any]) -> list[str]:
+        """The playbooks whose conditions begin to hold when variables of an agent change so."""
+        owner = self._journal.state.agents[agent]
+        before, after = owner.variables, {**owner.variables, **changes}
         return [
             playbook
-            for playbook, condition in self._conditions.get(frame.agent.klass, ())
-            if condition(after) and not condition(before) and not self._handlers.at_work(frame.state.agent, playbook)
+            for playbook, condition in self._conditions.get(owner.klass, ())
+            if condition(after) and not condition(before) and not self._handlers.at_work(agent, playbook)
         ]

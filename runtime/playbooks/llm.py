@@ -10,7 +10,7 @@ from runtime.execution.frame import Frame
 from runtime.execution.interpreter import Interpreter
 from runtime.language.program import PlaybookSpec
 from runtime.language.versions import Version, stands_on
-from runtime.playbooks.playbook import bound, check_signature, state_values
+from runtime.playbooks.playbook import bound, check_signature, state_values, typed
 
 
 class LLMPlaybook:
@@ -30,7 +30,7 @@ class LLMPlaybook:
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
         """See `Executable.bind`."""
-        values = bound(self.name, self.spec.params, args, kwargs)
+        values = typed(self.name, self.spec.params, bound(self.name, self.spec.params, args, kwargs))
         return [], values, state_values(self.spec.params, values)
 
     async def adopt(self, frame: Frame, /) -> None:

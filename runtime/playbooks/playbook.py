@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from runtime.core.errors import PlaybookError, ProgramChanged
 from runtime.execution.frame import Frame
 from runtime.execution.host import Executable
+from runtime.execution.value_types import coerced
 from runtime.language.program import Param, PlaybookSpec
 from runtime.language.versions import Version
 from runtime.tape.journal import as_data
@@ -50,6 +51,17 @@ def _default(name: str, param: Param) -> Any:
         return ast.literal_eval(param.default)
     except (ValueError, SyntaxError) as error:
         raise PlaybookError(f"the default of {param.name!r} in {name} is not a plain value: {param.default}") from error
+
+
+def typed(name: str, params: Sequence[Param], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as the declared types of the parameters have them. Raises PlaybookError for one that does not fit."""
+    fitting = dict(values)
+    for param in params:
+        try:
+            fitting[param.name] = coerced(values[param.name], param.type or "")
+        except ValueError as error:
+            raise PlaybookError(f"{param.name!r} of {name} {error}") from error
+    return fitting
 
 
 def state_values(params: Sequence[Param], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -158,6 +158,7 @@ def _start(state: SessionState, _: int, data: Data) -> None:
     agent.at_home = agent.at_home and (up is not None or frame.meeting is None)
     agent.variables.update(data.get("set") or {})
     frame.since = state.at_s
+    frame.fired = list(data.get("fired") or ())
     frame.base = dict(agent.variables)
     mids = data.get("mids") or []
     frame.inbox = [*(_asides(state, agent.id) if mids else ()), *take_messages(state, agent.id, mids)]

@@ -98,6 +98,8 @@ class FrameState:
     """Turns in a row that waited for nobody."""
     since: float = 0.0
     """When it began, in seconds since the epoch."""
+    fired: list[str] = field(default_factory=list)
+    """Playbooks whose triggers began to hold by the variables that its call sets: they are executed before it."""
 
 
 @dataclass(slots=True)

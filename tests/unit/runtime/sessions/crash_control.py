@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from runtime.language.program import Param
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
@@ -167,7 +168,54 @@ async def Warm():
     ),
 )
 
+PRICED = Case(
+    program(
+        agent(
+            "Main",
+            llm("Main", "01:EXE Buy", "02:QUE Say", "03:YLD for exit", begins=True),
+            replace(llm("Buy", "01:EXE Buy", "02:RET"), params=(Param("price", state=True, type="int"),)),
+            python("Dear", trigger="CND When $price > 100"),
+            python("Kept", trigger="CND When $bill is set"),
+            code="""
+async def Dear():
+    await Say("user", f"that is dear: {variables['price']}")
+    for message in await WaitForMessage("user"):
+        await Say("user", f"you say {message['text']}")
+
+async def Kept():
+    await Say("user", "the bill is kept")
+""",
+        )
+    ),
+    (
+        (
+            'await Step("Main:01:EXE")',
+            'x = await Buy("200")',
+            'await SaveArtifact("bill", "what was paid", "a" * 600)',
+            'await Step("Main:02:QUE")',
+            'await Say("user", f"bought for {x}, {len(bill)}")',
+            'await Step("Main:03:YLD")',
+            'await Yld("exit")',
+        ),
+    ),
+    ("hi", "all right"),
+    ("that is dear: 200", "you say all right", "buying it", "the bill is kept", "bought for 200, 600"),
+    others=(
+        (
+            "Buy",
+            (
+                'await Step("Buy:01:EXE")',
+                'await Say("user", "buying it")',
+                'await Step("Buy:02:RET")',
+                'await Var("__", "bought")',
+                "await Return(price)",
+            ),
+        ),
+    ),
+)
+
 CONTROL = {
+    "priced": PRICED,
     "judged": JUDGED,
     "processed": PROCESSED,
     "begun": BEGUN,

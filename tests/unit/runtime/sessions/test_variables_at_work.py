@@ -1,0 +1,75 @@
+"""Variables that are set in other ways than by name: their types and triggers count all the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from runtime.language.program import Param, Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+CODE = """
+async def Alarm():
+    await Say("user", f"so much: {variables['amount']}")
+
+async def Fill(text):
+    await SaveArtifact("amount", "what it costs", text)
+
+async def Ask12():
+    return await Pay("12")
+"""
+
+PAID = ('await Step("Pay:01:EXE")', 'await Say("user", f"paid {amount + 1}")')
+RETURNED = ('await Step("Pay:02:RET")', 'await Var("__", "paid")', "await Return(amount)")
+
+
+def shop() -> Program:
+    pay = replace(llm("Pay", "01:EXE Pay", "02:RET $amount"), params=(Param("amount", state=True, type="int"),))
+    main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
+    alarm = python("Alarm", trigger="CND When $amount > 100")
+    return program(agent("Main", main, pay, alarm, python("Fill", "text"), python("Ask12"), code=CODE))
+
+
+def going(*lines: str) -> Model:
+    first = block('await Step("Main:01:EXE")', *lines, 'await Yld("user")')
+    return Model(first, block(*PAID, *RETURNED), block("# resume: 2", 'await Yld("user")'))
+
+
+@pytest.mark.parametrize(
+    ("call", "seen"),
+    [
+        ("await Pay(200)", ["so much: 200", "paid 201"]),
+        ('await Pay("12")', ["paid 13"]),
+        ("await Ask12()", ["paid 13"]),
+        ("await Pay(amount=100)", ["paid 101"]),
+    ],
+)
+async def test_a_parameter_that_is_a_variable_has_its_type_and_starts_what_waits_for_it(
+    call: str, seen: list[str], sandbox: MontySandbox
+) -> None:
+    async with talking(shop(), going(call), sandbox) as talk:
+        assert await talk.say("hi") == seen
+
+
+async def test_an_argument_that_does_not_fit_its_type_is_an_error_of_the_call(sandbox: MontySandbox) -> None:
+    wrong = block('await Step("Main:01:EXE")', 'await Pay("lots")')
+    model = Model(wrong, block("# resume: 2", 'await Yld("user")'))
+    async with talking(shop(), model, sandbox) as talk:
+        assert await talk.say("hi") == []
+    assert "'amount' of Pay is declared int; 'lots' is str" in model.told(1)
+
+
+async def test_an_artifact_has_the_type_of_its_variable_and_starts_what_waits_for_it(sandbox: MontySandbox) -> None:
+    model = going('await SaveArtifact("amount", "what it costs", "300")', 'await Say("user", f"kept {amount}")')
+    async with talking(shop(), model, sandbox) as talk:
+        assert await talk.say("hi") == ["so much: 300", "kept 300"]
+    wrong = block('await Step("Main:01:EXE")', 'await Fill("many")')
+    model = Model(wrong, block("# resume: 2", 'await Yld("user")'))
+    async with talking(shop(), model, sandbox) as talk:
+        assert await talk.say("hi") == []
+    assert "$amount is declared int; 'many' is str" in model.told(1)
