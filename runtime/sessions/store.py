@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -29,7 +29,8 @@ class SessionRecord:
     """What is known of a session without reading its tapes. `seq` is the last fact's number.
 
     `parent` is what it goes on from, `replaced_by` the session that went on in its place. The facts of an `archived`
-    one are in the archive.
+    one are in the archive. `taken_in` is the mark of the insertion by which it came into the store, "" for one that
+    began there: another session of the same id has another one.
     """
 
     id: SessionId
@@ -41,6 +42,7 @@ class SessionRecord:
     parent: Branch | None = None
     replaced_by: SessionId | None = None
     archived: bool = False
+    taken_in: str = field(default="", compare=False)
 
     def at(self, seq: int) -> Branch:
         """What a session goes on from that goes on from fact `seq` of this one: whose fact it is."""
@@ -57,7 +59,8 @@ class Commit:
     that begins with a parent goes on at the parent's `seq`: that is what it expects. `replaces` is a session of the
     same conversation that ends with this beginning, rests, and has no pages in the outbox any more.
     `outbox_add` and `outbox_done` are page ids: what people should see, until a platform has it. `awake` says whether
-    the session has work to do without a further event; None leaves it as it is.
+    the session has work to do without a further event; None leaves it as it is. `taken_in` is that of the record from
+    which the session goes on; None does not ask for it.
     """
 
     lease: Lease
@@ -71,6 +74,7 @@ class Commit:
     begin: SessionRecord | None = None
     end: bool = False
     replaces: SessionId | None = None
+    taken_in: str | None = None
 
 
 class SessionStore(TapeStore, Protocol):
@@ -83,8 +87,8 @@ class SessionStore(TapeStore, Protocol):
     async def commit(self, commit: Commit, /) -> None:
         """Make `commit` true. Repeating one that was applied (its answer was lost) succeeds and changes nothing.
 
-        Raises TapeConflict also for a session that was replaced, for one that begins from facts that are not there, and
-        for an event that is not in the inbox any more.
+        Raises TapeConflict also for a session that was replaced or taken in anew, for one that begins from facts that
+        are not there, and for an event that is not in the inbox any more.
         """
         ...
 

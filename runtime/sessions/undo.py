@@ -89,6 +89,7 @@ class Undo:
             ended=False,
             parent=parent,
             replaced_by=None,
+            taken_in="",
         )
         home = self._journal.state.home
         if home is None or home.first <= undoing.seq:  # what stays says where the result goes

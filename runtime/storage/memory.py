@@ -176,6 +176,9 @@ class MemorySessionStore(MemoryTapes):
                 expected=commit.expect,
                 actual=session.record.seq,
             )
+        if session is not None and commit.taken_in not in (None, session.record.taken_in):
+            text = f"Session {commit.session} was taken in anew from a file."
+            raise TapeConflict(text, expected=commit.expect, actual=session.record.seq)
         actual = self._beginning(commit) if session is None else session.record.seq
         if actual != commit.expect or (session is None and commit.begin is None):
             raise TapeConflict(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
@@ -118,7 +119,8 @@ class MemorySessionCatalog:
         if self._store.shard(record.id) is not None:
             raise SessionExists(f"There is a session {record.id} already.")
         await self._refuse_taken(record)
-        self._store.take_in(replace(record, seq=len(whole.facts), parent=None), whole.facts, whole.awake, whole.pages)
+        kept = replace(record, seq=len(whole.facts), parent=None, taken_in=uuid.uuid4().hex)
+        self._store.take_in(kept, whole.facts, whole.awake, whole.pages)
 
     async def replace(self, whole: WholeSession, /, *, force: bool = False) -> None:
         await self._refuse_taken(whole.record)

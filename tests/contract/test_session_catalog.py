@@ -198,6 +198,25 @@ async def test_a_session_is_replaced_by_what_a_file_has_of_it(stores: Stores) ->
     await stores.catalog.replace(whole, force=True)
 
 
+async def test_who_goes_on_from_what_was_replaced_by_as_many_facts_is_refused(stores: Stores) -> None:
+    whole = await taken_out(stores, "one")
+    lease = await rested(stores, "other")
+    known = await stores.sessions.session(SHARD, SESSION)
+    assert known is not None
+    await stores.catalog.replace(whole, force=True)
+    before = Commit(lease, SESSION, 1, facts=facts(2, "more"), taken_in=known.taken_in)
+    with pytest.raises(TapeConflict, match="taken in anew"):
+        await stores.sessions.commit(before)
+    anew = await stores.sessions.session(SHARD, SESSION)
+    assert anew is not None
+    await stores.sessions.commit(replace(before, taken_in=anew.taken_in))
+    await stores.sessions.commit(replace(before, taken_in=anew.taken_in))
+    await stores.catalog.replace(whole, force=True)
+    with pytest.raises(TapeConflict, match="taken in anew"):
+        await stores.sessions.commit(replace(before, facts=facts(2, "and more"), taken_in=anew.taken_in))
+    assert [fact.data["text"] async for fact in stores.sessions.read_session(SESSION)] == ["one"]
+
+
 async def test_a_session_that_cannot_be_replaced_stays(stores: Stores) -> None:
     whole = await taken_out(stores, "one", "two")
     lease = await begun(stores, "other")

@@ -16,7 +16,10 @@ from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.sealing import Sealing
 from runtime.tape.tape import Branch
 
-RECORD_FIELDS = ("address", "program", "started_at", "seq", "ended", "parent", "parent_seq", "replaced_by", "archived")
+RECORD_FIELDS = (
+    *("address", "program", "started_at", "seq", "ended", "parent", "parent_seq", "replaced_by", "archived"),
+    "taken_in",
+)
 """Fields of a session's hash that make its record; `seq` is there when the session is."""
 
 _KNOWN_PLACES = 100_000
@@ -43,6 +46,7 @@ def record_from(session: SessionId, values: list[str | None]) -> SessionRecord |
         None if parent is None else Branch(SessionId(parent), int(found["parent_seq"] or 0)),
         None if replaced_by is None else SessionId(replaced_by),
         found["archived"] is not None,
+        found["taken_in"] or "",
     )
 
 

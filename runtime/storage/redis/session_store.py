@@ -81,6 +81,10 @@ class RedisSessionStore:
             raise TapeConflict(
                 f"Session {commit.session} was replaced, and takes nothing more.", expected=commit.expect, actual=found
             )
+        if outcome == "anew":
+            raise TapeConflict(
+                f"Session {commit.session} was taken in anew from a file.", expected=commit.expect, actual=found
+            )
         if outcome == "taken":
             text = f"An event that session {commit.session} takes is not in the inbox any more."
             raise TapeConflict(text, expected=commit.expect, actual=found)
@@ -217,8 +221,8 @@ def commit_call(
 ) -> tuple[list[str], list[str | int]]:
     """The keys and arguments with which `COMMIT` makes a commit true. Raises TapeConflict for misnumbered facts.
 
-    The digest covers all but token and sender: by it a repetition is recognised. A copy that the network holds back
-    until its writer has committed more is recognised by the number of its call; without a writer it is not.
+    The digest covers all but token, sender and `taken_in`: by it a repetition is recognised. A copy that the network
+    holds back until its writer has committed more is recognised by the number of its call; without a writer it is not.
     """
     keys = ShardKeys(commit.lease.shard)
     forms = _forms(commit, keys, sealing)
@@ -239,7 +243,8 @@ def commit_call(
         keys.values(commit.session),
         *forms.keys,
     ]
-    return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), *content[10:]]
+    taken_in = "" if commit.taken_in is None else commit.taken_in or "-"
+    return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), taken_in, *content[10:]]
 
 
 def _forms(commit: Commit, keys: ShardKeys, sealing: Sealing) -> FactForms:

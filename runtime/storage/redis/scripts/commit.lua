@@ -6,11 +6,13 @@
 --      13 the id of the session that is replaced, or ""
 --      14 who sends it, or ""  15 the number of this call among the sender's, which only grows
 --      16 the number of the shard's last commit that the sender knows of
+--      17 the mark of the insertion by which the session came here, "-" for none, or "" where that is not asked
 --      then the lengths and items of six lists: consumed entries, pages to add, pages done, anchors,
 --      large values (number of the key, hash, text), facts (number of the key, seq, kind, time, data, its values)
 --      and the tapes
 -- Returns {"ok"|"again", the number of the last fact, the number of the shard's last commit}, or
---   {"forgotten" (the server has lost commits)|"lease"|"conflict"|"unknown"|"replaced"|"archived"|"taken", the number found}.
+--   {"forgotten" (the server has lost commits)|"lease"|"conflict"|"unknown"|"replaced"|"anew"|"archived"|"taken", the number
+--   found}.
 if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then
   return {'lease', tonumber(redis.call('HGET', KEYS[1], 'token') or '0')}
 end
@@ -19,7 +21,7 @@ local commits = tonumber(redis.call('HGET', KEYS[1], 'commits') or '0')
 if commits < tonumber(ARGV[16]) then return {'forgotten', commits} end
 
 local expect, beginning = tonumber(ARGV[2]), ARGV[7] ~= ''
-local known = redis.call('HMGET', KEYS[2], 'seq', 'digest', 'writer', 'call', 'replaced_by', 'archived')
+local known = redis.call('HMGET', KEYS[2], 'seq', 'digest', 'writer', 'call', 'replaced_by', 'archived', 'taken_in')
 local seq = tonumber(known[1] or (beginning and ARGV[12]) or '0')
 if known[2] == ARGV[3] then
   -- Written again, so that who waits for a replica waits for it.
@@ -29,12 +31,13 @@ end
 -- A copy that was on its way for long: its sender has had the answer, and committed more since.
 if ARGV[14] ~= '' and known[3] == ARGV[14] and tonumber(ARGV[15]) <= tonumber(known[4]) then return {'again', seq, commits} end
 if known[5] then return {'replaced', seq} end
+if ARGV[17] ~= '' and known[1] and (known[7] or '-') ~= ARGV[17] then return {'anew', seq} end
 if seq ~= expect then return {'conflict', seq} end
 if known[6] then return {'archived', seq} end
 if not known[1] and not beginning then return {'unknown', 0} end
 if ARGV[13] ~= '' and redis.call('HGET', KEYS[8], 'conversation') ~= ARGV[7] then return {'unknown', 0} end
 
-local position = 17
+local position = 18
 local function list(size)
   local first = position + 1
   local last = position + tonumber(ARGV[position]) * size

@@ -7,7 +7,7 @@ if digest then return {digest == ARGV[1] and 'ok' or 'exists', ''} end
 local current = redis.call('HGET', KEYS[4], ARGV[3])
 if ARGV[8] == '0' and current then return {'taken', current} end
 redis.call('HSET', KEYS[1], 'conversation', ARGV[3], 'address', ARGV[4], 'program', ARGV[5], 'started_at', ARGV[6],
-  'seq', ARGV[7], 'ended', ARGV[8], 'digest', ARGV[1], 'anchors', '1')
+  'seq', ARGV[7], 'ended', ARGV[8], 'digest', ARGV[1], 'anchors', '1', 'taken_in', ARGV[1])
 redis.call('ZADD', KEYS[5], ARGV[10], ARGV[2])
 if ARGV[8] == '0' then redis.call('HSET', KEYS[4], ARGV[3], ARGV[2]) end
 if ARGV[9] == '1' then redis.call('SADD', KEYS[2], ARGV[2]) end

@@ -1,0 +1,85 @@
+"""A session that is replaced by one from a file while a node has it in memory: the node goes on with the new one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from runtime.bus import Bus
+from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.inbox import InboxEvent, shard_of
+from runtime.sessions.registry import Registry
+from runtime.sessions.store import Lease, LeaseHolder
+from runtime.sessions.surroundings import Surroundings
+from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory_catalog import MemorySessionCatalog
+from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.talk import Model
+from tests.unit.runtime.sessions.programs import agent, program, python
+
+pytestmark = pytest.mark.anyio
+
+CODE = """
+async def Main():
+    said = []
+    await Say("user", "hello")
+    while True:
+        for message in await WaitForMessage("user"):
+            said.append(message["text"])
+            await Say("user", f"noted {len(said)}" if message["text"] != "what?" else " ".join(said))
+"""
+REMEMBERS = program(agent("Main", python("Main", trigger="BGN When program starts"), code=CODE))
+
+
+class Node:
+    """A node over stores in memory, with one conversation."""
+
+    def __init__(self, sandbox: MontySandbox) -> None:
+        self.world = World(())
+        self.leases = MemoryLeaseStore(self.world.clock)
+        self.inbox = MemoryInbox(self.leases)
+        self.store = MemorySessionStore(self.leases, self.inbox)
+        self.catalog = MemorySessionCatalog(self.store, self.leases)
+        bus = Bus(self.world.clock)
+        self.around = Surroundings(
+            {REMEMBERS.name: REMEMBERS}, self.store, self.world, sandbox, Model(), self.world.clock, bus
+        )
+        self.registry: Registry
+        self.lease: Lease
+        self._seen = "0"
+
+    async def serve(self, registry: Registry) -> None:
+        self.registry, shard = registry, shard_of(ADDRESS.key)
+        self.lease = Lease(shard, await self.leases.acquire(f"shard:{shard}", LeaseHolder("a")) or 0)
+        await registry.gained(self.lease)
+
+    async def say(self, text: str, expected: str) -> None:
+        """Say something, and return when this is the last that is seen."""
+        await self.inbox.add(InboxEvent(text, ADDRESS, "test:Ada", "Ada", text, self.world.clock.now()))
+        [entry] = await self.inbox.read({self.lease.shard: self._seen}, wait_s=1)
+        self._seen = entry.entry_id
+        self.registry.dispatch(entry, self.lease)
+        with anyio.fail_after(60):
+            while [shown.text for shown in self.world.chat][-1:] != [expected]:
+                await anyio.lowlevel.checkpoint()
+
+
+async def test_as_many_other_facts_are_noticed_with_the_next_message(sandbox: MontySandbox) -> None:
+    node = Node(sandbox)
+    async with anyio.create_task_group() as tasks:
+        node.world.tasks = tasks
+        await node.serve(Registry(node.around, node.inbox, tasks))
+        await node.say("one", "hello")
+        await node.say("two", "noted 1")
+        current = await node.store.current(node.lease.shard, ADDRESS.key)
+        assert current is not None
+        whole = await node.catalog.whole(current.id)
+        assert whole is not None
+        told = [replace(fact, data=json.loads(json.dumps(fact.data).replace("two", "zwei"))) for fact in whole.facts]
+        await node.catalog.replace(replace(whole, facts=told), force=True)
+        await node.say("what?", "zwei what?")
+        assert [shown.text for shown in node.world.chat] == ["hello", "noted 1", "zwei what?"]
+        tasks.cancel_scope.cancel()
