@@ -11,9 +11,11 @@ from typing import TextIO
 
 import anyio
 
+from gateway.observability.masking import Masking
+from gateway.observability.telling import telling_spans
 from gateway.parts import open_model_if_any, open_sandbox
 from gateway.remote import remote_servers
-from gateway.settings import Settings
+from gateway.settings import Settings, secrets
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -66,7 +68,10 @@ async def execute(
     """
     clock = SystemClock()
     bus = Bus(clock)
+    masking = Masking(secrets(settings))
+    bus.subscribe("program.logged", lambda event: print(masking.masked(_line(event)), file=terminal.beside))
     async with AsyncExitStack() as stack:
+        await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, HERE.key))
         llm = await stack.enter_async_context(open_model_if_any(settings))
         sandbox = await stack.enter_async_context(open_sandbox(settings))
         tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -89,6 +94,11 @@ async def execute(
         ended = await _Standalone(around, inbox, store, leases, failures).live(text, read_line)
         tasks.cancel_scope.cancel()
     return ended
+
+
+def _line(event: Event) -> str:
+    """What a program wrote into the log, for people."""
+    return " ".join([event.data["line"], *(f"{name}={value!r}" for name, value in event.data["values"].items())])
 
 
 class _Store(MemorySessionStore):

@@ -107,3 +107,10 @@ async def test_a_command_that_has_failed_waits_for_no_reminder() -> None:
     )
     ended, said, _ = await executed(program, None)
     assert (ended, said) == (Ended("failed", "no"), "")
+
+
+async def test_lines_for_the_log_stand_beside_what_is_said() -> None:
+    code = "# Shop\n\n```python\n@playbook(cli_entry=True)\nasync def Main():\n"
+    code += '    await Say("user", "Sold.")\n    await Log("sold", pieces=3, to="Ada")\n    await EndProgram()\n```\n'
+    ended, said, beside = await executed(code, None)
+    assert (ended.how, said, beside) == ("done", "Sold.\n", "sold pieces=3 to='Ada'\n")

@@ -16,7 +16,7 @@ import pytest
 from gateway.version import VERSION
 
 ROOT = Path(__file__).parents[4]
-HEAVY = ("litellm", "telegram", "redis", "pydantic_monty", "pydantic", "uvicorn", "httpx")
+HEAVY = ("litellm", "telegram", "redis", "pydantic_monty", "pydantic", "uvicorn", "httpx", "opentelemetry")
 BROKEN = "# Agent\n\n## Main($x: int = )\n\n### Steps\n- Do it\n"
 
 

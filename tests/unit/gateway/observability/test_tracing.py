@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -22,6 +25,7 @@ from tests.fakes.span_collector import KEYS, Collector, collecting
 
 pytestmark = pytest.mark.anyio
 
+ROOT = Path(__file__).parents[4]
 HEADERS = {"authorization": KEYS, "x-langfuse-ingestion-version": "4"}
 
 
@@ -138,3 +142,10 @@ def test_our_settings_go_before_the_standard_variables() -> None:
     assert own.target({}) == "https://one/t"
     with pytest.raises(ValueError, match="lines of name=value"):
         TracingSettings.model_validate({"headers": "Basic two"})
+
+
+def test_what_tracing_and_metrics_need_is_imported_only_when_they_are_switched_on() -> None:
+    ours = ("gateway.observability.tracing", "opentelemetry.exporter", "prometheus_client")
+    program = f"import sys, gateway.app; print([name for name in {ours!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

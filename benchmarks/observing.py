@@ -1,0 +1,148 @@
+"""What it costs to be watched: logs, spans and metrics, per event and per turn: `python -m benchmarks.observing`.
+
+The events are those of a real conversation of two turns, with nested calls; they are published once more, many times,
+to one subscriber after the other. The floor is the bus with somebody who does nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import time
+from collections.abc import Callable, Sequence
+
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+from benchmarks.table import Row, show
+from gateway.observability.logs import LogOptions, Logs
+from gateway.observability.masking import Masking
+from gateway.observability.metrics import Metrics
+from gateway.observability.sources import Sources
+from gateway.observability.span_content import Content
+from gateway.observability.span_ids import SpanIds
+from gateway.observability.span_shipping import Shipping
+from gateway.observability.spans import Spans
+from gateway.observability.tracing import tracer_of
+from runtime.bus import Bus
+from runtime.core.clock import SystemClock
+from runtime.core.events import Event
+from runtime.execution.loop import FrameLoop
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, block, talking
+from tests.unit.runtime.sessions import programs as small
+
+TIMES = 300
+TRIES = 5
+
+_CODE = """
+async def Look(query):
+    return await Find(query)
+
+async def Find(query):
+    return "nothing about " + query
+"""
+
+
+class _Nowhere(SpanExporter):
+    """Takes what comes."""
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        return SpanExportResult.SUCCESS
+
+
+async def conversation() -> Sequence[Event]:
+    """What happens in two turns: a question, and an answer after two nested calls."""
+    main = small.llm("Main", "01:QUE Ask", "02:QUE Answer", begins=True)
+    shop = small.agent("Shop", main, small.python("Look", "query"), small.python("Find", "query"), code=_CODE)
+    model = Model(
+        block('await Step("Main:01:QUE")', 'await Say("user", "What?")', 'await Yld("user")'),
+        block(
+            'await Step("Main:02:QUE")',
+            'found = await Look("x")',
+            'await Say("user", found)',
+            "await Return(found)",
+        ),
+    )
+    async with MontySandbox(max_workers=1) as sandbox, talking(small.program(shop), model, sandbox) as talk:
+        await talk.say("hello")
+        await talk.say("something")
+        return talk.events
+
+
+async def _none(_shards: object) -> tuple[int, int]:
+    return 0, 0
+
+
+def metrics(bus: Bus) -> Metrics:
+    """Metrics that count what happens on `bus`."""
+    made = Metrics(Sources(frozenset, int, int, int, _none))
+    made.attach(bus)
+    return made
+
+
+def spans(bus: Bus) -> None:
+    """Spans, made and thrown away."""
+    shipping, ids = Shipping(_Nowhere(), bus.publish), SpanIds()
+    Spans(tracer_of(shipping, ids, "node"), ids, Content(Masking(), on=False)).attach(bus)
+
+
+def conversation_us(events: Sequence[Event], watch: Callable[[Bus], object]) -> float:
+    """Telling of the whole conversation once, in microseconds of the processor: the best of some tries."""
+    found = []
+    for _ in range(TRIES):
+        bus = Bus(SystemClock())
+        watch(bus)
+        started = time.process_time()
+        for _ in range(TIMES):
+            for event in events:
+                bus.publish(event.name, **event.data)
+        found.append((time.process_time() - started) / TIMES * 1e6)
+        assert bus.failures == 0
+    return min(found)
+
+
+def nobody(bus: Bus) -> None:
+    """Somebody who does nothing."""
+    bus.subscribe("*", lambda _event: None)
+
+
+def logs(bus: Bus) -> None:
+    """Lines at level info, as JSON."""
+    Logs(LogOptions(stream=io.StringIO())).attach(bus)
+
+
+def scrape_ms(events: Sequence[Event]) -> float:
+    """Answering Prometheus once, in milliseconds."""
+    bus = Bus(SystemClock())
+    counted = metrics(bus)
+    for event in events:
+        bus.publish(event.name, **event.data)
+
+    async def some() -> float:
+        started = time.perf_counter()
+        for _ in range(20):
+            await counted.text()
+        return (time.perf_counter() - started) / 20 * 1e3
+
+    return asyncio.run(some())
+
+
+def run() -> list[Row]:
+    """The rows of this benchmark."""
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        events = runner.run(conversation())
+    floor = conversation_us(events, nobody)
+    rows = []
+    for name, watch in (("logs", logs), ("metrics", metrics), ("spans", spans)):
+        taken = conversation_us(events, watch)
+        rows.append(
+            Row(f"telling {name} of an event", taken / len(events), "µs", floor / len(events), "nobody listens")
+        )
+        rows.append(Row(f"telling {name} of a turn", taken / 2, "µs", floor / 2, "nobody listens"))
+    rows.append(Row("answering Prometheus", scrape_ms(events), "ms"))
+    return rows
+
+
+if __name__ == "__main__":
+    print(show(run()))
