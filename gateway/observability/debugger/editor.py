@@ -231,6 +231,7 @@ class Editor:
     def stands(self, watch: SessionWatch, why: Why, /) -> None:
         """A session stands still, all its agents; one of them is why."""
         assert watch.stand is not None
+        self._inspection.references.forget(watch)
         first = watch.stand.agent
         self._wire.event(
             "stopped",

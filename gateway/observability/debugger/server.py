@@ -71,6 +71,7 @@ class Debugger:
         self._reserved: Editor | None = None
         self._editor: Editor | None = None
         self._connections = 0
+        self._closed = False
         self.port = address.port
         if not address.waits:
             self._came.set()
@@ -107,7 +108,7 @@ class Debugger:
 
     def reserve(self, editor: Editor, /) -> bool:
         """See `Desk`."""
-        if self._reserved is not None:
+        if self._closed or self._reserved is not None:
             self._bus.publish("debugger.refused", reason="another editor is debugging")
             return False
         self._reserved = editor
@@ -139,7 +140,7 @@ class Debugger:
         if editor is not None:
             self.detach(editor)
             editor.dismiss()
-        self._connections = MAX_CONNECTIONS
+        self._closed = True
 
     async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
         """Listen until cancelled; reports the port. Raises ConfigError when it cannot be had."""
@@ -156,7 +157,7 @@ class Debugger:
 
     async def _connected(self, stream: ByteStream) -> None:
         async with stream:
-            if self._connections >= MAX_CONNECTIONS:
+            if self._closed or self._connections >= MAX_CONNECTIONS:
                 return
             self._connections += 1
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -153,6 +154,10 @@ class SessionWatch:
         editor = self._post.editor
         if editor is None:
             return
+        with suppress(Exception):  # what an editor is told must not break what it is told of
+            self._tell(editor, kind, data)
+
+    def _tell(self, editor: Attached, kind: str, data: Mapping[str, Any]) -> None:
         state = self.journal.state
         if kind == "fin":
             editor.said(self, state.pages[data["page"]].agent, data["text"])

@@ -22,7 +22,8 @@ from runtime.core.errors import DebugError, DebugProtocolError
 MAX_HEAD_BYTES = 512
 MAX_BODY_BYTES = 1 << 20
 MAX_UNSENT = 10_000
-"""Messages that an editor has not read; one that leaves more is taken to be gone."""
+MAX_UNSENT_BYTES = 32 << 20
+"""What an editor has not read, in messages and in bytes; one that leaves more is taken to be gone."""
 
 MAX_DEPTH = 60
 """So deep a message may be nested."""
@@ -74,6 +75,7 @@ class Wire:
         self._stream = stream
         self._buffer = BufferedByteReceiveStream(stream)
         self._seq = itertools.count(1)
+        self._unsent_bytes = 0
         self._send, self._unsent = anyio.create_memory_object_stream[bytes](MAX_UNSENT)
 
     async def read(self) -> Request | None:
@@ -102,8 +104,13 @@ class Wire:
     def _put(self, message: Mapping[str, Any]) -> None:
         text = json.dumps({"seq": next(self._seq), **message}, ensure_ascii=False, default=str)
         body = text.encode(errors="replace")
+        framed = b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        self._unsent_bytes += len(framed)
+        if self._unsent_bytes > MAX_UNSENT_BYTES:
+            self._on_overflow()
+            return
         try:
-            self._send.send_nowait(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            self._send.send_nowait(framed)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return  # it has gone, and that is being noticed
         except anyio.WouldBlock:
@@ -118,6 +125,7 @@ class Wire:
         with self._send, self._unsent, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async for message in self._unsent:
                 await self._stream.send(message)
+                self._unsent_bytes -= len(message)
 
 
 def _response(request: Request) -> dict[str, Any]:

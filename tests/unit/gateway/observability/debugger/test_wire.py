@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.observability.debugger.server import MAX_CONNECTIONS, DebugAddress, Debugger
-from gateway.observability.debugger.wire import MAX_BODY_BYTES, MAX_HEAD_BYTES
+from gateway.observability.debugger.wire import MAX_BODY_BYTES, MAX_HEAD_BYTES, MAX_UNSENT, MAX_UNSENT_BYTES, Wire
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
@@ -83,6 +84,7 @@ async def test_requests_are_refused_with_a_reason_and_do_no_harm(tmp_path: Path,
             ("setBreakpoints", {"source": {}}, "needs `source`"),
             ("setBreakpoints", {"source": {"path": "a.pb"}, "breakpoints": [1]}, "a list of objects"),
             ("setBreakpoints", {"source": {"path": "a.pb"}, "breakpoints": many}, "at most 1,000"),
+            ("setBreakpoints", {"source": {"path": "\ud800.pb"}}, "setBreakpoints failed: UnicodeEncodeError"),
             ("source", {"sourceReference": 9}, "no such source"),
             ("evaluate", {"expression": "(" * 5000}, "not an expression"),
             ("evaluate", {"expression": "x" * 20_000}, "at most 10,000 characters"),
@@ -92,6 +94,24 @@ async def test_requests_are_refused_with_a_reason_and_do_no_harm(tmp_path: Path,
             with pytest.raises(Refused, match=why):
                 await at.editor.request(command, **arguments)
         assert (await at.editor.request("threads"))["threads"] == []
+
+
+async def test_an_editor_that_reads_nothing_is_given_up() -> None:
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+            for unread, times in (("x", MAX_UNSENT), ("x" * 1_000_000, MAX_UNSENT_BYTES // 1_000_000)):
+                given_up: list[bool] = []
+                wire = Wire(stream, on_overflow=partial(given_up.append, True))
+                for _ in range(times):
+                    assert given_up == []
+                    wire.event("output", output=unread)
+                wire.event("output", output=unread)
+                assert given_up == [True]
+                wire.finish()
+                with anyio.CancelScope() as scope:
+                    scope.cancel()
+                    await wire.write()
 
 
 async def test_only_so_many_may_be_connected_at_once(tmp_path: Path, sandbox: MontySandbox) -> None:
