@@ -82,7 +82,11 @@ def assembled(
     builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
     questions = Questions(journal, pages, builtins)
     busy = around.busy.get(record.program, "queue")
-    intake = Intake(journal, supervisor, pages, questions, Binding(journal, supervisor.humans, around.clock), busy)
+    intake = Intake(
+        *(journal, supervisor, pages, questions),
+        binding=Binding(journal, supervisor.humans, supervisor.classes(), around.clock),
+        busy=busy,
+    )
     pages.moves = LostPlaces(journal, pages, questions, around.bus).moves
     places = MeetingPlaces(record, journal, pages, around, inbox)
     minutes = Minutes(program, journal, pages, around.texts, around.meetings)

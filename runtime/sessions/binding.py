@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Collection, Sequence
 
 from runtime.core.clock import Clock
+from runtime.core.ids import is_human_word, parse_agent_id, parse_meeting_id
 from runtime.language.humans import HumanSpec
 from runtime.sessions.inbox import InboxEvent
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PersonState
+
+MAX_NAME_CHARS = 80
+"""So much of a name is kept. Platforms allow 32 (Discord) to 129 (Telegram, first and last name)."""
+
+_TURNING = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 class Binding:
@@ -19,21 +26,29 @@ class Binding:
     by the name they show. Whoever writes on two platforms is two people here.
     """
 
-    def __init__(self, journal: Journal, humans: Sequence[HumanSpec], clock: Clock) -> None:
+    def __init__(self, journal: Journal, humans: Sequence[HumanSpec], classes: Collection[str], clock: Clock) -> None:
+        """`classes` are those of the agents, whose names tell nobody apart."""
         self._journal = journal
+        self._classes = frozenset(klass.casefold() for klass in classes)
         self._humans = humans
         self._clock = clock
 
     def meet(self, event: InboxEvent) -> None:
         """Know of whoever did something, from now on."""
-        id_, name = event.person_id, event.person_name
+        id_, name = event.person_id, plain_name(event.person_name) or event.person_id
         known = self._people.get(id_)
         spec = self._fitting(id_, name) if known is None or known.declared is None else None
         if known is None or known.name != name:
-            alike = {} if spec or not any(human.is_called(name) for human in self._humans) else {"alike": True}
+            alike = {"alike": True} if spec is None and self._is_anothers(name) else {}
             self._journal.note("person", id=id_, name=name, since=self._clock.now().timestamp(), **alike)
         if spec is not None:
             self._bind(id_, spec)
+
+    def _is_anothers(self, name: str) -> bool:
+        """Whether a name means somebody else: a human of the program, an agent, or whom programs mean by it."""
+        words = name.casefold() in {*self._classes, "meeting"} or is_human_word(name)
+        numbered = parse_agent_id(name) is not None or parse_meeting_id(name) is not None
+        return words or numbered or any(human.is_called(name) for human in self._humans)
 
     def claim(self, event: InboxEvent) -> tuple[str, dict[str, object]]:
         """What comes of somebody saying that they are a declared human: the key of the answer, and its values."""
@@ -49,7 +64,7 @@ class Binding:
             return "iam_reserved", {"name": spec.declared}
         if holder is None:
             self._bind(event.person_id, spec)
-        return "iam_bound", {"name": spec.declared, "person": event.person_name}
+        return "iam_bound", {"name": spec.declared, "person": self._people[event.person_id].name}
 
     @property
     def _people(self) -> dict[str, PersonState]:
@@ -68,3 +83,14 @@ class Binding:
 
     def _bind(self, person: str, spec: HumanSpec) -> None:
         self._journal.note("bound", id=person, human=spec.declared)
+
+
+def plain_name(name: str) -> str:
+    """The name that somebody shows as it is known here: on one line, of readable characters, not too long."""
+    readable = "".join(" " if _is_control(character) else character for character in name)
+    return " ".join(readable.split())[:MAX_NAME_CHARS].strip()
+
+
+def _is_control(character: str) -> bool:
+    """Control characters, and those that turn the direction of what follows them."""
+    return unicodedata.category(character) == "Cc" or character in _TURNING
