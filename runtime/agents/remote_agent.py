@@ -115,7 +115,8 @@ class RemoteAgent:
     async def all_posted(self) -> None:
         """Return when everything that was said to it is in its mailbox."""
         while self.state.has_work():
-            self._posted = anyio.Event()
+            if self._posted.is_set():
+                self._posted = anyio.Event()
             self.look()
             await self._posted.wait()
 

@@ -52,8 +52,15 @@ class Standpoint:
         self._functions = self._callable_now()
 
     def functions(self, sources: Sequence[str]) -> frozenset[str]:
-        """What `sources` may call."""
-        return frozenset(self._functions) | self._remote_calls(sources)
+        """What `sources` may call. A playbook that is called like an agent is what they call by the plain name."""
+        agents = {name.partition(".")[0] for name in self._functions if "." in name}
+        alike = agents & self._functions.keys()
+        if not alike:
+            return frozenset(self._functions) | self._remote_calls(sources)
+        called = {name for source in sources for name in called_names(source)}
+        plain = alike & called
+        left_out = {name for name in self._functions if "." in name and name.partition(".")[0] in plain}
+        return (frozenset(self._functions) - left_out - (alike - plain)) | self._remote_calls(sources)
 
     def _remote_calls(self, sources: Sequence[str]) -> frozenset[str]:
         """Calls of remote agents' tools, known or not: whether they can be made, their servers say."""

@@ -162,6 +162,8 @@ def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
     agents = {name.partition(".")[0] for name in position.functions if "." in name}
     for name in sorted((assigned_names(tree) | mutated_names(tree)) & position.read_only):
         return Rejected("name", f"{name} is only read; `await Share(name, value)` sets a value for all in the meeting")
+    for name in sorted(set(_bound_aside(tree)) & position.variables):
+        return Rejected("name", f"${name} is set by `{name} = …`, and this would hide it; use another name here")
     for node in ast.walk(tree):
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
             continue
@@ -171,6 +173,20 @@ def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
             continue
         return Rejected("name", f"{node.id!r} is not known here; known are {_listed(position.names)}")
     return None
+
+
+def _bound_aside(tree: ast.AST) -> Iterator[str]:
+    """The names that a statement binds in other ways than by an assignment or a loop, which no variable is set by."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.NamedExpr(target=ast.Name(id=name)) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name
+            case ast.MatchMapping(rest=str(name)):
+                yield name
+            case ast.alias():
+                yield (node.asname or node.name).partition(".")[0]
 
 
 def _listed(names: set[str]) -> str:

@@ -194,6 +194,28 @@ def test_both_replies_of_the_contract_example_are_legal_statement_by_statement()
 @pytest.mark.parametrize(
     "source",
     [
+        "print(name := 'Ada')",
+        "match 'x':\n    case name:\n        pass",
+        "match []:\n    case [*name]:\n        pass",
+        "match {}:\n    case {**name}:\n        pass",
+        "try:\n    x = 1\nexcept ValueError as name:\n    pass",
+        "import json as name",
+        "def name(): return 1",
+    ],
+)
+def test_a_variable_is_set_in_ways_that_are_seen_and_checked(source: str) -> None:
+    here = position()
+    here.variables = frozenset({"name"})
+    refused = verify(source, here)
+    assert refused is not None
+    assert refused.rule == "name", refused
+    here.variables = frozenset()
+    assert verify(source, here) is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
         "go = Step",
         "for call in [Yld, Return]:\n    await call('exit')",
         "await asyncio.gather(*map(Say, ['user'], ['x']))",

@@ -73,3 +73,13 @@ async def test_an_artifact_has_the_type_of_its_variable_and_starts_what_waits_fo
     async with talking(shop(), model, sandbox) as talk:
         assert await talk.say("hi") == []
     assert "$amount is declared int; 'many' is str" in model.told(1)
+
+
+async def test_a_playbook_that_is_called_like_its_agent_can_be_called_by_both_names(sandbox: MontySandbox) -> None:
+    main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
+    code = "async def Weather(city):\n    return city.upper()\n\nasync def Wind(city):\n    return 7\n"
+    both = python("Weather", "city", public=True), python("Wind", "city", public=True)
+    calls = ('a = await Weather("Oslo")', 'b = await Weather.Wind("Oslo")', 'await Say("user", f"{a} {b}")')
+    model = Model(block('await Step("Main:01:EXE")', *calls, 'await Yld("user")'))
+    async with talking(program(agent("Weather", main, *both, code=code)), model, sandbox) as talk:
+        assert await talk.say("hi") == ["OSLO 7"]
