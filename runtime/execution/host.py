@@ -224,7 +224,12 @@ class Host:
         return None if outside else number
 
     async def run_frame(self, id_: str, playbook: Executable) -> BaseException | None:
-        """Run a frame to its end and write down what came of it; returns the exception that ended it, if one did."""
+        """Run a frame to its end and write down what came of it; returns the exception that ended it, if one did.
+
+        Nothing happens to one that was stopped before it could run.
+        """
+        if id_ not in self._journal.state.frames:
+            return None
         frame = Frame(self._journal, id_, self._moving)
         about = self.events.taken_up(frame, playbook.kind)
         failure: BaseException | None = None
