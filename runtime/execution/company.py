@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from runtime.core.errors import PlaybookError, UnknownTarget
@@ -10,6 +10,9 @@ from runtime.core.ids import AgentId, parse_agent_id
 from runtime.execution.frame import Call, Frame
 from runtime.execution.host import Builtin, Callees, Host, site
 from runtime.execution.signatures import call_arguments
+from runtime.execution.triggers import declared_types
+from runtime.execution.value_types import coerced
+from runtime.language.program import Program
 from runtime.tape.journal import Journal
 
 MAX_AGENTS = 1000
@@ -27,9 +30,10 @@ class Makers(Callees, Protocol):
 class Company:
     """The calls of one session; each notes its own result."""
 
-    def __init__(self, journal: Journal, makers: Makers) -> None:
+    def __init__(self, journal: Journal, makers: Makers, program: Program) -> None:
         self._journal = journal
         self._makers = makers
+        self._types = {spec.name: declared_types(spec) for spec in program.agents}
         self._host: Host
 
     def equip(self, host: Host) -> None:
@@ -57,7 +61,16 @@ class Company:
     def _made(self, klass: str, variables: Mapping[str, Any]) -> str:
         if len(self._journal.state.agents) >= MAX_AGENTS:
             raise PlaybookError(f"a session has {MAX_AGENTS:,} agents at most")
-        return self._makers.create(klass, variables)
+        return self._makers.create(klass, dict(self._typed(klass, variables)))
+
+    def _typed(self, klass: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """The variables as they are declared. Raises PlaybookError for a value that does not fit."""
+        declared = self._types.get(klass, {})
+        for name, value in variables.items():
+            try:
+                yield name, coerced(value, declared.get(name, ""))
+            except ValueError as error:
+                raise PlaybookError(f"${name} of {klass} {error}") from error
 
     def _note_agent(self, frame: Frame, call: Call, id_: str) -> None:
         self._journal.note("res", **site(frame, call), val=f"agent {id_}")

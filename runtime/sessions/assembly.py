@@ -99,7 +99,7 @@ def assembled(
     journal.watch = _telling(hearers)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, supervisor.remind, around.clock, times)
-    company = Company(journal, supervisor)
+    company = Company(journal, supervisor, program)
     artifacts = ArtifactCalls(journal)
     calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls(), **company.table()}
     calls |= SharedCalls(journal).table() | artifacts.table() | ProgramFiles(program, journal).table()

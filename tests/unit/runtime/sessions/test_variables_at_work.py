@@ -83,3 +83,24 @@ async def test_a_playbook_that_is_called_like_its_agent_can_be_called_by_both_na
     model = Model(block('await Step("Main:01:EXE")', *calls, 'await Yld("user")'))
     async with talking(program(agent("Weather", main, *both, code=code)), model, sandbox) as talk:
         assert await talk.say("hi") == ["OSLO 7"]
+
+
+async def test_a_made_agent_has_variables_of_their_types(sandbox: MontySandbox) -> None:
+    main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
+    player = agent(
+        "Player",
+        llm("Play", "01:EXE Play with $lives:int"),
+        python("Lives", public=True),
+        code="async def Lives():\n    return variables['lives'] + 1\n",
+    )
+    first = block(
+        'await Step("Main:01:EXE")',
+        'one = await CreateAgent("Player", lives="3")',
+        'await Say("user", f"{await CallAgent(one, \'Lives\')}")',
+        'await CreateAgent("Player", lives="many")',
+    )
+    model = Model(first, block("# resume: 4", 'await Yld("user")'))
+    async with talking(program(agent("Main", main), player), model, sandbox) as talk:
+        assert await talk.say("hi") == ["4"]
+        assert len(talk.facts("agent")) == 2
+    assert "$lives of Player is declared int; 'many' is str" in model.told(1)
