@@ -27,7 +27,7 @@ def refuses(text: str, texts: Texts) -> bool:
 def _pattern(words: str, openers: str, endings: str, reasons: str) -> re.Pattern[str]:
     begins = rf"(?:@\S+\s+)?(?:{_any_of(openers)}(?:\s|{_STOP})+)*"
     ends = rf"(?:\s+{_any_of(endings)})*\s*(?:{_STOP}|$|\b{_any_of(reasons)})"
-    return re.compile(begins + _any_of(words) + ends)
+    return re.compile(rf"{begins}{_any_of(words)}(?:\s+{_any_of(words)})*{ends}")
 
 
 def _any_of(phrases: str) -> str:

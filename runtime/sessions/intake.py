@@ -158,7 +158,8 @@ class Intake:
         if not readers:
             return
         self.begun(event, self._since)
-        self.heard(event, agent)
+        if meeting is None:  # what was said in a meeting stays known as it stands in its history
+            self.heard(event, agent)
         about = {} if meeting is None else {"meeting_id": MeetingId(meeting.id)}
         for reader in readers:
             told = self._message_of(event, None if meeting else reader, type=MessageType.EDITED, before=before, **about)

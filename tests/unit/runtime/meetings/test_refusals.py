@@ -31,6 +31,7 @@ from runtime.meetings.refusals import refuses
         "No\nI have to go",
         "NOT TODAY",
         "start without me",
+        "no no no",
     ],
 )
 def test_a_plain_refusal_is_one(text: str) -> None:

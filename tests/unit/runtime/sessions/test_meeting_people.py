@@ -194,6 +194,10 @@ async def test_what_all_have_read_and_is_changed_or_taken_back_they_are_all_told
             "guest: edited uno, was one, gone []",
             "host: edited uno, was one, gone []",
         ]
+        assert sorted(await post(talk, "ein", kind="edit", private=False, message_id="m8")) == [
+            "guest: edited ein, was uno, gone []",
+            "host: edited ein, was uno, gone []",
+        ]
         assert await post(talk, "", kind="deletion", private=False, message_id="m9") == []
         assert sorted(await post(talk, "three", private=False)) == [
             "guest: meeting_broadcast three, was None, gone ['two']",
@@ -201,7 +205,7 @@ async def test_what_all_have_read_and_is_changed_or_taken_back_they_are_all_told
         ]
         await post(talk, "Late", kind="invite", private=False)
         [history] = [text for text in notices(talk, "Late") if text.startswith("What was said")]
-        assert "Ada: uno" in history
+        assert "Ada: ein" in history
         assert "two" not in history
 
 
