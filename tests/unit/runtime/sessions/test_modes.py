@@ -152,3 +152,12 @@ async def test_a_model_hears_how_to_handle_messages_and_does_it_without_compilat
         assert await talk.say("help!") == ["Here I am."]
         assert [event.data["trigger"] for event in talk.named("trigger.fired")] == ["Main:Help:T1:EVT"]
     assert "ProcessMessages is built in." in model.asked[0][0].content
+
+
+async def test_steps_that_go_in_a_circle_end_and_say_so(sandbox: MontySandbox) -> None:
+    loop = llm("Main", "01:LOP While true", "02:YLD for exit", begins=True)
+    model = Model(*[block('await Step("Main:01:LOP")', 'await Yld("call")')] * 201)
+    async with talking(program(agent("Main", loop)), model, sandbox) as talk:
+        (said,) = await talk.say("hi")
+    assert "Main went on for 200 turns without waiting for anybody" in said
+    assert len(model.asked) == 201
