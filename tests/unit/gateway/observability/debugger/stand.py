@@ -116,14 +116,18 @@ async def debugged(
     *replies: Reply | LLMError,
     world: World | None = None,
     waits: bool = False,
+    model: Model | None = None,
     **more: Any,
 ) -> AsyncIterator[Debugged]:
-    """A process with a debug server, and an editor that is connected and has said nothing yet."""
+    """A process with a debug server, and an editor that is connected and has said nothing yet.
+
+    The model gives its `replies`, unless it is a `model` of its own.
+    """
     events: list[Event] = []
     bus = Bus(SystemClock())
     bus.subscribe("debugger.*", events.append)
     debugger = Debugger(DebugAddress("127.0.0.1", 0, waits), {program.name: program}, sandbox, bus)
-    model = Model(*replies)
+    model = model or Model(*replies)
     async with anyio.create_task_group() as tasks:
         port = await tasks.start(debugger.serve)
         async with (
