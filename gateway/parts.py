@@ -369,5 +369,6 @@ def sources_of(node: Node, registry: Registry, sandbox: MontySandbox, connection
         lambda: len(registry),
         lambda: sum(registry.loads().values()),
         lambda: sandbox.busy,
+        lambda: sandbox.workers,
         RedisDepths(connection).waiting,
     )

@@ -102,6 +102,7 @@ class Metrics:
         self._conversations.set(sources.conversations())
         self._at_work.set(sources.at_work())
         self._sandbox_busy.set(sources.sandbox_busy())
+        self._sandbox_workers.set(sources.sandbox_workers())
         await self._ask_store(shards)
         return generate_latest(self.registry)
 
@@ -189,6 +190,7 @@ class Metrics:
         self._outbox = self._gauge("outbox_pages", "Pages of this node's shards that no platform has in final form.")
         self._store_answers = self._gauge("store_answers", "1 if the store said what waits, else 0.")
         self._sandbox_busy = self._gauge("sandbox_workers_busy", "Processes that run code of models now.")
+        self._sandbox_workers = self._gauge("sandbox_workers", "How many of them there may be.")
         self._bus_dropped = self._gauge("bus_events_dropped", "Events that a full reader of the bus did not take.")
         self._bus_failures = self._gauge("bus_failures", "Events at which who heard them raised.")
 

@@ -14,4 +14,5 @@ class Sources:
     conversations: Callable[[], int]
     at_work: Callable[[], int]
     sandbox_busy: Callable[[], int]
+    sandbox_workers: Callable[[], int]
     waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]

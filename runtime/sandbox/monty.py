@@ -78,6 +78,11 @@ class MontySandbox:
         )
 
     @property
+    def workers(self) -> int:
+        """How many there may be."""
+        return self._max_workers
+
+    @property
     def busy(self) -> int:
         """How many workers compute."""
         return self._max_workers - self._free.value

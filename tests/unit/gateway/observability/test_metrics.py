@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -38,7 +39,9 @@ async def away(_shards: Collection[int]) -> tuple[int, int]:
 
 def sources(**more: Any) -> Sources:
     asked: dict[str, Any] = {"shards": lambda: frozenset({1, 2}), "conversations": lambda: 5, "at_work": lambda: 1}
-    return Sources(**{**asked, "sandbox_busy": lambda: 2, "waiting": three_waiting, **more})
+    return Sources(
+        **{**asked, "sandbox_busy": lambda: 2, "sandbox_workers": lambda: 4, "waiting": three_waiting, **more}
+    )
 
 
 async def read(metrics: Metrics) -> dict[str, Metric]:
@@ -91,6 +94,7 @@ async def test_a_conversation_is_counted_from_message_to_message(sandbox: MontyS
         "outbox_pages": 2,
         "store_answers": 1,
         "sandbox_workers_busy": 2,
+        "sandbox_workers": 4,
     }
     assert found["first_text_seconds_count test"] == 2
     assert found["model_seconds_count scripted"] == 2
@@ -156,3 +160,11 @@ async def test_the_document_says_what_there_is() -> None:
         for family in families
     }
     assert set(rows) == found
+
+
+def test_the_dashboard_asks_for_what_there_is() -> None:
+    panels = json.loads(DOCUMENT.with_name("metrics-dashboard.json").read_text())["panels"]
+    asked = {name for panel in panels for one in panel["targets"] for name in re.findall(r"parley_\w+", one["expr"])}
+    known = set(re.findall(r"^\| `(parley_\w+)`", DOCUMENT.read_text(), re.MULTILINE))
+    assert {name.removesuffix("_bucket") for name in asked} <= known
+    assert len(panels) == 8

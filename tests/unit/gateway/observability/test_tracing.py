@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from anyio.abc import SocketAttribute
 
 from gateway.observability.masking import Masking
 from gateway.observability.span_shipping import MAX_WAITING
@@ -117,6 +119,26 @@ async def test_nobody_waits_for_a_collector_that_is_away_and_what_does_not_fit_i
         happen(bus, times=MAX_WAITING)  # all before anything could be sent
         assert shipping.dropped == 2 * MAX_WAITING
         assert bus.failures == 0
+
+
+async def test_a_collector_that_never_answers_does_not_keep_the_process_from_stopping() -> None:
+    bus = Bus(SystemClock())
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+        port = listener.extra(SocketAttribute.local_port)  # the system accepts, and nobody reads
+        silent = TracingOptions(f"http://127.0.0.1:{port}/v1/traces", {}, "node-1", timeout_s=50)
+        with anyio.fail_after(40):
+            async with traced(silent, bus, Masking()):
+                happen(bus)
+        assert {thread.daemon for thread in threading.enumerate() if thread.name == "spans"} == {True}
+
+
+async def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "gateway.observability.tracing")
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
+    settings = TracingSettings(on=True, endpoint="http://127.0.0.1:1/v1/traces")
+    with pytest.raises(ConfigError, match=r"needs the extra \"otel\": pip install"):
+        async with telling_spans(settings, Bus(SystemClock()), Masking(), "node-1"):
+            pass
 
 
 async def test_switched_off_nothing_is_told_and_on_it_needs_a_place() -> None:
