@@ -276,6 +276,8 @@ class Interpreter:
 
     async def open_stream(self, target: str) -> LiveStream | None:
         """Begin to show what is said to `target`."""
+        if self._machine.watcher is not None:
+            await self._machine.watcher.about_to_say(self._frame)
         utterances = self._machine.builtins.utterances
         return await utterances.open_stream(self._frame, utterances.target(self._frame, target))
 

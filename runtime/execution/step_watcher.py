@@ -32,6 +32,10 @@ class StepWatcher(Protocol):
         """A statement of a reply was accepted and is run next."""
         ...
 
+    async def about_to_say(self, frame: Frame, /) -> None:
+        """A text begins to be shown while the model writes it, before its statement is complete."""
+        ...
+
     async def about_to_call(self, frame: Frame, call: Call, /) -> None:
         """A playbook in Python has made a host call, which is executed next."""
         ...

@@ -122,6 +122,10 @@ class SessionWatch:
         again = before is not None and before.span == step.span and before.line < step.line
         await self._at(self._moment("step", frame, places=places, about=source, line=step.line, again=again))
 
+    async def about_to_say(self, _frame: Frame, /) -> None:
+        """See `StepWatcher`. Nothing begins to be shown while the session stands."""
+        await self._others()
+
     async def about_to_call(self, frame: Frame, call: Call, /) -> None:
         """See `StepWatcher`."""
         if self._post.idle:

@@ -194,6 +194,25 @@ async def test_a_waiting_agent_can_be_paused_and_does_nothing_more_until_it_goes
         assert at.talk.chat[-1] == "Oslo, 3"
 
 
+async def test_nothing_begins_to_be_shown_while_a_session_is_paused(tmp_path: Path, sandbox: MontySandbox) -> None:
+    _, program = await guide_in(tmp_path)
+    gate = anyio.Event()
+    async with debugged(program, sandbox, replace(ASKS, gate=gate)) as at:
+        await at.editor.begin()
+        at.talk.post("hi")
+        await at.model.writing.wait()
+        (thread,) = [one["id"] for one in (await at.editor.request("threads"))["threads"] if "1000" in one["name"]]
+        await at.editor.request("pause", threadId=thread)
+        await at.editor.stopped()
+        gate.set()
+        await at.talk.until(lambda: at.model.hung_up == 1)
+        await at.editor.request("threads")
+        assert at.talk.chat == []
+        await at.editor.request("continue", threadId=thread)
+        await at.idle()
+        assert at.talk.chat == ["Who are you?"]
+
+
 async def test_failures_refused_replies_calls_and_returns_can_be_stood_at(
     tmp_path: Path, sandbox: MontySandbox
 ) -> None:
