@@ -194,6 +194,7 @@ class _PreambleReader:
         if _begins_block(text):
             block = self._block_lines()
             self._put(load_mapping(block, self._problems) if block else {}, block)
+            self._own, self._begun = False, False
             return True
         match = _KEY.match(text) or (_KEY_OF_ANY_CASE.match(text) if self._own else None)
         if match is None or not (self._own or match[1] in self._keys):

@@ -14,6 +14,7 @@ from runtime.language.pbasm import coded_trigger, read, signature
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind
 from runtime.language.rules import RulesLowerer
+from runtime.language.step_correspondence import unfaithful
 from runtime.language.step_lines import given_steps
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 
@@ -202,4 +203,4 @@ def _problem(text: str, source: ParsedAgent) -> str:
         program = read(text, f"{source.name}.pbasm")
     except ProgramRejected as error:
         return str(error)
-    return "\n".join(compare(source, program.agents))
+    return "\n".join(compare(source, program.agents) or unfaithful(source, program.agents[0]))

@@ -17,7 +17,7 @@ _AROUND = " \t:;.,!?*`~'\""
 def agent_name(text: str) -> str | None:
     """The class name of an agent: "Tax (US) agent" -> TaxUsAgent. None when there is no letter to begin with."""
     text = text.strip(_AROUND)
-    one_word = text.isidentifier() and "_" not in text and text[0].isupper()
+    one_word = text.isidentifier() and "_" not in text and text[0].title() == text[0]
     return unicodedata.normalize("NFKC", text) if one_word else camel_case(text)
 
 

@@ -25,6 +25,16 @@ _CONDITION = re.compile(
     r"\$\w|[<>=]|\b(?:is|are|becomes?|equals?|exceeds?|reaches|reached|has|have|more|less|fewer|need|needs)\b",
     re.IGNORECASE,
 )
+_PERHAPS_BEGIN = re.compile(
+    r"\b(?:start\w*|begin\w*|launch\w*|open\w*|boot\w*|load\w*|init\w*|first\w*|beginning|run\w*|ready|wake\w*|dawn|up"
+    r"|creat\w*|enter\w*|immediately|always|automatically)\b",
+    re.IGNORECASE,
+)
+
+
+def may_begin(text: str) -> bool:
+    """Whether a trigger may mean the beginning, also in words that `trigger_kind` does not know."""
+    return trigger_kind(text) is TriggerKind.BGN or _PERHAPS_BEGIN.search(text) is not None
 
 
 def trigger_kind(text: str) -> TriggerKind:

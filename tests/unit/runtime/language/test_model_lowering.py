@@ -136,7 +136,7 @@ async def test_three_wrong_answers_are_refused_with_the_last_differences() -> No
     ("wrong", "complaint"),
     [
         (GOOD.replace("When program starts", "At dawn"), "the text of trigger T1 must be the author's"),
-        (GOOD.replace("$item:str", "thing").replace("the price of $item", "it"), ""),
+        (GOOD.replace("$item:str", "item").replace("the price of $item", "its price"), ""),
         (GOOD.replace("- 02:QUE Say(user, Tell the price of $item)\n", ""), "2 top-level steps in the source, 1"),
         (GOOD + "- 03:YLD for exit\n", "2 top-level steps in the source, 3"),
         (GOOD.replace("# Clerk", "# Clark"), "expected the one agent Clerk, found Clark"),
@@ -169,6 +169,67 @@ async def test_variables_calls_and_notes_of_the_source_may_not_be_lost() -> None
         model = ScriptedModel(text, good.format("Tell $order:dict Count($order)", "be kind."))
         await ModelLowerer(model).lower(parsed.agents[0], parsed)
         assert complaint in model.asked[1].messages[-1].content
+
+
+LONGER = """# Clerk
+
+## Main
+### Triggers
+- When the user asks for bread
+### Steps
+- Greet the user with "Good morning, dear guest"
+- Explain the opening hours
+- If the user is angry
+  - Apologise for the delay
+- Offer a coupon
+"""
+FAITHFUL = """# Clerk
+
+## Main()
+### Triggers
+- T1:EVT When the user asks for bread
+### Steps
+- 01:QUE Say(user, Greet the user with "Good morning,  dear guest")
+- 02:QUE Say(user, Explain the opening hours)
+- 03:CND If the user is angry
+  - 03.01:QUE Say(user, Apologise for the delay)
+- 04:QUE Say(user, Offer a coupon); YLD for user; done when the user answered
+"""
+
+
+@pytest.mark.parametrize(
+    ("lie", "complaint"),
+    [
+        (("T1:EVT", "T1:BGN"), "trigger T1 is not the beginning"),
+        (("Offer a coupon", "Offer a coupon); YLD for exit; Say(user, bye"), "Main:04 ends the program"),
+        (("  dear guest", " sir"), 'has lost "Good morning, dear guest" of the source'),
+        (("CND If the user is angry", "QUE Say(user, If the user is angry)"), "Main:03 must be CND"),
+        (("Explain the opening hours", "Praise the bread"), "Main:02 has none of the author's words"),
+        (("the delay)\n", "the delay)\n  - 03.02:JMP 01\n"), "Main:03 jumps, and nothing is repeated"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_a_lie_is_told_to_the_model_and_after_three_the_program_is_refused(
+    lie: tuple[str, str], complaint: str
+) -> None:
+    parsed = parse(read_text(LONGER, "shop.pb"))
+    wrong = FAITHFUL.replace(*lie)
+    assert wrong != FAITHFUL
+    model = ScriptedModel(wrong, FAITHFUL)
+    assert (await ModelLowerer(model).lower(parsed.agents[0], parsed)).pbasm == FAITHFUL
+    assert complaint in model.asked[1].messages[-1].content
+    with pytest.raises(CompileError, match="in 3 attempts"):
+        await ModelLowerer(ScriptedModel(wrong, wrong, wrong)).lower(parsed.agents[0], parsed)
+
+
+async def test_steps_in_another_order_are_told_to_the_model() -> None:
+    parsed = parse(read_text(LONGER, "shop.pb"))
+    greet, explain = 'Greet the user with "Good morning,  dear guest"', "Explain the opening hours"
+    wrong = FAITHFUL.replace(greet, "?").replace(explain, f"{greet} and tell them the opening hours")
+    wrong = wrong.replace("?", 'Explain the opening hours after "Good morning, dear guest"')
+    model = ScriptedModel(wrong, FAITHFUL)
+    await ModelLowerer(model).lower(parsed.agents[0], parsed)
+    assert "Main: 01 and 02 are not in the order of the source" in model.asked[1].messages[-1].content
 
 
 async def test_agents_without_prose_need_no_model() -> None:
