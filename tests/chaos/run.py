@@ -216,10 +216,20 @@ class _Drama:
         status, letters, error = await parley(node.data_dir, "dlq", "list", "--json", **more)
         if status != 0 or letters.strip():
             self._outcome.problems.append(f"dead letters ({status}): {letters}{error}")
-        status, sessions, error = await parley(node.data_dir, "sessions", "list", "--json", "--limit", "1000", **more)
-        if status != 0:
-            self._outcome.problems.append(f"sessions cannot be listed: {error}")
-        for line in sessions.splitlines():
-            self._outcome.counts["sessions"] += 1
-            if json.loads(line)["state"] == "working":
-                self._outcome.problems.append(f"a session still works: {line}")
+        sessions: list[str] = []
+        with anyio.move_on_after(SETTLE_LIMIT_S):
+            while not sessions or _working(sessions):
+                status, listed, error = await parley(
+                    node.data_dir, "sessions", "list", "--json", "--limit", "1000", **more
+                )
+                sessions = listed.splitlines()
+                if status != 0 or not sessions:
+                    self._outcome.problems.append(f"sessions cannot be listed ({status}): {error}")
+                    break
+        self._outcome.counts["sessions"] += len(sessions)
+        self._outcome.problems += [f"a session still works: {line}" for line in _working(sessions)]
+
+
+def _working(sessions: Sequence[str]) -> list[str]:
+    """Those listed, each as its JSON, that have something to do. What is seen last is committed a moment later."""
+    return [line for line in sessions if json.loads(line)["state"] == "working"]

@@ -12,6 +12,7 @@ from runtime.storage.embedded import server_arguments
 from runtime.storage.server_binary import find_server_binary
 
 _READY_LIMIT_S = 60.0
+_ANSWER_LIMIT_S = 20.0
 _PAUSE_S = 0.02
 
 
@@ -60,7 +61,7 @@ class OutsideServer:
 async def ask(path: Path, command: bytes) -> bytes:
     """The first line of a server's answer to a command; empty where there is none."""
     try:
-        with anyio.fail_after(_READY_LIMIT_S):
+        with anyio.fail_after(_ANSWER_LIMIT_S):
             async with await anyio.connect_unix(path) as stream:
                 await stream.send(command + b"\r\n")
                 return (await stream.receive()).split(b"\r\n")[0]

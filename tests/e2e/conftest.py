@@ -15,6 +15,7 @@ _QUIET = (
     "--no-sandbox",
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-smooth-scrolling",
     "--disable-sync",
     "--no-first-run",
 )
