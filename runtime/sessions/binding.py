@@ -13,7 +13,7 @@ from runtime.tape.journal import Journal
 from runtime.tape.people_state import PersonState
 
 MAX_NAME_CHARS = 80
-"""So much of a name is kept. Platforms allow 32 (Discord) to 129 (Telegram, first and last name)."""
+"""So much of a name is kept. Chosen: longer than people's names are, and short in a line of text."""
 
 _TURNING = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
