@@ -27,7 +27,9 @@ part 1 $first >"$parts/1.log" 2>&1 &
 one=$!
 part 2 $second tests/chaos >"$parts/2.log" 2>&1 &
 other=$!
-trap 'kill $(cat "$parts"/*/process); wait; cat "$parts"/?.log; rm -rf "$parts"; exit 130' INT TERM
+ended='wait; cat "$parts"/?.log; rm -rf "$parts"; exit 130'
+trap "$ended" INT
+trap "kill \$(cat \"\$parts\"/*/process); $ended" TERM
 
 echo "Parts, and what they agree on:"
 part 0 --ignore=tests/e2e --ignore=tests/chaos

@@ -18,8 +18,10 @@ settings.load_profile("same")
 
 
 def pytest_configure() -> None:
-    """A run that is asked to end takes down what it has started, as after Ctrl-C."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """A run that is asked to end takes down what it has started, also where a shell let it ignore Ctrl-C, and with it
+    every process that it starts."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 @pytest.fixture
