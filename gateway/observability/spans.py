@@ -73,6 +73,7 @@ class _Frame:
     arguments: Any = None
     at_work: set[str] = field(default_factory=set)
     """The frames that it called and that have a span."""
+    waits: bool = False
     chat: Span | None = None
     chat_model: str = ""
 
@@ -149,9 +150,12 @@ class Spans:
             return
         if known.span is not None:
             known.span.set_attribute(names.WAITS_FOR, waits_for)
-        self._park(key, known, event.at)
+        known.waits = True
+        if not known.at_work:
+            self._park(key, known, event.at)
 
     def _on_resumed(self, key: _Key, known: _Frame, event: Event) -> None:
+        known.waits = False
         self._open(key, known, event.at)
 
     def _on_returned(self, key: _Key, known: _Frame, event: Event) -> None:
@@ -312,6 +316,9 @@ class Spans:
         _make_room(self._ended)
         known.arguments = None
         self._ended[key] = self._frames.pop(key)
+        caller = self._caller(key, known)
+        if caller is not None and caller[1].waits and not caller[1].at_work:
+            self._park(*caller, at)
 
     def _close(self, key: _Key, known: _Frame, at: datetime) -> None:
         known.since = None

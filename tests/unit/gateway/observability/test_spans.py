@@ -285,6 +285,16 @@ def test_a_short_wait_and_one_for_an_agent_are_part_of_the_work() -> None:
     assert process.hear([frame("frame.parked", 3, waits_for="time", until=late)]) != []
 
 
+def test_a_frame_that_waits_while_another_one_works_for_it_has_not_stopped() -> None:
+    process, below = Told(), {"frame": "1000.0:1", "caller": "1000.0", "playbook": "Look"}
+    process.hear([frame("frame.started", 0), frame("frame.started", 1, **below)])
+    assert process.hear([frame("frame.parked", 2, waits_for="people", until=None)]) == []
+    spans = process.hear([frame("frame.returned", 3, **below)])
+    assert traces(spans) == [
+        "test · invoke_workflow\n  Shop · invoke_agent\n    Shop.Main · execute_tool\n      Shop.Look · execute_tool"
+    ]
+
+
 def test_of_each_session_all_is_told_or_nothing() -> None:
     sessions = [f"s{number}" for number in range(400)]
     events = [frame(name, 0, session_id=one) for one in sessions for name in ("frame.started", "frame.returned")]
