@@ -31,7 +31,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 
 @asynccontextmanager
-async def guided(directory: Path, *replies: str) -> AsyncIterator[tuple[Gateway, OpenAIServer, Path]]:
+async def guided(
+    directory: Path, *replies: str, options: Sequence[str] = ()
+) -> AsyncIterator[tuple[Gateway, OpenAIServer, Path]]:
     """The guide with a debug server, and its model."""
     (directory / "letters.txt").write_text(LETTERS)
     file = directory / "guide.pb"
@@ -43,7 +45,9 @@ async def guided(directory: Path, *replies: str) -> AsyncIterator[tuple[Gateway,
             "PARLEY_MODEL_API_KEY": "key",
             "PARLEY_COMPILER": "rules",
         }
-        async with gateway(directory, file, environment, options=["--debug-address", "127.0.0.1:0"]) as running:
+        async with gateway(
+            directory, file, environment, options=["--debug-address", "127.0.0.1:0", *options]
+        ) as running:
             yield running, model, file
 
 
@@ -98,15 +102,20 @@ async def test_an_author_debugs_a_talk_and_a_kill_loses_nothing(tmp_path: Path) 
 
 
 async def test_a_gateway_that_is_stopped_lets_what_stands_come_to_its_end(tmp_path: Path) -> None:
-    async with guided(tmp_path, ASKS.text, FINDS.text, THINKS.text) as (running, _, file):
+    replies = (ASKS.text, FINDS.text, THINKS.text)
+    async with guided(tmp_path, *replies, options=["--stop-on-entry"]) as (running, _, file):
+        await running.prints("nothing is executed until somebody does")
         async with debugging(await port_of(running)) as editor, running.page() as page:
             room = Room(page)
             await room.join()
             await editor.begin({file: [FIND]})
             await room.say("hello")
+            stopped = await editor.stopped()
+            assert stopped["reason"] == "entry"
+            await editor.request("continue", threadId=stopped["threadId"])
             await room.until("Who are you?")
             await room.say("Ada")
-            await editor.stopped()
+            assert (await editor.stopped())["reason"] == "breakpoint"
             assert await running.stop(signal.SIGTERM) == 0
             await editor.until("terminated")
         assert re.search("debugger.detached", running.output)

@@ -17,8 +17,9 @@ from gateway.observability.debugger.sources import Place, Sources, Spot, real_pa
 from gateway.observability.debugger.variables import names_of
 from runtime.core.errors import DebugError
 from runtime.execution.frame import Call, Frame
+from runtime.execution.statement import control_value
 from runtime.execution.step_watcher import Watched
-from runtime.language.program import PlaybookSpec
+from runtime.language.program import PlaybookSpec, Step
 from runtime.tape.frame_state import FrameState
 
 
@@ -118,8 +119,7 @@ class SessionWatch:
             await self._at(self._moment("step", frame, about=source))
             return
         places = self._step_places(frame, step.line)
-        before = step_of(spec, frame.state.step)
-        again = before is not None and before.span == step.span and before.line < step.line
+        again = _is_again(spec, step_of(spec, frame.state.step), step)
         await self._at(self._moment("step", frame, places=places, about=source, line=step.line, again=again))
 
     async def about_to_say(self, _frame: Frame, /) -> None:
@@ -130,7 +130,10 @@ class SessionWatch:
         """See `StepWatcher`."""
         if self._post.idle:
             return
-        file, _, line = (call.place or "").rpartition(":")
+        if call.place is None:
+            await self._inside(frame, call)
+            return
+        file, _, line = call.place.rpartition(":")
         place = Place(real_path(file), int(line)) if line.isdigit() else None
         if place is not None:
             self.places[frame.id] = place
@@ -203,6 +206,12 @@ class SessionWatch:
         return agent.playbook(frame.playbook) if agent is not None else None
 
     # -- between the two
+
+    async def _inside(self, frame: Frame, call: Call) -> None:
+        """Come by a step that a `for` or an `if` of a reply begins."""
+        index = call.pos.partition(".")[0]
+        if call.name == "Step" and index.isdigit() and _location(frame.state.statements[int(index)].source) is None:
+            await self.about_to_run(frame, f"await Step({control_value(call, 'location')!r})")
 
     def _moment(self, kind: MomentKind, frame: Frame, **more: Any) -> Moment:
         return Moment(kind, frame.id, frame.state.agent, **more)
@@ -295,6 +304,14 @@ class SessionWatch:
 
 
 _WORDS = {"called": "A playbook is called", "returned": "A playbook has returned", "call": "A call"}
+
+
+def _is_again(spec: PlaybookSpec, before: Step | None, step: Step) -> bool:
+    """Whether a step stands on the line at which the one before it stood, or is the way back to the line of its loop."""
+    if before is not None and before.span == step.span and before.line < step.line:
+        return True
+    loop = spec.step(step.line.rpartition(".")[0])
+    return step.code == "JMP" and loop is not None and loop.span == step.span
 
 
 def _location(source: str) -> str | None:

@@ -98,7 +98,7 @@ class Wire:
 
     def refuse(self, request: Request, error: str) -> None:
         """Say why it is not given."""
-        shown = {"id": 1, "format": "{error}", "variables": {"error": error}, "showUser": True}
+        shown = {"id": 1, "format": "{error}", "variables": {"error": error}}
         self._put({**_response(request), "success": False, "message": error, "body": {"error": shown}})
 
     def _put(self, message: Mapping[str, Any]) -> None:
