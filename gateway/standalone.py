@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -200,13 +200,21 @@ class _Screen:
         """Show what can be shown now that `page` has a new text or an end."""
         while self._open and (first := self._open[0]):
             if not first.muted:
-                with suppress(BrokenPipeError):  # nobody reads it any more; the program goes on to its end
-                    first.show(self.terminal.beside if first.spec.speaker == GATEWAY else self.terminal.out)
+                self._show(first)
             if not first.ended:
                 return
             for number, choice in enumerate((one for one in first.spec.choices if not one.free), 1):
                 self.terminal.beside.write(f"  {number}. {choice.label}\n")
             self._open.pop(0)
+
+    def _show(self, page: _Page) -> None:
+        try:
+            page.show(self.terminal.beside if page.spec.speaker == GATEWAY else self.terminal.out)
+        except BrokenPipeError:
+            return  # nobody reads it any more; the program goes on to its end
+        except OSError as error:
+            page.muted = True
+            self.failures.append(f"what it says cannot be written: {error.strerror}")
 
     def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
         """See `Outbox`; a terminal shows nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -38,6 +39,7 @@ def exec_program(
     """
     from gateway.arguments import begun_by, entry_of, read_arguments
 
+    _open_outputs()
     with _ended_by_ctrl_c(), plain_errors():
         settings = load_settings(config, {"model": model})
         compiled = _compiled(settings, program)
@@ -100,11 +102,17 @@ def _at_a_terminal() -> bool:
 
 
 def _close_output() -> None:
-    """Have nothing written to a pipe that nobody reads any more, also not when Python ends."""
+    """Have nothing written to a pipe that nobody reads any more, or a full disk, also not when Python ends."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_outputs() -> None:
+    """Something to write to, also for a process that was started without outputs."""
+    sys.stdout = sys.stdout or io.StringIO()
+    sys.stderr = sys.stderr or io.StringIO()
 
 
 async def _line() -> str | None:

@@ -18,7 +18,7 @@ from runtime.language.step_correspondence import unfaithful
 from runtime.language.step_lines import given_steps
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 
-_VERSION = 1
+_VERSION = 2
 _ATTEMPTS = 3
 _MAX_CHARS = 400_000
 

@@ -99,6 +99,21 @@ def test_a_reader_that_has_gone_and_bytes_that_are_no_text_do_no_harm(tmp_path: 
     assert (process.returncode, beside) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("outputs", "code", "err"),
+    [(">/dev/full", 1, "what it says cannot be written: No space left"), (">&-", 0, ""), (">&- 2>&-", 0, "")],
+)
+def test_outputs_that_take_nothing_are_no_fault_of_the_program(
+    tmp_path: Path, outputs: str, code: int, err: str
+) -> None:
+    shell = ["sh", "-c", f'"$@" {outputs}', "sh"]
+    with command(tmp_path, "--message", "x", "greet", "--name", "Ada", through=shell) as process:
+        _, beside = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert (err in beside) if err else (beside == "")
+    assert "Traceback" not in beside
+
+
 def test_without_any_input_it_begins_with_nothing(tmp_path: Path) -> None:
     with command(tmp_path, "greet", "--name", "Ada", through=["sh", "-c", 'exec "$@" <&-', "sh"]) as process:
         said, beside = process.communicate(timeout=60)
