@@ -34,7 +34,8 @@ def compare(source: ParsedAgent, compiled: Sequence[AgentSpec]) -> list[str]:
         differences.append("the python fences must be copied byte for byte, all of them and in order")
     wanted = {playbook.name: playbook for playbook in source.playbooks if playbook.kind == "llm"}
     found_names = [playbook.name for playbook in agent.playbooks if playbook.kind == "llm"]
-    differences += [f"the playbook {name} is missing" for name in wanted if name not in found_names]
+    there = frozenset(found_names)
+    differences += [f"the playbook {name} is missing" for name in wanted if name not in there]
     differences += [f"there is no playbook {name} in the source" for name in found_names if name not in wanted]
     if not differences and found_names != list(wanted):
         differences.append(f"the playbooks must be in the order of the source: {', '.join(wanted)}")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 
 from runtime.language.diagnostics import Diagnostic, Span
 from runtime.language.metadata import MEETING_KEYS
@@ -16,6 +17,7 @@ from runtime.language.signature import parse_python
 from runtime.language.step_doubts import doubts_of_steps
 
 _CALLED = re.compile(r"(?<![\w.$])([A-Z]\w*[a-z]\w*(?:\.[A-Za-z_]\w*)?)\(")
+_MOST_CLOSINGS = 50
 _NOTE = re.compile(r"N(\d+)\b")
 
 
@@ -112,7 +114,7 @@ def _misfit(text: str, params: Sequence[Param] | None) -> str:
 
 def _parsed_call(text: str) -> ast.Call | None:
     """The call at the beginning of a text, where it is one in Python."""
-    for end in (match.end() for match in re.finditer(r"\)", text)):
+    for end in (match.end() for match in islice(re.finditer(r"\)", text), _MOST_CLOSINGS)):
         try:
             body = parse_python(plain_names(text[:end])).body
         except SyntaxError:
