@@ -60,7 +60,6 @@ class Capabilities:
     text_unit: TextUnit
     edits: bool
     threads: bool
-    custom_identity: bool
     idempotent_send: bool
     typing_lasts_s: float | None
     private_budget: Budget

@@ -30,7 +30,6 @@ class InlineMarks:
         self._brackets: list[tuple[int, int]] = []
         self._code = 0
         self._end = len(text)
-        self._link_end: int | None = None
         at = 0
         while at < self._end:
             at = self._read(at)

@@ -50,7 +50,6 @@ CAPABILITIES = Capabilities(
     text_unit="utf16",
     edits=True,
     threads=True,
-    custom_identity=True,
     idempotent_send=True,
     typing_lasts_s=10.0,
     private_budget=CHANNEL_BUDGET,

@@ -14,8 +14,6 @@ SECTION_TEXT_UNITS = 2650
 """So much CommonMark fits into a section with a speaker's name, closing marks, escapes and the columns of a table."""
 MAX_FALLBACK_BYTES = 4000
 """Most bytes of `text` that chat.update takes; more is `msg_too_long` (openclaw#115027, tried on the live API)."""
-MAX_STREAM_CHARS = 12_000
-"""Most characters of `markdown_text` (chat.startStream, chat.appendStream), and of a whole stream."""
 MAX_BUTTONS: Final = 20
 """Buttons under a message. An actions block takes 25 elements (Block Kit reference)."""
 MAX_BUTTON_LABEL: Final = 75
@@ -48,7 +46,6 @@ CAPABILITIES = Capabilities(
     text_unit="utf16",
     edits=True,
     threads=True,
-    custom_identity=True,
     idempotent_send=True,
     typing_lasts_s=30.0,
     private_budget=Budget(rate_per_s=1.0, burst=3.0),

@@ -31,7 +31,6 @@ CAPABILITIES = Capabilities(
     text_unit="utf16",
     edits=True,
     threads=True,
-    custom_identity=False,
     idempotent_send=False,
     typing_lasts_s=5.0,
     private_budget=Budget(rate_per_s=1.0, burst=3.0),

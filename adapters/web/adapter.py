@@ -40,7 +40,6 @@ _CAPABILITIES = Capabilities(
     text_unit="codepoints",
     edits=True,
     threads=True,
-    custom_identity=True,
     idempotent_send=True,
     typing_lasts_s=5.0,
     private_budget=_ROOM_BUDGET,

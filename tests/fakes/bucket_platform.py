@@ -147,7 +147,6 @@ def make_capabilities(
         text_unit="utf16",
         edits=edits,
         threads=False,
-        custom_identity=False,
         idempotent_send=idempotent_send,
         typing_lasts_s=5.0,
         private_budget=budget,

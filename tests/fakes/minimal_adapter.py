@@ -22,7 +22,6 @@ _CAPABILITIES = Capabilities(
     text_unit="codepoints",
     edits=False,
     threads=False,
-    custom_identity=False,
     idempotent_send=False,
     typing_lasts_s=None,
     private_budget=_ROOM,
