@@ -17,8 +17,8 @@ from typing import Any
 
 import anyio
 
-from tests.e2e.gateway_process import ROOT, Gateway, gateway
-from tests.e2e.talks import Talk, TelegramTalk, WebTalk, until, until_begun
+from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, gateway, parley
+from tests.e2e.talks import TelegramTalk, WebTalk, until, until_begun
 from tests.fakes.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
@@ -55,12 +55,17 @@ class Told:
     """One conversation, and what was found out about it."""
 
     name: str
-    talk: Talk
+    talk: TelegramTalk | WebTalk
     requests: list[int] = field(default_factory=list)
     """The turn of each request for its model."""
     seen: list[tuple[list[str], list[str]]] = field(default_factory=list)
     """Texts and message ids at each kill and at the end."""
     problem: str = ""
+
+    @property
+    def key(self) -> str:
+        """The conversation as its session is listed."""
+        return f"telegram:{self.talk.chat}" if isinstance(self.talk, TelegramTalk) else f"web:{self.talk.name}"
 
     @property
     def manner(self) -> str:
@@ -79,11 +84,13 @@ class Story:
 
     def __init__(self, platform: TelegramPlatform) -> None:
         self.run = 1
+        self.seen_before = 0
+        """How many messages of agents could be seen when this run began."""
         self.told: dict[str, Told] = {}
         for number, (chat, manner, moment) in enumerate(product(CHATS, MANNERS, MOMENTS)):
             name = f"{chat}-{manner}-{moment}"
             room = f"{manner}-{moment}".replace("_", "-")
-            talk: Talk = WebTalk(room) if chat == "web" else TelegramTalk(platform, chat=100 + number)
+            talk: TelegramTalk | WebTalk = WebTalk(room) if chat == "web" else TelegramTalk(platform, chat=100 + number)
             self.told[name] = Told(name, talk)
 
     def answer(self, request: Mapping[str, Any]) -> Reply:
@@ -174,17 +181,31 @@ async def _watching(story: Story, running: Gateway) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         for told in story.told.values():
             await told.talk.look(running, stack)
-        before = story.messages()
         yield
         if story.run < 3:
-            await running.prints('"page.sent"', times=story.messages() - before)
+            await running.prints('"page.sent"', times=story.messages() - story.seen_before)
+            await _resting(story, running)
             running.kill()
+
+
+async def _resting(story: Story, running: Gateway) -> None:
+    """Return when whoever has been told all there is in this run has nothing to do any more."""
+    done = {told.key for told in story.told.values() if (told.moment == "while_waiting") or story.run > 1}
+    done -= {told.key for told in story.told.values() if told.moment == "twice" or told.problem}
+    with anyio.fail_after(SEEN_LIMIT_S):
+        while True:
+            status, listed, errors = await parley(running.data_dir, "sessions", "list", "--json")
+            assert status == 0, errors
+            sessions = [json.loads(line) for line in listed.splitlines()]
+            if not any(one["state"] == "working" and one["conversation"] in done for one in sessions):
+                return
 
 
 async def _killed(story: Story, running: Gateway) -> None:
     """The end of a run; people on Telegram go on writing, then it starts again."""
     await running.gone()
     await story.each(_noted)
+    story.seen_before = story.messages()
     if story.run == 1:
         await story.each(_while_it_is_down)
     story.run += 1

@@ -60,7 +60,7 @@ class WebTalk:
     """A room of its own in the web chat."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
         self._room: Room | None = None
         self._said: tuple[str, str] = ("", "")
 
@@ -71,7 +71,7 @@ class WebTalk:
 
     async def look(self, gateway: Gateway, stack: AsyncExitStack) -> None:
         page = await stack.enter_async_context(gateway.page())
-        self._room = Room(page, self._name)
+        self._room = Room(page, self.name)
         await self._room.open()
 
     async def say(self, text: str) -> None:
