@@ -115,7 +115,19 @@ def _below_a_playbook(fence: str) -> str:
 async def test_examples_of_the_document_are_right(text: str) -> None:
     name = "p.pbasm" if ":BGN" in text else "p.pb"
     result = await compile_parsed(parse(read_text(text, name)), lowerer=RulesLowerer())
-    assert result.report.unclassified == ()
+    assert (result.report.unclassified, result.warnings) == ((), ())
+
+
+def _python_of_the_document() -> list[str]:
+    text = (Path(__file__).parents[2] / "docs" / "program-language.md").read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("code", _python_of_the_document(), ids=lambda code: code.strip().splitlines()[-1][:30])
+def test_python_of_the_document_can_stand_in_a_program(code: str) -> None:
+    agent = parse(read_text(f"# Example\n\n```python\n{code}```\n", "p.pb")).agents[0]
+    assert agent.fences[0].source == code.rstrip("\n")
+    assert len(agent.playbooks) == code.count("@playbook")
 
 
 async def test_the_document_says_what_the_rules_make_of_steps() -> None:
