@@ -160,7 +160,7 @@ class Host:
     async def _execute(self, frame: Frame, call: Call, scope: anyio.CancelScope) -> None:
         with scope:
             try:
-                if self.watcher is not None and call.place is not None:
+                if self.watcher is not None:
                     await self.watcher.about_to_call(frame, call)
                 await self._perform(frame, call)
             except (StorageError, JournalError):

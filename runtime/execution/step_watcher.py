@@ -37,7 +37,8 @@ class StepWatcher(Protocol):
         ...
 
     async def about_to_call(self, frame: Frame, call: Call, /) -> None:
-        """A playbook in Python has made a host call, which is executed next."""
+        """Code has made a host call, which is executed next: a playbook in Python, whose call has a place, or a
+        statement of a reply."""
         ...
 
     async def refused(self, frame: Frame, rule: str, error: str, /) -> None:

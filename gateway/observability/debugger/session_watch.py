@@ -19,7 +19,7 @@ from runtime.core.errors import DebugError
 from runtime.execution.frame import Call, Frame
 from runtime.execution.statement import control_value
 from runtime.execution.step_watcher import Watched
-from runtime.language.program import PlaybookSpec, Step
+from runtime.language.program import Op, PlaybookSpec, Step
 from runtime.tape.frame_state import FrameState
 
 
@@ -112,11 +112,9 @@ class SessionWatch:
             return
         spec, location = self.spec(frame.state), _location(source)
         step = step_of(spec, location) if spec is not None else None
-        if spec is None or (step is None and spec.steps):
-            await self._at(self._moment("statement", frame, about=source))
-            return
-        if step is None:
-            await self._at(self._moment("step", frame, about=source))
+        if spec is None or step is None:
+            within = spec is not None and spec.steps  # without steps each statement is one
+            await self._at(self._moment("statement" if within else "step", frame, about=source))
             return
         places = self._step_places(frame, step.line)
         again = _is_again(spec, step_of(spec, frame.state.step), step)
@@ -209,8 +207,10 @@ class SessionWatch:
 
     async def _inside(self, frame: Frame, call: Call) -> None:
         """Come by a step that a `for` or an `if` of a reply begins."""
-        index = call.pos.partition(".")[0]
-        if call.name == "Step" and index.isdigit() and _location(frame.state.statements[int(index)].source) is None:
+        index, statements = call.pos.partition(".")[0], frame.state.statements
+        if call.name != "Step" or not index.isdigit() or int(index) >= len(statements):
+            return
+        if _location(statements[int(index)].source) is None:
             await self.about_to_run(frame, f"await Step({control_value(call, 'location')!r})")
 
     def _moment(self, kind: MomentKind, frame: Frame, **more: Any) -> Moment:
@@ -307,11 +307,12 @@ _WORDS = {"called": "A playbook is called", "returned": "A playbook has returned
 
 
 def _is_again(spec: PlaybookSpec, before: Step | None, step: Step) -> bool:
-    """Whether a step stands on the line at which the one before it stood, or is the way back to the line of its loop."""
+    """Whether a step stands on the line at which the one before it stood, or is the way back to the line of its
+    loop."""
     if before is not None and before.span == step.span and before.line < step.line:
         return True
     loop = spec.step(step.line.rpartition(".")[0])
-    return step.code == "JMP" and loop is not None and loop.span == step.span
+    return step.op is Op.JMP and loop is not None and loop.span == step.span
 
 
 def _location(source: str) -> str | None:

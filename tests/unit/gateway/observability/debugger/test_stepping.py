@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from runtime.language.compiler import compile_program
+from runtime.language.rules import RulesLowerer
 from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import block
 from tests.unit.gateway.observability.debugger.stand import (
     ASK,
     ASKS,
@@ -20,6 +24,8 @@ from tests.unit.gateway.observability.debugger.stand import (
     debugged,
     guide_in,
 )
+from tests.unit.runtime.sessions.programs import agent, llm
+from tests.unit.runtime.sessions.programs import program as program_of
 
 pytestmark = pytest.mark.anyio
 
@@ -122,3 +128,83 @@ async def test_breakpoints_are_moved_to_the_nearest_step(tmp_path: Path, sandbox
         (nowhere,) = await at.editor.break_at(tmp_path / "letter.txt", 1)
         assert nowhere["verified"] is False
         assert "nothing of a program that is served here" in nowhere["message"]
+
+
+async def test_where_there_are_no_steps_each_statement_is_one(sandbox: MontySandbox) -> None:
+    chat = program_of(agent("Main", llm("Main", begins=True)))
+    says = block('greeting = "Hello"', 'await Say("user", greeting)', 'await Yld("user")')
+    async with debugged(chat, sandbox, says) as at:
+        await at.editor.begin(stopOnEntry=True)
+        at.talk.post("hi")
+        thread = (await at.editor.stopped())["threadId"]
+        seen = []
+        for _ in range(3):
+            await at.editor.request("next", threadId=thread)
+            await at.editor.stopped()
+            (frame,) = await at.editor.stack(thread)
+            seen.append(json.loads((await at.editor.scopes(frame["id"]))["Here"]["step"]))
+        assert seen == ['greeting = "Hello"', 'await Say("user", greeting)', 'await Yld("user")']
+        await at.editor.request("continue", threadId=thread)
+        await at.idle()
+        assert at.talk.chat == ["Hello"]
+
+
+MENU = """\
+# Host
+
+## Main
+### Triggers
+- When the program starts
+### Steps
+- Set $dishes to the menu
+- For each $dish in $dishes
+  - If $dish is "pie"
+    - Praise the $dish to the user
+  - Tell the user the $dish
+- End program
+"""
+
+PRAISE, DISH = 10, 11
+
+SERVES = block(
+    'await Step("Main:01:EXE")',
+    'await Var("dishes", ["soup", "pie"])',
+    'await Step("Main:02:CND")',
+    "for each in dishes:",
+    '    await Var("dish", each)',
+    '    await Step("Main:02.01:CND")',
+    '    if dish == "pie":',
+    '        await Step("Main:02.01.01:QUE")',
+    '        await Say("user", f"The best {dish}!")',
+    '    await Step("Main:02.02:QUE")',
+    '    await Say("user", dish)',
+    '    await Step("Main:02.03:JMP")',
+    '    await Step("Main:02:CND")',
+    'await Step("Main:03:YLD")',
+    'await Yld("exit")',
+)
+
+
+async def test_steps_of_a_loop_that_is_one_statement_are_stood_at(tmp_path: Path, sandbox: MontySandbox) -> None:
+    file = tmp_path / "menu.pb"
+    file.write_text(MENU)
+    program = (await compile_program([file], lowerer=RulesLowerer())).program
+    async with debugged(program, sandbox, SERVES) as at:
+        await at.editor.begin({file: [PRAISE, DISH]})
+        at.talk.post("hi")
+        thread = (await at.editor.stopped())["threadId"]
+        assert await at.editor.where(thread) == [("Main:02.02:QUE", DISH)]
+        assert at.talk.chat == []
+        seen = []
+        for how in ("next", "next", "continue"):
+            await at.editor.request(how, threadId=thread)
+            await at.editor.stopped()
+            seen += await at.editor.where(thread)
+        assert seen == [("Main:02:CND", 8), ("Main:02.01:CND", 9), ("Main:02.01.01:QUE", PRAISE)]
+        assert at.talk.chat == ["soup"]
+        await at.editor.request("stepOut", threadId=thread)
+        assert (await at.editor.stopped())["reason"] == "breakpoint"
+        assert at.talk.chat == ["soup", "The best pie!"]
+        await at.editor.request("continue", threadId=thread)
+        await at.idle()
+        assert at.talk.chat == ["soup", "The best pie!", "pie"]
