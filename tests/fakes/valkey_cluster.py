@@ -45,6 +45,23 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
         time.sleep(_PAUSE_S)
 
 
+class Asking:
+    """Asks for something that is given up after some seconds when the machine stalls, and then nobody tries again."""
+
+    _GIVEN_UP_AFTER_S = 10.0
+
+    def __init__(self, ask: Callable[[], object]) -> None:
+        self._ask = ask
+        self._next_at_s = 0.0
+
+    def again(self) -> bool:
+        """Ask if the last time is long enough ago; False, for `wait_until`."""
+        if time.monotonic() >= self._next_at_s:
+            self._next_at_s = time.monotonic() + self._GIVEN_UP_AFTER_S
+            self._ask()
+        return False
+
+
 class PortServer:
     """A server on the loopback. `settings` are those of its configuration file."""
 
@@ -267,8 +284,8 @@ class ValkeyCluster:
         """Let the replica of the key's primary take over in agreement with it, and return when it has."""
         old = self.primary_of(key)
         new = self.replica_of(old)
-        new.ask("CLUSTER", "FAILOVER")
-        wait_until(lambda: new.is_primary and not old.is_primary, "the replica was not promoted")
+        ask = Asking(lambda: new.ask("CLUSTER", "FAILOVER"))
+        wait_until(lambda: not old.is_primary if new.is_primary else ask.again(), "the replica was not promoted")
 
     def wait_for_another_primary(self, key: str, than: PortServer) -> PortServer:
         """Return who serves the key's slot as soon as it is not `than`, and takes writes."""
@@ -381,7 +398,8 @@ class ValkeySentinel:
     def promote(self) -> None:
         """Have a Sentinel let the replica take over without asking the primary, and return when all name it."""
         old = self.primary
-        self.sentinels[0].ask("SENTINEL", "FAILOVER", MASTER)
+        ask = Asking(lambda: self.sentinels[0].ask("SENTINEL", "FAILOVER", MASTER))
+        wait_until(lambda: self.primary is not old or ask.again(), "no Sentinel has named another primary")
         self.wait_for_another_primary(old)
 
     def wait_for_another_primary(self, than: PortServer) -> PortServer:
