@@ -38,7 +38,7 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 @pytest.fixture(scope="module")
 async def sandbox(anyio_backend: object) -> AsyncIterator[MontySandbox]:
     """Real workers, the same for all cases."""
-    async with MontySandbox(limits=SandboxLimits(feed_s=1.0)) as made:
+    async with MontySandbox(limits=SandboxLimits(feed_s=2.0)) as made:
         yield made
 
 

@@ -21,7 +21,7 @@ from runtime.storage.memory_rooms import MemoryRoomStore
 
 pytestmark = pytest.mark.anyio
 
-LIMIT_S = 20
+LIMIT_S = 60
 
 
 class Wire:

@@ -134,7 +134,7 @@ def test_ctrl_c_while_a_command_is_still_being_loaded_shows_no_traceback(tmp_pat
         assert one.stdout is not None
         assert one.stdout.readline() == "loading\n"
         one.send_signal(signal.SIGINT)
-        _, errors = one.communicate(timeout=30)
+        _, errors = one.communicate(timeout=60)
     assert (one.returncode, errors) == (-signal.SIGINT, "")
 
 
@@ -149,7 +149,7 @@ def test_run_says_where_to_go_and_a_signal_ends_it_cleanly(tmp_path: Path, numbe
             assert running.stdout.readline() == "Parley is running. Ctrl-C stops it.\n"
             assert re.fullmatch(r"  web chat   http://127\.0\.0\.1:[1-9]\d+\n", running.stdout.readline())
             running.send_signal(number)
-            _, errors = running.communicate(timeout=30)
+            _, errors = running.communicate(timeout=60)
         finally:
             running.kill()
     assert running.returncode == 0

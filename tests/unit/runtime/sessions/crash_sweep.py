@@ -27,7 +27,7 @@ from tests.fakes.player import Player
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_cases import CASES
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 """A run that takes longer hangs."""
 
 FAULTS: tuple[Fault, ...] = ("die", "die", "lose", "refuse")
