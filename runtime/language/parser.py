@@ -325,7 +325,9 @@ def _agent_texts(source: Source, sections: list[Section]) -> list[str]:
 def _is_bare_list(blocks: Sequence[Block]) -> bool:
     """Whether there is a list and nothing else: then people mean steps."""
     texts = [block.line.text for block in blocks if isinstance(block, Text) and block.line.text.strip()]
-    if not texts or not all(isinstance(block, Text) for block in blocks):
+    if not texts or any(
+        isinstance(block, Heading) or (isinstance(block, Fence) and block.indent < 2) for block in blocks
+    ):
         return False
     return is_item(texts[0]) and all(is_item(text) or text[0] in " \t" for text in texts)
 
