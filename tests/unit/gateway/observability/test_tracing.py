@@ -77,7 +77,8 @@ async def test_spans_are_posted_with_keys_and_version_and_say_whose_they_are() -
     assert resource["service.instance.id"] == "node-1"
 
 
-async def test_what_is_left_at_the_end_is_sent() -> None:
+async def test_what_is_left_at_the_end_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.observability.span_shipping.FLUSHED_WITHIN_S", 60.0)
     bus = Bus(SystemClock())
     async with collecting() as collector:
         async with traced(options(collector), bus, Masking()):
