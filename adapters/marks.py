@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -10,6 +9,7 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter, CanReact, CountsByMethod
 from adapters.edit_scheduler import EditScheduler
+from adapters.recent import Recent
 from runtime.core.address import Address
 from runtime.core.errors import AdapterError
 from runtime.core.message import Mark
@@ -38,7 +38,7 @@ class Marks:
         self._reactor = adapter if adapter.capabilities.reactions and isinstance(adapter, CanReact) else None
         self._wanted: dict[tuple[str, str], Mark | None] = {}
         self._waiting: dict[tuple[str, str], list[OnDone]] = {}
-        self._refusing: OrderedDict[str, None] = OrderedDict()
+        self._refusing = Recent[str, bool](REFUSING_MAX)
 
     def put(self, address: Address, message: str, mark: Mark | None, on_refused: OnRefused, on_done: OnDone, /) -> bool:
         """Put a mark on a message, or take ours away; never blocks.
@@ -87,6 +87,4 @@ class Marks:
         return await self._scheduler.make(key, budget, call, draws=draws)
 
     def _refuse(self, address: Address) -> None:
-        self._refusing[address.key] = None
-        if len(self._refusing) > REFUSING_MAX:
-            self._refusing.popitem(last=False)
+        self._refusing.keep(address.key, True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -25,6 +25,7 @@ from adapters.adapter import (
 from adapters.capabilities import Budget, Capabilities, StreamLimits
 from adapters.edit_scheduler import EditScheduler
 from adapters.page_part import Line
+from adapters.recent import Recent
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.message import Attachment
@@ -94,7 +95,7 @@ class Stage:
         self.heard: list[OnVisible] = []
         self._tasks = tasks
         self._lines: dict[str, deque[Waiting]] = {}
-        self._owners: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._owners = Recent[tuple[str, str], str](OWNED_MAX)
         able, limits = adapter.capabilities, adapter
         self.editor: CanEdit | None = limits if able.edits and isinstance(limits, CanEdit) else None
         self.deleter: CanDelete | None = limits if able.deletes and isinstance(limits, CanDelete) else None
@@ -156,10 +157,10 @@ class Stage:
     def claim(self, spec: Line, platform_id: str) -> bool:
         """Whether the message may be this page's: False when it is another's."""
         key = (spec.address.conversation, platform_id)
-        owner = self._owners.setdefault(key, spec.id)
-        if len(self._owners) > OWNED_MAX:
-            self._owners.popitem(last=False)
-        return owner == spec.id
+        owner = self._owners.get(key)
+        if owner is None:
+            self._owners.keep(key, spec.id)
+        return owner in (None, spec.id)
 
     def landed(self, spec: Line) -> None:
         """Something of the page has become visible."""

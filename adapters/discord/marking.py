@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
 from adapters.discord.bot_api import BotApi
+from adapters.recent import Recent
 from runtime.core.errors import MessageGone, NotDelivered
 from runtime.core.message import Mark
 
@@ -20,7 +20,7 @@ class Marking:
 
     def __init__(self, api: BotApi) -> None:
         self._api = api
-        self._there: OrderedDict[str, str] = OrderedDict()
+        self._there = Recent[str, str](MAX_MARKED)
 
     async def put(self, channel_id: str, message: str, mark: Mark | None) -> None:
         """Put a mark in place of the one there is, or take it away. Raises as `CanReact.react`."""
@@ -28,12 +28,10 @@ class Marking:
         for emoji in self._others(message, wanted):
             with suppress(NotDelivered, MessageGone):  # it is not there, or nothing is there any more
                 await self._api.react(channel_id, message, emoji, there=False)
-        self._there.pop(message, None)
+        self._there.forget(message)
         if wanted is not None:
             await self._api.react(channel_id, message, wanted, there=True)
-            self._there[message] = wanted
-            while len(self._there) > MAX_MARKED:
-                self._there.popitem(last=False)
+            self._there.keep(message, wanted)
 
     def _others(self, message: str, wanted: str | None) -> list[str]:
         """What may have to go: what we put there, or, where nothing is known and nothing wanted, any of ours."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -26,6 +25,7 @@ from adapters.discord.interactions import (
 )
 from adapters.discord.payload import Words
 from adapters.discord.receipts import Receipts
+from adapters.recent import Recent
 from runtime.core.errors import AdapterError, StorageUnavailable
 from runtime.core.texts import Texts
 
@@ -48,7 +48,7 @@ class Menu:
         self._texts = texts
         self._admits = admits
         self._receipts = Receipts(answers, texts)
-        self._begun: OrderedDict[str, str] = OrderedDict()
+        self._begun = Recent[str, str](MAX_BEGUN)
 
     def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:
         """It has just come; never waits."""
@@ -100,15 +100,15 @@ class Menu:
         if item is None or item.private or in_thread(interaction):
             return item
         number, channel = str(interaction["id"]), channel_id_of(item.address)
-        if number not in self._begun:
+        thread = self._begun.get(number)
+        if thread is None:
             try:
-                self._begun[number] = await self._opened(interaction, channel, item)
+                thread = await self._opened(interaction, channel, item)
             except AdapterError as error:
                 self._receipts.safe(interaction, self._texts("sessions.no_thread", reason=error))
                 return None
-            while len(self._begun) > MAX_BEGUN:
-                self._begun.popitem(last=False)
-        return replace(item, address=address_of(self._begun[number], private=False, parent=channel))
+            self._begun.keep(number, thread)
+        return replace(item, address=address_of(thread, private=False, parent=channel))
 
     async def _opened(self, interaction: Mapping[str, Any], channel: str, item: Inbound) -> str:
         thread = await self._api.open_thread(channel, thread_name(interaction) or self._texts("sessions.unnamed"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
 from adapters.adapter import Inbound
+from adapters.recent import Recent
 from runtime.core.address import Address
 
 MAX_REMEMBERED: Final = 5000
@@ -28,24 +28,19 @@ class RecentMessages:
     """By Discord's ids of messages and of people; the oldest are forgotten, and all when the process ends."""
 
     def __init__(self) -> None:
-        self._messages: OrderedDict[str, Remembered] = OrderedDict()
-        self._names: OrderedDict[str, str] = OrderedDict()
+        self._messages = Recent[str, Remembered](MAX_REMEMBERED)
+        self._names = Recent[str, str](MAX_REMEMBERED)
 
     def note(self, item: Inbound) -> None:
         """A person said, changed or marked something."""
-        self._names[item.person_id] = item.person_name
-        self._names.move_to_end(item.person_id)
+        self._names.keep(item.person_id, item.person_name)
         if item.act in ("message", "edit") and item.message_id is not None:
-            self._messages[item.message_id] = Remembered(
-                item.address, item.person_id, item.person_name, item.addressed, item.private, item.space
-            )
-        for kept in (self._messages, self._names):
-            while len(kept) > MAX_REMEMBERED:
-                kept.popitem(last=False)
+            whose = Remembered(item.address, item.person_id, item.person_name, item.addressed, item.private, item.space)
+            self._messages.keep(item.message_id, whose)
 
     def message(self, message_id: str) -> Remembered | None:
         return self._messages.get(message_id)
 
     def name(self, person_id: str) -> str:
         """The name under which a person was last seen; "" when that is not known."""
-        return self._names.get(person_id, "")
+        return self._names.get(person_id) or ""

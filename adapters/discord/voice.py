@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from adapters.discord.limits import CAPABILITIES
 from adapters.discord.payload import Post, Words
 from adapters.discord.threads import Threads
 from adapters.discord.webhooks import Webhooks, is_hooked
+from adapters.recent import Recent
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, MessageGone, ShownDiffers
@@ -72,7 +72,7 @@ class Voice:
         self._clock = clock
         self._show_names = show_names
         self._avatar_url = avatar_url
-        self._lines: OrderedDict[str, str] = OrderedDict()
+        self._lines = Recent[str, str](MAX_LINES)
 
     def through_hooks(self, to: Address, speaker: Speaker) -> bool:
         """Whether somebody speaks through a webhook there, as far as is known."""
@@ -145,9 +145,7 @@ class Voice:
 
     def _remember(self, message: str, line: str | None) -> None:
         if line is not None:
-            self._lines[message] = line
-            while len(self._lines) > MAX_LINES:
-                self._lines.popitem(last=False)
+            self._lines.keep(message, line)
 
     def _words(self, to: Address, message: str, text: str, speaker: Speaker) -> Words:
         """The text of a message of ours: a webhook's has its name beside it, the bot's above it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -18,6 +17,7 @@ from adapters.discord.doubts import Doubt, Doubts
 from adapters.discord.hook_api import Hook, HookApi, Spot
 from adapters.discord.limits import HOOKS_PER_CHANNEL
 from adapters.discord.payload import Post, Words, trace_of
+from adapters.recent import Recent
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
@@ -77,8 +77,8 @@ class Webhooks:
         self._pools: dict[str, _Pool] = {}
         self._refused_until_s: dict[str, float] = {}
         self._locks: dict[str, anyio.Lock] = {}
-        self._posted: OrderedDict[str, str] = OrderedDict()
-        self._newest: dict[str, int] = {}
+        self._posted = Recent[str, str](MAX_POSTED)
+        self._newest = Recent[str, int](MAX_POSTED)
         self._application_id: str | None = None
 
     def available(self, channel: str) -> bool:
@@ -160,15 +160,12 @@ class Webhooks:
         """An id that what is posted from now on exceeds, and that what we know to have posted there does not."""
         margin_s = CLOCKS_APART_S + max(0.0, self._hooks.ahead_s)
         early = snowflake_at(self._clock.now() - timedelta(seconds=margin_s))
-        return str(max(early, self._newest.get(spot.place, 0)))
+        return str(max(early, self._newest.get(spot.place) or 0))
 
     def _note(self, message: dict[str, Any], spot: Spot) -> None:
         number = str(message["id"])
-        self._posted[number] = str(message["webhook_id"])
-        self._newest[spot.place] = max(int(number), self._newest.get(spot.place, 0))
-        for kept in (self._posted, self._newest):
-            while len(kept) > MAX_POSTED:
-                kept.pop(next(iter(kept)))
+        self._posted.keep(number, str(message["webhook_id"]))
+        self._newest.keep(spot.place, max(int(number), self._newest.get(spot.place) or 0))
 
     async def _landed(self, spot: Spot, doubt: Doubt) -> dict[str, Any] | None:
         """The message of a post that seemed to fail, where it is there after all."""

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import anyio
 
-from adapters.slack.memory import Memory
+from adapters.recent import Recent
 from runtime.core.errors import AuthFailed
 
 MOST_WAITING: Final = 1000
@@ -42,7 +42,7 @@ class Deliveries:
     def __init__(self) -> None:
         self._arrived, self._waiting = anyio.create_memory_object_stream[Delivery](MOST_WAITING)
         self._pending: dict[str, list[Confirm]] = {}
-        self._done = Memory[bool](DONE_REMEMBERED)
+        self._done = Recent[str, bool](DONE_REMEMBERED)
         self._failure: AuthFailed | None = None
 
     async def take(self, delivery: Delivery, confirm: Confirm) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 from zlib import crc32
 
+from adapters.recent import Recent
 from adapters.slack.codec import Face, shown_name
-from adapters.slack.memory import Memory
 from runtime.core.address import Address, Speaker
 
 ICONS: Final = tuple(
@@ -38,7 +38,7 @@ class Faces:
 
     def __init__(self, most: int) -> None:
         """Of at most so many conversations is remembered who has which icon."""
-        self._taken = Memory[dict[str, str]](most)
+        self._taken = Recent[str, dict[str, str]](most)
 
     def of(self, to: Address, speaker: Speaker) -> Face | None:
         """Name and icon; None for the gateway itself (id "")."""

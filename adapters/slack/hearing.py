@@ -11,12 +11,12 @@ from typing import Any, Final
 import anyio
 
 from adapters.adapter import Inbound
+from adapters.recent import Recent
 from adapters.slack.codec import BotIdentity, Person
 from adapters.slack.commanding import Commanding
 from adapters.slack.deliveries import Deliveries, Delivery
 from adapters.slack.events import Happening, address_of, happening_in, inbound_of, mentions, team_in
 from adapters.slack.interactions import pressed
-from adapters.slack.memory import Memory
 from adapters.slack.stream_api import Recipient
 from adapters.slack.threads import REMEMBERED, Threads
 from adapters.slack.workspaces import Workspace, Workspaces
@@ -50,7 +50,7 @@ class Hearing:
         self._clock = clock
         self._commands = commanding.commands
         self._commanding = commanding
-        self._people = Memory[Person](REMEMBERED)
+        self._people = Recent[str, Person](REMEMBERED)
 
     async def inbound(self, deliveries: Deliveries) -> AsyncGenerator[Inbound, None]:
         """What people do, for ever. A delivery is confirmed when the next item is asked for."""

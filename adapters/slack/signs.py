@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
+from adapters.recent import Recent
 from adapters.slack.codec import Face, channel_of
-from adapters.slack.memory import Memory
 from adapters.slack.threads import REMEMBERED
 from adapters.slack.workspaces import Workspace
 from runtime.core.address import Address
@@ -33,9 +33,9 @@ class Signs:
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._statuses = Memory[bool](REMEMBERED)
-        self._working = Memory[bool](REMEMBERED)
-        self._marks = Memory[Mark](REMEMBERED)
+        self._statuses = Recent[str, bool](REMEMBERED)
+        self._working = Recent[str, bool](REMEMBERED)
+        self._marks = Recent[str, Mark](REMEMBERED)
 
     def posted(self, to: Address) -> None:
         """A message of ours appeared: Slack takes a status away with it."""

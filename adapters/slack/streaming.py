@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from adapters.recent import Recent
 from adapters.slack.codec import channel_of, is_private, shown_name, team_of
 from adapters.slack.faces import Faces
-from adapters.slack.memory import Memory
 from adapters.slack.mentioning import EDGE, MENTION_LINK, mention_of
 from adapters.slack.stream_api import Doing, Plan, Recipient, Task
 from adapters.slack.web_api import nonce_of
@@ -54,7 +54,7 @@ class Streams:
 
     _faces: Faces
     _open: dict[str, OpenStream] = field(default_factory=dict)
-    _plans: Memory[str] = field(default_factory=lambda: Memory[str](MAX_OPEN))
+    _plans: Recent[str, str] = field(default_factory=lambda: Recent[str, str](MAX_OPEN))
 
     async def open(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, recipient: Recipient | None

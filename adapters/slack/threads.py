@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from adapters.recent import Recent
 from adapters.slack.codec import PLATFORM
-from adapters.slack.memory import Memory
 from adapters.slack.stream_api import Recipient
 from runtime.core.address import Address
 
@@ -17,12 +17,12 @@ class Threads:
     """`ours`: threads we take part in, or do not; `spoken_in`: those we spoke in, since this process began."""
 
     def __init__(self) -> None:
-        self.ours = Memory[bool](REMEMBERED)
-        self.spoken_in = Memory[bool](REMEMBERED)
-        self.untitled = Memory[bool](REMEMBERED)
-        self._recipients = Memory[Recipient](REMEMBERED)
-        self._latest = Memory[Address](REMEMBERED)
-        self._places = Memory[Address](REMEMBERED)
+        self.ours = Recent[str, bool](REMEMBERED)
+        self.spoken_in = Recent[str, bool](REMEMBERED)
+        self.untitled = Recent[str, bool](REMEMBERED)
+        self._recipients = Recent[str, Recipient](REMEMBERED)
+        self._latest = Recent[str, Address](REMEMBERED)
+        self._places = Recent[str, Address](REMEMBERED)
 
     def spoke(self, to: Address, message: str) -> None:
         """We posted a message."""

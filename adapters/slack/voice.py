@@ -10,12 +10,12 @@ from typing import Any, Final
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.adapter import File
+from adapters.recent import Recent
 from adapters.slack.calls import MissingScope, StillStreaming
 from adapters.slack.codec import Face, blocks_of, channel_of, shown_name, team_of
 from adapters.slack.events import FILE_URL
 from adapters.slack.faces import Faces
 from adapters.slack.manifest import OWN_NAMES
-from adapters.slack.memory import Memory
 from adapters.slack.showing import check_shown
 from adapters.slack.signs import Signs
 from adapters.slack.streaming import Streams
@@ -47,9 +47,9 @@ class Voice:
         self._streams = Streams(self._faces)
         self._texts = texts
         self._signs = Signs(texts)
-        self._doubtful = Memory[bool](REMEMBERED)
-        self._adopted = Memory[bool](REMEMBERED)
-        self._uploads = Memory[str](REMEMBERED)
+        self._doubtful = Recent[str, bool](REMEMBERED)
+        self._adopted = Recent[str, bool](REMEMBERED)
+        self._uploads = Recent[str, str](REMEMBERED)
 
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from adapters.recent import Recent
 from adapters.slack.calls import Calls, Transport
 from adapters.slack.codec import BotIdentity
 from adapters.slack.file_api import FileApi
 from adapters.slack.installations import Installations
 from adapters.slack.manifest import AGENT, OWN_NAMES
-from adapters.slack.memory import Memory
 from adapters.slack.stream_api import StreamApi
 from adapters.slack.web_api import WebApi
 from runtime.core.errors import AuthFailed, NotDelivered
@@ -42,8 +42,8 @@ class Workspaces:
         self._bot_token = bot_token
         self._installations = installations
         self._only: Workspace | None = None
-        self._known = Memory[Workspace](MOST_WORKSPACES)
-        self._refused = Memory[bool](MOST_WORKSPACES)
+        self._known = Recent[str, Workspace](MOST_WORKSPACES)
+        self._refused = Recent[str, bool](MOST_WORKSPACES)
 
     async def of(self, team: str) -> Workspace:
         """The workspace with this id. Raises NotDelivered where the app is not, else as `Calls.call`."""

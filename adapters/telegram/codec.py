@@ -75,7 +75,7 @@ class Reader:
             return None
         sender = message["from"]
         if sender.get("username"):
-            self.memory.people.put(sender["username"].casefold(), name_of(sender))
+            self.memory.people.keep(sender["username"].casefold(), name_of(sender))
         entities = message.get("entities", message.get("caption_entities", ()))
         if "forward_origin" in message:  # whoever passes a command on does not give it
             entities = [entity for entity in entities if entity["type"] != "bot_command"]

@@ -102,10 +102,10 @@ class Intake:
         if reader.us.several:
             if item.event_id in seen:
                 return True
-            seen.put(item.event_id, None)
+            seen.keep(item.event_id, None)
         kept = await self.feed.give(item)
         if not kept:
-            seen.pop(item.event_id)
+            seen.forget(item.event_id)
         return kept
 
     async def _read(self, bot: OurBot, reader: Reader, updates: Sequence[Json]) -> Inbound | None:

@@ -6,10 +6,10 @@ there.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Final, Generic, TypeVar
+from typing import Final
 
+from adapters.recent import Recent
 from adapters.records import Records
 from adapters.telegram.place import FIRST_SUPERGROUP
 from runtime.core.address import Address
@@ -20,39 +20,6 @@ MAX_TOPICS: Final = 10_000
 
 MAX_RECENT: Final = 10_000
 """Messages, people and chats that are known without asking; the oldest are forgotten first."""
-
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
-
-
-class Recent(Generic[_Key, _Value]):
-    """The newest entries, so many at most."""
-
-    def __init__(self, bound: int) -> None:
-        self._bound = bound
-        self._entries: OrderedDict[_Key, _Value] = OrderedDict()
-
-    def put(self, key: _Key, value: _Value) -> None:
-        self._entries[key] = value
-        self._entries.move_to_end(key)
-        if len(self._entries) > self._bound:
-            self._entries.popitem(last=False)
-
-    def get(self, key: _Key) -> _Value | None:
-        return self._entries.get(key)
-
-    def pop(self, key: _Key) -> None:
-        self._entries.pop(key, None)
-
-    def values(self) -> Iterable[_Value]:
-        """The oldest first."""
-        return self._entries.values()
-
-    def clear(self) -> None:
-        self._entries.clear()
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._entries
 
 
 class Memory:
@@ -99,7 +66,7 @@ class Memory:
 
     def _is_news(self, name: str) -> bool:
         known = name in self._asked
-        self._asked.put(name, None)
+        self._asked.keep(name, None)
         return not known
 
     def home(self, chat_id: int) -> int:

@@ -20,7 +20,8 @@ from typing import Final
 
 import anyio
 
-from adapters.telegram.memory import MAX_RECENT, Recent
+from adapters.recent import Recent
+from adapters.telegram.memory import MAX_RECENT
 from adapters.telegram.place import FIRST_SUPERGROUP
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, OutcomeUncertain, ShownDiffers
@@ -65,7 +66,7 @@ class _Row:
         self.anchored = False
 
     def note(self, number: int) -> None:
-        self.known.put(number, None)
+        self.known.keep(number, None)
         self.highest = max(self.highest, number)
 
 
@@ -96,7 +97,7 @@ class Numbers:
         """Post or search in this chat while nobody else does."""
         key = (spot.chat_id, _bot_in(spot.chat_id, spot.bot))
         lock = self._turns.get(key) or anyio.Lock()
-        self._turns.put(key, lock)
+        self._turns.keep(key, lock)
         async with lock:
             yield
 
@@ -160,7 +161,7 @@ class Numbers:
         """Whether a second copy may stand of what was posted with this nonce; to be asked once."""
         key = self._key(spot, nonce)
         lost = self._lost.get(key)
-        self._lost.pop(key)
+        self._lost.forget(key)
         return lost is not None and lost.copied
 
     def _lose(self, spot: Spot, nonce: str, since: int | None) -> None:
@@ -168,7 +169,7 @@ class Numbers:
         key, now = self._key(spot, nonce), self._clock.monotonic()
         lost = self._lost.get(key)
         if lost is None:
-            self._lost.put(key, Lost(spot, since, since, now))
+            self._lost.keep(key, Lost(spot, since, since, now))
             return
         lost.posts, lost.at_s, lost.since = lost.posts + 1, now, since
         lost.tried = {number for number in lost.tried if since is not None and number <= since}
@@ -205,7 +206,7 @@ class Numbers:
         row = self._rows.get(key)
         if row is None:
             row = _Row()
-            self._rows.put(key, row)
+            self._rows.keep(key, row)
         return row
 
     def _forget(self) -> None:

@@ -73,7 +73,7 @@ class Posting:
 
     async def _remember(self, bot: OurBot, to: Address, number: int) -> str:
         place = (self._memory.current(chat_id_of(to)), number)
-        self._memory.places.put(place, (thread_id_of(to), bot.id))
+        self._memory.places.keep(place, (thread_id_of(to), bot.id))
         await self._memory.note_spoke(to)
         return bot.message_id(number)
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from adapters.recent import Recent
 from adapters.telegram.markup import Entity
-from adapters.telegram.memory import Recent
 from adapters.telegram.place import BotIdentity, Json, OurBots
 
 

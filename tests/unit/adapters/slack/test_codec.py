@@ -12,7 +12,6 @@ from adapters.slack.codec import BotIdentity, Person, channel_of, is_private, pl
 from adapters.slack.events import Happening, address_of, happening_in, inbound_of, mentions
 from adapters.slack.faces import ICONS, Faces
 from adapters.slack.manifest import lacking
-from adapters.slack.memory import Memory
 from runtime.core.address import GATEWAY, Address, Speaker
 
 BOT = BotIdentity("T1", "Team", "U0BOT", "B0BOT", "parley")
@@ -173,12 +172,3 @@ def test_address_of_another_kind_is_refused() -> None:
 def test_scopes_that_are_not_told_are_not_missing() -> None:
     assert lacking(frozenset()) == ()
     assert "users:read" in lacking(frozenset({"chat:write"}))
-
-
-def test_memory_forgets_what_was_not_used() -> None:
-    memory = Memory[int](2)
-    for number, key in enumerate(("a", "b")):
-        memory.keep(key, number)
-    assert memory.get("a") == 0
-    memory.keep("c", 2)
-    assert ("a" in memory, "b" in memory, "c" in memory) == (True, False, True)

@@ -1,0 +1,42 @@
+"""What is remembered of the most recent things, and no more of them than fit."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Recent(Generic[_Key, _Value]):
+    """Values by key; of more than `most`, the one is forgotten that was kept or asked for the longest time ago."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[_Key, _Value] = OrderedDict()
+
+    def __contains__(self, key: _Key) -> bool:
+        return key in self._values
+
+    def get(self, key: _Key) -> _Value | None:
+        if key in self._values:
+            self._values.move_to_end(key)
+        return self._values.get(key)
+
+    def keep(self, key: _Key, value: _Value) -> None:
+        self._values[key] = value
+        self._values.move_to_end(key)
+        if len(self._values) > self._most:
+            self._values.popitem(last=False)
+
+    def forget(self, key: _Key) -> None:
+        self._values.pop(key, None)
+
+    def values(self) -> Iterable[_Value]:
+        """All of them, the one first that is forgotten next."""
+        return self._values.values()
+
+    def clear(self) -> None:
+        self._values.clear()
