@@ -28,7 +28,7 @@ from tests.fakes.span_tree import Seen
 
 PATH = "/api/public/otel/v1/traces"
 KEYS = "Basic " + base64.b64encode(b"pk-lf-1:sk-lf-a-secret-of-the-tests").decode()
-LIMIT_S = 40.0
+LIMIT_S = 90.0
 
 
 @dataclass
