@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from runtime.execution.inner_checks import InnerChecks
-from runtime.execution.statement import assigned_names, call_name, mutated_names, parsed
+from runtime.execution.statement import assigned_names, call_name, mutated_names, nodes_in, parsed
 from runtime.execution.verifier import Position, Rejected, calls_in, ends_turn, step_line, trigger_key
 
 SUMMARY = "__"
@@ -181,7 +181,7 @@ def _waiting(name: str, position: Position) -> Rejected:
 
 def sums_up(source: str) -> bool:
     """Whether a statement sets `$__`."""
-    return any(_is_summary(node) for node in ast.walk(parsed(source)))
+    return any(_is_summary(node) for node in nodes_in(parsed(source)))
 
 
 def _is_summary(node: ast.AST) -> bool:
@@ -191,7 +191,7 @@ def _is_summary(node: ast.AST) -> bool:
 
 
 def _in_order(tree: ast.AST) -> Iterator[ast.expr]:
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call | ast.Name)]
+    nodes = [node for node in nodes_in(tree) if isinstance(node, ast.Call | ast.Name)]
     yield from sorted(nodes, key=lambda node: (node.lineno, node.col_offset))
 
 

@@ -21,6 +21,12 @@ def parsed(source: str) -> ast.Module:
     return ast.parse(source)
 
 
+@lru_cache(maxsize=256)
+def nodes_in(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a tree that nobody changes any more, in no order that means anything: many rules look at them."""
+    return tuple(ast.walk(tree))
+
+
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """A statement ready to run. `keep` are the locals it changes, `definition` is set for `def` and `import`."""
@@ -58,7 +64,7 @@ def with_dollars(source: str, dollar_names: Collection[str]) -> str:
 def assigned_names(tree: ast.AST) -> set[str]:
     """The names that `tree` binds, those inside of its functions and comprehensions included."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -94,7 +100,7 @@ _MUTATORS = frozenset(
 def mutated_names(tree: ast.AST) -> set[str]:
     """The names whose values `tree` changes in place: `x[0] = …`, `x.append(…)`."""
     roots: list[ast.expr] = []
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             roots.append(node.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
@@ -110,7 +116,7 @@ def mutated_names(tree: ast.AST) -> set[str]:
 
 def called_names(source: str) -> set[str]:
     """The names of everything that `source`, which parses, calls."""
-    calls = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.Call))
+    calls = (node for node in nodes_in(parsed(source)) if isinstance(node, ast.Call))
     return {name for call in calls if (name := call_name(call.func)) is not None}
 
 

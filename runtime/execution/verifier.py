@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from runtime.core.errors import UnknownTarget
 from runtime.execution.signatures import BUILT_IN, as_written
-from runtime.execution.statement import CONTROL, assigned_names, call_name, mutated_names, parsed
+from runtime.execution.statement import CONTROL, assigned_names, call_name, mutated_names, nodes_in, parsed
 from runtime.execution.value_types import coerced
 from runtime.language.flow import Flow
 from runtime.language.program import Param
@@ -150,7 +150,7 @@ def _legal(position: Position) -> tuple[str, ...]:
 
 def calls_in(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
     """The calls of a statement in their order, by the names they use."""
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    nodes = [node for node in nodes_in(tree) if isinstance(node, ast.Call)]
     for node in sorted(nodes, key=lambda n: (n.lineno, n.col_offset)):
         name = call_name(node.func)
         if name is not None:
@@ -158,13 +158,13 @@ def calls_in(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
 
 
 def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
-    bound = assigned_names(tree) | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    bound = assigned_names(tree) | {node.arg for node in nodes_in(tree) if isinstance(node, ast.arg)}
     agents = {name.partition(".")[0] for name in position.functions if "." in name}
     for name in sorted((assigned_names(tree) | mutated_names(tree)) & position.read_only):
         return Rejected("name", f"{name} is only read; `await Share(name, value)` sets a value for all in the meeting")
     for name in sorted(set(_bound_aside(tree)) & position.variables):
         return Rejected("name", f"${name} is set by `{name} = …`, and this would hide it; use another name here")
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
             continue
         known = node.id in bound or node.id in position.names or node.id in position.functions
@@ -177,7 +177,7 @@ def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
 
 def _bound_aside(tree: ast.AST) -> Iterator[str]:
     """The names that a statement binds in other ways than by an assignment or a loop, which no variable is set by."""
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         match node:
             case ast.NamedExpr(target=ast.Name(id=name)) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield name
@@ -224,7 +224,7 @@ def _check_use(tree: ast.AST, position: Position) -> Rejected | None:
     """Whether host functions are called where they are named: what is passed on, or put into a function, is executed
     where nobody has looked."""
     called, named, functions = set[int](), list[ast.Name](), list[ast.AST]()
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Call):
             called.add(id(node.func))
         elif isinstance(node, ast.Name) and node.id in HOST_FUNCTIONS:
@@ -243,7 +243,7 @@ def _check_use(tree: ast.AST, position: Position) -> Rejected | None:
 
 def _says_perhaps(tree: ast.AST) -> bool:
     """Whether an expression says something only in some cases: its text would be shown before that is known."""
-    choosing = (node for node in ast.walk(tree) if isinstance(node, ast.IfExp | ast.BoolOp))
+    choosing = (node for node in nodes_in(tree) if isinstance(node, ast.IfExp | ast.BoolOp))
     return any(name == "Say" for node in choosing for name, _ in calls_in(node))
 
 
@@ -350,7 +350,7 @@ def step_line(location: str, position: Position) -> str | None:
 
 
 def _check_end(tree: ast.AST, position: Position) -> Rejected | None:
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         for block in _blocks(node):
             for index, statement in enumerate(block[:-1]):
                 if isinstance(statement, ast.Expr) and _is_control(statement.value):
