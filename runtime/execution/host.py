@@ -239,9 +239,8 @@ class Host:
                 await self.watcher.entered(frame)
             await self.around("before", frame)
             outcome = {"val": as_data(await playbook.run(frame))}
-            await self.around("after", frame)
-            if self.watcher is not None:
-                await self.watcher.returned(frame, outcome["val"])
+            if frame.alive:  # a playbook that has ended the program is no more
+                await self._returns(frame, outcome["val"])
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
@@ -258,6 +257,12 @@ class Host:
             self._journal.note("ret", f=id_, **outcome, **self._kept(id_, outcome))
         self.on_returned(agents)
         return failure
+
+    async def _returns(self, frame: Frame, value: Any) -> None:
+        """A playbook has come to its end; its caller hears of it next."""
+        await self.around("after", frame)
+        if self.watcher is not None:
+            await self.watcher.returned(frame, value)
 
     def _executing(self, frame: str) -> set[str]:
         """The agents on which a frame and those below it are executed."""

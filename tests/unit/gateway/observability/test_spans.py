@@ -146,6 +146,15 @@ test · invoke_workflow
     assert first.trace != second.trace
 
 
+async def test_a_program_that_has_ended_has_not_failed(sandbox: MontySandbox) -> None:
+    closes = program(agent("Shop", llm("Main", "01:YLD for exit", begins=True)))
+    ends = block('await Step("Main:01:YLD")', 'await Yld("exit")')
+    async with talking(closes, Model(ends), sandbox) as talk:
+        await talk.say("hello")
+        await talk.until(lambda: bool(talk.named("frame.returned") or talk.named("frame.failed")))
+    assert not any(span.failed for span in told(talk.events))
+
+
 async def test_spans_say_who_talks_with_whom_and_what_it_took(sandbox: MontySandbox) -> None:
     spans = await shopping(sandbox)
     (main, _), (chat, _) = [[span for span in spans if span.name == name] for name in ("Shop.Main", "chat scripted")]
