@@ -65,7 +65,8 @@ def parsed(text: str) -> ast.expr:
         tree = ast.parse(plain, mode="eval").body
         refused = check(ast.parse(f"{_VALUE} = ({ast.unparse(tree)})"))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise DebugError(f"{text.strip()[:200]!r} is not an expression of Python: {error}") from error
+        why = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise DebugError(f"{text.strip()[:200]!r} is not an expression of Python: {why}") from error
     if refused is not None:
         raise DebugError(f"{text.strip()[:200]!r} cannot be evaluated here: {refused.message}")
     return tree

@@ -126,7 +126,7 @@ class SessionWatch:
 
     async def about_to_call(self, frame: Frame, call: Call, /) -> None:
         """See `StepWatcher`."""
-        if self._post.idle:
+        if self._post.idle or not frame.alive:
             return
         if call.place is None:
             await self._inside(frame, call)

@@ -91,7 +91,7 @@ async def test_expressions_are_evaluated_over_the_frame_and_change_nothing(
         seq = at.talk.world.facts[-1].seq
         for wrong, why in (
             ("nobody", "NameError"),
-            ("1 +", "is not an expression"),
+            ("1 +", "is not an expression of Python: invalid syntax$"),
             ("Say('user', 'x')", "NameError|cannot be evaluated"),
             ("(name := 'Bob') and open('/etc/passwd')", "cannot be evaluated"),
         ):
