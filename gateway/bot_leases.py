@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import anyio
 
 from gateway.roster import SURE, Roster
+from runtime.core.background import beside
 from runtime.sessions.store import LeaseStore
 
 _RELEASE_LIMIT_S = 3.0
@@ -39,22 +40,15 @@ class BotLeases:
         After a loss the block ends without an error, so a caller that wants it again enters it again.
         """
         held = await self._acquired(f"bot:{platform}")
-        failure: Exception | None = None
         try:
-            async with anyio.create_task_group() as tasks:
+            async with beside() as tasks:
                 tasks.start_soon(self._keep, held, tasks.cancel_scope)
                 tasks.start_soon(self._give_up_in_time, held, tasks.cancel_scope)
-                try:
-                    yield
-                except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
-                    failure = error
-                tasks.cancel_scope.cancel()
+                yield
         finally:
             with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
                 await self._leases.release(held.name, self._holder, held.token)
             await self._roster.tell_now()
-        if failure is not None:
-            raise failure
 
     async def _acquired(self, name: str) -> _Held:
         while True:

@@ -33,6 +33,7 @@ from adapters.discord.voice import Utterance, Voice
 from adapters.discord.webhooks import Webhooks
 from adapters.records import Records
 from runtime.core.address import Address, Speaker
+from runtime.core.background import beside
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, NotDelivered
 from runtime.core.message import Choice, Mark
@@ -113,20 +114,15 @@ class DiscordAdapter:
         us = replace(us, commands=frozenset(self._options.commands))
         await self._offer_commands(us)
         intake = self._intake()
-        failure: Exception | None = None
-        async with anyio.create_task_group() as tasks:
+        async with beside() as tasks:
             tasks.start_soon(intake.run)
             items = intake.items(us)
             try:
                 yield items
-            except Exception as error:  # noqa: BLE001 - raised again below: a task group would put it into a group
-                failure = error
             finally:
                 tasks.cancel_scope.cancel()
                 with anyio.CancelScope(shield=True):
                     await items.aclose()
-        if failure is not None:
-            raise failure
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """Each channel, thread and private conversation by itself; `draws` says it more exactly."""

@@ -28,6 +28,7 @@ from adapters.slack.threads import Threads
 from adapters.slack.voice import Voice
 from adapters.slack.workspaces import Workspaces
 from runtime.core.address import Address, Speaker
+from runtime.core.background import beside
 from runtime.core.clock import Clock
 from runtime.core.errors import NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.texts import Texts, english
@@ -109,23 +110,17 @@ class SlackAdapter(Voice):
         url = None if self._keys.app_token is None else await patience.until_answered(self._app.socket_url)
         deliveries = Deliveries()
         inbound = self._hearing.inbound(deliveries)
-        failure: Exception | None = None
-        async with anyio.create_task_group() as tasks:
+        async with beside() as tasks:
             if url is not None:
                 tasks.start_soon(self._socket(deliveries).listen, url)
             self._deliveries = deliveries
             try:
                 yield inbound
-            except Exception as error:  # noqa: BLE001 - the task group would wrap it; it is raised below
-                failure = error
             finally:
                 self._deliveries = None
                 await inbound.aclose()
                 with anyio.CancelScope(shield=True):
                     await deliveries.close()
-                tasks.cancel_scope.cancel()
-        if failure is not None:
-            raise failure
 
     async def receive(self, request: HttpRequest, /) -> HttpAnswer:
         """Events, commands and presses at `/events`; `/install` and `/oauth` let workspaces in."""

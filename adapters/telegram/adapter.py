@@ -41,6 +41,7 @@ from adapters.telegram.posting import Posting
 from adapters.telegram.roster import OurBot, Roster, agent_bot_id
 from adapters.telegram.writing import Writing
 from runtime.core.address import Address, Speaker
+from runtime.core.background import beside
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered
 from runtime.core.message import Choice, Mark
@@ -84,22 +85,17 @@ class TelegramAdapter:
         await self._memory.load()
         self._readers = await self._identified()
         feed = Feed()
-        failure: Exception | None = None
-        async with anyio.create_task_group() as tasks:
+        async with beside() as tasks:
             self._intake = Intake(feed, self._clock, tasks, self._numbers)
             items = feed.items()
             for bot, reader in self._readers.items():
                 await self._listen(self._intake, bot, reader, tasks.start_soon)
             try:
                 yield items
-            except Exception as error:  # noqa: BLE001 - raised again below: a task group would put it into a group
-                failure = error
             finally:
                 self._intake = None
                 tasks.cancel_scope.cancel()
                 await _closed(items, feed)
-        if failure is not None:
-            raise failure
 
     async def receive(self, request: HttpRequest, /) -> HttpAnswer:
         """As the port says: 200 once it is durable, 403 without the secret, 503 while nobody listens."""

@@ -8,8 +8,6 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from urllib.parse import quote
 
-import anyio
-
 from adapters.adapter import File, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.web import codec
@@ -25,6 +23,7 @@ from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
 from adapters.web.visit import FRAMES, MESSAGES, House, Link, Visit
 from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.core.background import beside
 from runtime.core.clock import Clock
 from runtime.core.errors import FileTooLarge, MessageGone, NotDelivered, OutcomeUncertain, StorageUnavailable
 from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileStore, clean_file_name
@@ -105,16 +104,9 @@ class WebAdapter:
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Inbound]]:
         """What people say, in the order in which the rooms show it; for one consumer at a time."""
-        failure: Exception | None = None
-        async with anyio.create_task_group() as tasks, aclosing(self._intake.items()) as items:
+        async with beside() as tasks, aclosing(self._intake.items()) as items:
             tasks.start_soon(self._echo.run, self._board)
-            try:
-                yield items
-            except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
-                failure = error
-            tasks.cancel_scope.cancel()
-        if failure is not None:
-            raise failure
+            yield items
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """One bucket for each room; its threads share it."""

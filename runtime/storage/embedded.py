@@ -23,6 +23,7 @@ import anyio
 from anyio.abc import Process, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.storage.data_directory import prepare, socket_path
@@ -98,20 +99,13 @@ class EmbeddedValkey(AbstractAsyncContextManager[Path]):
     async def _run(self) -> AsyncIterator[Path]:
         data_dir, socket = prepare(self._data_dir), socket_path(self._data_dir)
         self._server = await _obtain(data_dir, socket)
-        failure: Exception | None = None
         try:
-            async with anyio.create_task_group() as tasks:
+            async with beside() as tasks:
                 tasks.start_soon(self._supervise, data_dir, socket)
-                try:
-                    yield socket
-                except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
-                    failure = error
-                tasks.cancel_scope.cancel()
+                yield socket
         finally:
             with anyio.CancelScope(shield=True):
                 await self._server.stop()
-        if failure is not None:
-            raise failure
 
     async def _supervise(self, data_dir: Path, socket: Path) -> None:
         restarts: deque[float] = deque(maxlen=RESTARTS_PER_MINUTE)

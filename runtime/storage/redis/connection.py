@@ -19,6 +19,7 @@ from redis import exceptions
 from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline, PubSub
 
+from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.storage.notice import OnEvent, unheard
 from runtime.storage.redis.history import Histories
@@ -236,21 +237,17 @@ async def open_connection(
     `sealing` is how the stores write content through it. Connects with the first call, not before; that also raises
     ConfigError when it is left open what is meant.
     """
-    place, failure = locate(location), None
-    async with anyio.create_task_group() as tasks:
+    place = locate(location)
+    async with beside() as tasks:
         connection = RedisConnection(
             place, tasks, on_event=on_event, patience_s=patience_s, clock=clock, sealing=sealing
         )
         try:
             yield connection
-        except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
-            failure = error
         finally:
             tasks.cancel_scope.cancel()
             with anyio.CancelScope(shield=True):
                 await connection.aclose()
-    if failure is not None:
-        raise failure
 
 
 def _serving(key: str) -> Callable[[Topology], Awaitable[Server]]:
