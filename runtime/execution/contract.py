@@ -14,10 +14,8 @@ from functools import lru_cache
 
 from runtime.execution.inner_checks import InnerChecks
 from runtime.execution.statement import assigned_names, call_name, mutated_names, nodes_in, parsed
+from runtime.execution.summaries import SUMMARY, Summaries
 from runtime.execution.verifier import Position, Rejected, calls_in, ends_turn, step_line, trigger_key
-
-SUMMARY = "__"
-"""The variable that a playbook sums up in what it did."""
 
 END = "EndProgram"
 """The call that ends the program."""
@@ -135,12 +133,8 @@ def _owed_for(source: str, position: Position) -> str | None:
 
 def _check_ways(tree: ast.AST, position: Position) -> Rejected | None:
     """Whether control goes where it may: past a wait, out of the playbook."""
-    summed_up, steps = position.summarised, [position.step]
+    summaries, steps = Summaries(tree, summed_up=position.summarised), [position.step]
     for node in _in_order(tree):
-        if _is_summary(node):
-            summed_up = True
-        if not isinstance(node, ast.Call):
-            continue
         name, text = call_name(node.func), _text(node)
         leaves = name in _LEAVE or (name == "Yld" and str(text).strip().lower() in ("exit", "return"))
         if position.waits and (leaves or name == "Step"):
@@ -153,7 +147,7 @@ def _check_ways(tree: ast.AST, position: Position) -> Rejected | None:
             return _skipping(name or "", position)
         if position.reacts and name == "Return" and EXIT_CONDITIONS not in position.names | assigned_names(tree):
             return Rejected("exit", f'before Return comes `{EXIT_CONDITIONS} = ["…"]`: what the result had to meet')
-        if not summed_up and name != END and str(text).strip().lower() != "exit":
+        if summaries.missing_at(node) and name != END and str(text).strip().lower() != "exit":
             return Rejected("summary", f'before {name} comes `await Var("{SUMMARY}", "<what was done>")`')
     return None
 
@@ -179,19 +173,8 @@ def _waiting(name: str, position: Position) -> Rejected:
     )
 
 
-def sums_up(source: str) -> bool:
-    """Whether a statement sets `$__`."""
-    return any(_is_summary(node) for node in nodes_in(parsed(source)))
-
-
-def _is_summary(node: ast.AST) -> bool:
-    if isinstance(node, ast.Name):
-        return node.id == SUMMARY and isinstance(node.ctx, ast.Store)
-    return isinstance(node, ast.Call) and call_name(node.func) == "Var" and _variable(_text(node)) == SUMMARY
-
-
-def _in_order(tree: ast.AST) -> Iterator[ast.expr]:
-    nodes = [node for node in nodes_in(tree) if isinstance(node, ast.Call | ast.Name)]
+def _in_order(tree: ast.AST) -> Iterator[ast.Call]:
+    nodes = [node for node in nodes_in(tree) if isinstance(node, ast.Call)]
     yield from sorted(nodes, key=lambda node: (node.lineno, node.col_offset))
 
 

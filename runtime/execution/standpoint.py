@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from runtime.execution.contract import sums_up
 from runtime.execution.frame import Frame
 from runtime.execution.machine import Machine
 from runtime.execution.signatures import BUILT_IN
 from runtime.execution.statement import assigned_names, called_names
+from runtime.execution.summaries import sums_up
 from runtime.execution.trigger_kinds import judges, triggers_of
 from runtime.execution.verifier import CallShape, Position, step_line
 from runtime.language.flow import Flow
@@ -114,7 +114,7 @@ class Standpoint:
             strict=self._machine.strict,
             judges=self._judges,
             reacts=self._playbook.metadata.get("execution_mode") == "react",
-            summarised=any(sums_up(statement.source) for statement in frame.state.statements),
+            summarised=any(sums_up(one.source) for one in frame.state.statements if one.error is None),
         )
         if frame.state.step is not None:
             position.step = step_line(frame.state.step, position)

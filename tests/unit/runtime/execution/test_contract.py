@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from runtime.execution.contract import Contract, sums_up
+from runtime.execution.contract import Contract
+from runtime.execution.summaries import sums_up
 from runtime.execution.verifier import Position, Rejected, step_line
 from runtime.language.flow import Flow
 from runtime.language.program import PlaybookSpec
@@ -215,7 +216,46 @@ def test_lenient_execution_demands_none_of_it() -> None:
 
 @pytest.mark.parametrize(
     ("source", "expected"),
-    [(SUMMARY, True), ("__ = 'done'", True), ("await Var('$__', 'x')", True), ("x = __", False), ("x = 1", False)],
+    [
+        (SUMMARY, True),
+        ("__ = 'done'", True),
+        ("await Var('$__', 'x')", True),
+        ("await Var(name='__', value='x')", True),
+        ("x = __", False),
+        ("x = 1", False),
+        (f"if count: {SUMMARY}", False),
+        (f"if count: {SUMMARY}\nelse: __ = 'no'", True),
+        (f"if count: {SUMMARY}\nelse: raise ValueError()", True),
+        (f"for n in [1]: {SUMMARY}", False),
+        (f"while count: {SUMMARY}", False),
+        (f"for n in [1]: pass\nelse: {SUMMARY}", False),
+        (f"try: {SUMMARY}\nexcept ValueError: pass", False),
+        (f"try: {SUMMARY}\nexcept ValueError: {SUMMARY}", True),
+        (f"try: count = 1\nexcept ValueError: pass\nfinally: {SUMMARY}", True),
+        (f"with count: {SUMMARY}", True),
+        (f"match count:\n    case 1: {SUMMARY}", False),
+        (f"match count:\n    case 1: {SUMMARY}\n    case _: {SUMMARY}", True),
+        (f"count and {SUMMARY}", False),
+        (f"async def later(): {SUMMARY}", False),
+    ],
 )
-def test_a_summary_is_known_however_it_is_set(source: str, expected: bool) -> None:
+def test_a_summary_is_known_however_it_is_set_and_only_where_nothing_goes_past_it(source: str, expected: bool) -> None:
     assert sums_up(source) is expected
+
+
+@pytest.mark.parametrize(
+    ("source", "may"),
+    [
+        (f"if count: {SUMMARY}\nawait Return(1)", False),
+        (f"if count:\n    {SUMMARY}\n    await Return(1)\nelse:\n    await Return(2)", False),
+        (f"if count:\n    {SUMMARY}\nelse:\n    await Return(2)", False),
+        (f"if count:\n    {SUMMARY}\n    await Return(1)", True),
+        (f"if count: await Yld('user')\nelse: {SUMMARY}\nawait Return(1)", True),
+        (f"for n in [1]:\n    if n: {SUMMARY}\n    await Return(n)", False),
+        (f"for n in [1]:\n    {SUMMARY}\n    await Return(n)", True),
+    ],
+)
+def test_a_summary_on_another_way_does_not_count(source: str, may: bool) -> None:
+    refused = Contract().check(source, position("04"))
+    assert (refused is None) is may
+    assert may or (refused is not None and refused.rule == "summary")
