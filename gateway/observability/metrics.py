@@ -153,7 +153,7 @@ class Metrics:
         requests = self._counter("model_requests", "Questions to language models.", "model")
         tokens = self._counter("model_tokens", "Tokens, in, out and read from the cache.", "model", "direction")
         cost = self._counter("model_cost_usd", "What the models cost, in US dollars, where that is known.", "model")
-        seconds = self._histogram("model_seconds", "How long models took to answer to the end.", "model")
+        seconds = self._histogram("model_seconds", "How long models were waited for until their last word.", "model")
         first = self._histogram("model_first_text_seconds", "How long models took to begin to answer.", "model")
 
         def on_answered(event: Event) -> None:

@@ -77,6 +77,7 @@ class Interpreter:
             ending = self._frame.state.ending
             if ending is None:
                 continue
+            self._calls.publish("turn.completed")
             if ending.kind == "return":
                 return ending.value
             await self._yield(str(ending.value))
@@ -121,7 +122,6 @@ class Interpreter:
         if waits is None and (steering := self._steering()):
             journal.note("steer", f=frame.id, mids=[message.id for message in steering])
             self._machine.builtins.forget(self._agent_id, steering)
-        self._calls.publish("turn.completed")
 
     async def _turn(self) -> None:
         """Take the turn to its end, or to what has to be waited out until somebody writes."""
@@ -208,6 +208,7 @@ class Interpreter:
                     async for piece in completion:
                         self._calls.heard(piece)
                         await run.feed(piece)
+                        self._calls.reads_on()
                         if run.over:
                             break
                     if not run.over:

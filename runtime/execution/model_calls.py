@@ -15,6 +15,8 @@ class ModelCalls:
         self._machine = machine
         self._frame = frame
         self._asked_s = 0.0
+        self._read_on_s = 0.0
+        self._waited_s = 0.0
         self._first_text_s: float | None = None
         self._pieces: list[str] = []
 
@@ -37,12 +39,20 @@ class ModelCalls:
     def time(self) -> None:
         """From now on the answer is waited for."""
         self._asked_s, self._first_text_s, self._pieces = self._machine.clock.monotonic(), None, []
+        self._read_on_s, self._waited_s = self._asked_s, 0.0
 
     def heard(self, piece: str) -> None:
         """A piece of the answer has come."""
+        now = self._machine.clock.monotonic()
+        self._waited_s += now - self._read_on_s
+        self._read_on_s = now
         if self._first_text_s is None:
-            self._first_text_s = self._machine.clock.monotonic() - self._asked_s
+            self._first_text_s = now - self._asked_s
         self._pieces.append(piece)
+
+    def reads_on(self) -> None:
+        """What a piece completed has been executed; from now on the model is waited for again."""
+        self._read_on_s = self._machine.clock.monotonic()
 
     def end(self, usage: Usage, purpose: str = "execute") -> None:
         """It has answered."""
@@ -51,7 +61,7 @@ class ModelCalls:
             model=self._machine.llm.model,
             purpose=purpose,
             reply="".join(self._pieces),
-            seconds=self._machine.clock.monotonic() - self._asked_s,
+            seconds=self._waited_s if self._pieces else self._machine.clock.monotonic() - self._asked_s,
             first_text_s=self._first_text_s,
             tokens_in=usage.input_tokens,
             tokens_out=usage.output_tokens,
