@@ -99,7 +99,10 @@ class Shipping(SpanProcessor):
         loop, done, results = asyncio.get_running_loop(), anyio.Event(), list[SpanExportResult]()
 
         def export() -> None:
-            results.append(self._exporter.export(batch))
+            try:
+                results.append(self._exporter.export(batch))
+            except Exception as error:  # noqa: BLE001 - whatever the library raises: these spans are lost, and it is told
+                self._remarks.last = f"{type(error).__name__}: {error}"
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(done.set)
 

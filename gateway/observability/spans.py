@@ -137,6 +137,8 @@ class Spans:
         key = (str(about["session_id"]), str(about["frame"]))
         if not is_chosen(key[0], self._share):
             return
+        if key in self._frames:
+            self._leave(key, self._frames[key], event.at)
         known = self._frames[key] = _Frame(about, since=event.at, arguments=arguments)
         if event.name == "frame.started":
             self._open(key, known, event.at)
@@ -198,6 +200,7 @@ class Spans:
             names.COST: data["cost_usd"],
             names.PURPOSE: data["purpose"],
             names.FIRST_TEXT_S: data["first_text_s"],
+            names.WAITED_S: data["seconds"],
         }
         known.chat.set_attributes({name: value for name, value in told.items() if value is not None})
         known.chat.set_attributes(self._content.reply(data.get("reply")))
@@ -330,7 +333,10 @@ class Spans:
         caller = self._caller(key, known)
         if caller is not None:
             caller[1].at_work.discard(key[1])
-        stretch = self._stretches.pop(key, None)
+        self._end_stretch(key, at)
+
+    def _end_stretch(self, root: _Key, at: datetime) -> None:
+        stretch = self._stretches.pop(root, None)
         if stretch is not None:
             stretch.agent.end(_ns(at))
             stretch.program.end(_ns(at))
@@ -344,6 +350,7 @@ class Spans:
             below = [key for key in self._frames if key[0] == session and _root(key[1]) == root]
             for key in sorted(below, key=lambda key: key[1].count(":"), reverse=True):
                 self._close(key, self._frames[key], now)
+            self._end_stretch((session, root), now)
 
     def _end_all(self) -> None:
         for key in sorted(self._frames, key=lambda key: key[1].count(":"), reverse=True):

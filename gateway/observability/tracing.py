@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-import anyio
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
@@ -19,6 +18,7 @@ from gateway.observability.span_shipping import Shipping
 from gateway.observability.spans import Spans
 from gateway.version import VERSION
 from runtime.bus import Bus
+from runtime.core.background import beside
 
 SCOPE = "parley"
 
@@ -51,12 +51,9 @@ async def traced(options: TracingOptions, bus: Bus, masking: Masking) -> AsyncIt
     )
     detach = spans.attach(bus)
     try:
-        async with anyio.create_task_group() as tasks:
+        async with beside() as tasks:
             tasks.start_soon(shipping.run)
-            try:
-                yield shipping
-            finally:
-                tasks.cancel_scope.cancel()
+            yield shipping
     finally:
         detach()
         await shipping.flush()

@@ -152,7 +152,19 @@ async def test_a_program_that_has_ended_has_not_failed(sandbox: MontySandbox) ->
     async with talking(closes, Model(ends), sandbox) as talk:
         await talk.say("hello")
         await talk.until(lambda: bool(talk.named("frame.returned") or talk.named("frame.failed")))
-    assert not any(span.failed for span in told(talk.events))
+    (main,) = [span for span in told(talk.events) if span.name == "Shop.Main"]
+    assert not main.failed
+    assert main.marks == ("step.executed", "turn.completed")
+
+
+async def test_what_a_reply_does_while_it_is_read_is_not_time_of_the_model(sandbox: MontySandbox) -> None:
+    naps = block('await Step("Main:01:QUE")', "await Sleep(30)", 'await Say("user", "What?")', 'await Yld("user")')
+    async with talking(SHOP, Model(naps), sandbox) as talk:
+        talk.post("hello there")
+        await talk.until(lambda: bool(talk.named("llm.answered")))
+    (chat,) = [span for span in told(talk.events) if span.name == "chat scripted"]
+    assert chat.end_ns - chat.start_ns >= 30 * 10**9
+    assert chat.attributes["parley.waited_s"] < 30
 
 
 async def test_spans_say_who_talks_with_whom_and_what_it_took(sandbox: MontySandbox) -> None:
@@ -178,6 +190,7 @@ async def test_spans_say_who_talks_with_whom_and_what_it_took(sandbox: MontySand
         "gen_ai.usage.cache_read.input_tokens": 80,
         "gen_ai.usage.cost": 0.5,
         "gen_ai.response.time_to_first_chunk": 0.0,
+        "parley.waited_s": 0.0,
         "parley.purpose": "execute",
     }
     (tool,) = [span for span in spans if span.name == "Clerk.FetchData"]
@@ -283,6 +296,15 @@ def test_what_goes_on_for_hours_is_told_of_in_parts() -> None:
         "Shop.Main · execute_tool",
         "Shop.Main · execute_tool · linked",
     ]
+
+
+def test_a_frame_that_comes_again_without_having_left_ends_what_is_open_of_it() -> None:
+    process = Told()
+    process.hear([frame("frame.started", 0)])
+    assert [span.name for span in process.hear([frame("frame.restored", 1)])] == ["Shop.Main", "Shop", "test"]
+    process.hear([frame("frame.started", 2, frame="1001.0")])
+    spans = process.hear([frame("step.executed", MAX_OPEN_S + 3, frame="1001.0", step="Main:01")])
+    assert [span.name for span in spans].count("test") == 2
 
 
 def test_a_short_wait_and_one_for_an_agent_are_part_of_the_work() -> None:

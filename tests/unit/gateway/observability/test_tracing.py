@@ -5,20 +5,24 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from anyio.abc import SocketAttribute
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from gateway.observability.masking import Masking
-from gateway.observability.span_shipping import MAX_WAITING
+from gateway.observability.span_ids import SpanIds
+from gateway.observability.span_shipping import MAX_WAITING, Shipping
 from gateway.observability.telling import telling_spans
-from gateway.observability.tracing import TracingOptions, traced
+from gateway.observability.tracing import TracingOptions, traced, tracer_of
 from gateway.settings_tracing import TracingSettings
 from runtime.bus import Bus
+from runtime.core.background import beside
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.events import Event
@@ -111,6 +115,34 @@ async def test_wrong_keys_are_named_and_never_shown() -> None:
         happen(bus)
         await heard.until("tracing.failed")
     assert "401" in heard.events[0].data["error"]
+
+
+class Odd(SpanExporter):
+    """Raises at the first that it is given, instead of saying that it failed."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        self.asked += 1
+        if self.asked == 1:
+            raise ValueError("they cannot be written")
+        return SpanExportResult.SUCCESS
+
+
+async def test_spans_at_which_the_library_raises_are_dropped_and_later_ones_are_sent() -> None:
+    bus = Bus(SystemClock())
+    heard = Heard(bus)
+    shipping = Shipping(Odd(), bus.publish)
+    tracer = tracer_of(shipping, SpanIds(), "node-1")
+    async with beside() as tasks:
+        tasks.start_soon(shipping.run)
+        tracer.start_span("one").end()
+        await heard.until("tracing.failed")
+        tracer.start_span("two").end()
+        await heard.until("tracing.failed", "tracing.resumed")
+    await shipping.flush()
+    assert heard.events[0].data == {"error": "ValueError: they cannot be written", "dropped": 1}
 
 
 async def test_nobody_waits_for_a_collector_that_is_away_and_what_does_not_fit_is_counted() -> None:
