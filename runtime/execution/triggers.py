@@ -18,7 +18,8 @@ from runtime.tape.frame_rules import call_key
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 
-_STATE_NAME = re.compile(r"\$([A-Za-z_]\w*)(?::([a-z]+(?:\[[\w\[\], ]*\])?))?")
+_TYPE = r"(?:[a-z]+|Optional|Union|Literal|Any|None)(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?"
+_STATE_NAME = re.compile(rf"\$([A-Za-z_]\w*)(?::({_TYPE}(?: ?\| ?{_TYPE})*))?")
 
 
 def declared_types(agent: AgentSpec) -> dict[str, str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -32,15 +35,10 @@ _BOOLS = {"true": True, "false": False}
 def fits(value: Any, type_name: str) -> bool:
     """Whether a variable of this declared type may have the value; unknown types take everything, None always fits.
 
-    `list[int]` also says what is in the list.
+    `list[int]` and `dict[str, int]` also say what is inside, `int | str`, `Union`, `Optional` and `Literal` what else
+    it may be.
     """
-    name, _, inner = _plain(type_name).partition("[")
-    kinds = _TYPES.get(name)
-    if kinds is None or value is None:
-        return True
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        return False
-    return not (isinstance(value, list) and inner) or all(fits(one, inner.removesuffix("]")) for one in value)
+    return value is None or _fits(value, _read(type_name))
 
 
 def coerced(value: Any, type_name: str) -> Any:
@@ -53,10 +51,68 @@ def coerced(value: Any, type_name: str) -> Any:
         return float(value) if type_name == "float" and type(value) is int and abs(value) < 2**53 else value
     if isinstance(value, tuple) and fits(list(value), type_name):
         return list(value)
-    found = _same(value, type_name)
-    if found is None:
+    names = [one.id for one in _choices(_read(type_name)) if isinstance(one, ast.Name)]
+    found = [same for name in names if (same := _same(value, _plain(name))) is not None]
+    if len(found) != 1:
         raise ValueError(f"is declared {type_name}; {value!r} is {type(value).__name__}")
-    return found
+    return found[0]
+
+
+@lru_cache(maxsize=1024)
+def _read(type_name: str) -> ast.expr | None:
+    """A type as it is written; None where it is none, and takes everything."""
+    try:
+        return ast.parse(type_name.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _fits(value: Any, declared: ast.expr | None) -> bool:
+    return any(_fits_one(value, choice) for choice in _choices(declared))
+
+
+def _choices(declared: ast.expr | None) -> Iterator[ast.expr | None]:
+    """What may be chosen from: one type, or those that `|`, `Union` and `Optional` name."""
+    match declared:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from (*_choices(left), *_choices(right))
+        case ast.Subscript(value=ast.Name(id="Optional" | "Union"), slice=inner):
+            for one in _parts(inner):
+                yield from _choices(one)
+        case _:
+            yield declared
+
+
+def _parts(inner: ast.expr) -> Sequence[ast.expr]:
+    return inner.elts if isinstance(inner, ast.Tuple) else [inner]
+
+
+def _fits_one(value: Any, declared: ast.expr | None) -> bool:
+    match declared:
+        case ast.Constant(value=None):
+            return value is None
+        case ast.Name(id=name):
+            return _is_a(value, name)
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
+            literals = [one.value for one in _parts(inner) if isinstance(one, ast.Constant)]
+            return any(value == one and type(value) is type(one) for one in literals)
+        case ast.Subscript(value=ast.Name(id=name), slice=inner):
+            return _is_a(value, name) and _holds(value, _parts(inner))
+    return True
+
+
+def _is_a(value: Any, name: str) -> bool:
+    kinds = _TYPES.get(_plain(name))
+    return kinds is None or (isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds))
+
+
+def _holds(value: Any, inner: Sequence[ast.expr]) -> bool:
+    """Whether what is inside of a list or dict is as it is declared."""
+    if isinstance(value, list):
+        return all(one is None or _fits(one, inner[0]) for one in value)
+    if isinstance(value, dict) and len(inner) == 2:
+        return all(one is None or _fits(one, inner[1]) for one in value.values())
+    return True
 
 
 def _plain(type_name: str) -> str:

@@ -36,6 +36,7 @@ def doubts(program: Program, built_in: Collection[str]) -> list[Diagnostic]:
         names = _names(program, agent, built_in)
         found += _models(agent)
         for playbook in agent.playbooks:
+            found += _hidden(playbook, built_in)
             found += [*_attendees(program, playbook), *_before_joining(agent, playbook), *doubts_of_steps(playbook)]
             for step in playbook.walk_steps():
                 found += [*_calls(step, names), *_notes(step, playbook)]
@@ -129,6 +130,13 @@ def _notes(step: Step, playbook: PlaybookSpec) -> Iterator[Diagnostic]:
     for number in _NOTE.findall(step.text) if step.op is Op.CHK else ():
         if number not in known:
             yield _warning(step, f"{playbook.name} has no note N{number}")
+
+
+def _hidden(playbook: PlaybookSpec, built_in: Collection[str]) -> Iterator[Diagnostic]:
+    """A playbook that no call comes to: by its name a built-in one is called."""
+    if playbook.name in built_in:
+        hint = "Calls by this name come to the built-in one: give the playbook another name."
+        yield _at(playbook.span, f"{playbook.name} is the name of a built-in call", hint)
 
 
 def _models(agent: AgentSpec) -> Iterator[Diagnostic]:

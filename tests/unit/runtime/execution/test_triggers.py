@@ -81,3 +81,18 @@ def test_types_are_those_that_are_declared_anywhere_in_the_agents_playbooks() ->
         )
     )
     assert types == {"count": "int", "name": "str", "done": "bool"}
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        ("$x:int | None = f()", "int | None"),
+        ("$x:str|int, then", "str|int"),
+        ("$x:Optional[int] is old", "Optional[int]"),
+        ("$x:dict[str, list[int]] or [1]", "dict[str, list[int]]"),
+        ('$x:Literal["a", "b"].', 'Literal["a", "b"]'),
+        ("$x:int or nothing", "int"),
+    ],
+)
+def test_a_type_may_name_what_is_inside_and_what_else_it_may_be(text: str, declared: str) -> None:
+    assert declared_types(agent("A", llm("Main", f"01:EXE {text}"))) == {"x": declared}

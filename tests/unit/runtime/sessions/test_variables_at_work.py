@@ -64,6 +64,15 @@ async def test_an_argument_that_does_not_fit_its_type_is_an_error_of_the_call(sa
     assert "'amount' of Pay is declared int; 'lots' is str" in model.told(1)
 
 
+async def test_a_type_with_a_choice_is_held_to(sandbox: MontySandbox) -> None:
+    main = llm("Main", "01:EXE Set $age:int | None; YLD for user unless told to end", begins=True)
+    good = ('await Step("Main:01:EXE")', "age = None", 'age = "41"', 'await Say("user", f"{age + 1}")')
+    model = Model(block(*good, "age = str(age) + '?'"), block("# resume: 5", 'await Yld("user")'))
+    async with talking(program(agent("Main", main)), model, sandbox) as talk:
+        assert await talk.say("hi") == ["42"]
+    assert "$age is declared int | None; '41?' is str" in model.told(1)
+
+
 async def test_an_artifact_has_the_type_of_its_variable_and_starts_what_waits_for_it(sandbox: MontySandbox) -> None:
     model = going('await SaveArtifact("amount", "what it costs", "300")', 'await Say("user", f"kept {amount}")')
     async with talking(shop(), model, sandbox) as talk:
