@@ -59,6 +59,7 @@ async def test_somebody_is_the_same_person_on_every_node_and_sees_everywhere_wha
             await room.join()
         await here.say("hi")
         await there.until("hi", kind="person")
+        await there.until(HELLO)
         await there.say("and you?")
         for room in (here, there):
             await room.until("hi", "and you?", kind="person")
