@@ -36,7 +36,12 @@ def read_arguments(command: str, playbook: PlaybookSpec, words: Sequence[str]) -
     parser = argparse.ArgumentParser(command, None, description or None, allow_abbrev=False, conflict_handler="resolve")
     for param in playbook.params:
         _add(parser, param)
-    return vars(parser.parse_args(list(words)))
+    found, unknown = parser.parse_known_args(list(words))
+    if unknown:
+        parser.error(
+            f"unrecognized arguments: {' '.join(unknown)} (options of parley exec itself stand before the program)"
+        )
+    return vars(found)
 
 
 def begun_by(program: Program, arguments: Mapping[str, Any]) -> Program:

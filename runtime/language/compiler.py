@@ -83,7 +83,7 @@ async def compile_parsed(
     problems.stop_if_any()
     given = {agent.name: read_agent(agent, problems) for agent in parsed.agents if _needs_no_lowering(agent)}
     problems.stop_if_any()
-    await compilation.lower_all([agent for agent in parsed.agents if agent.name not in given], len(given))
+    await compilation.lower_all([agent for agent in parsed.agents if agent.name not in given])
     agents = [given.get(agent.name) or compilation.agents[agent.name] for agent in parsed.agents]
     notes = [note for agent in parsed.agents for note in compilation.notes.get(agent.name, ())]
     return CompileResult(build(parsed.name, agents, parsed.metadata), LoweringReport(tuple(notes)), parsed.warnings)
@@ -118,27 +118,28 @@ class _Compilation:
         self._lowerer = lowerer
         self._cache_dir = cache_dir
         self._on_progress = on_progress
+        self._done = 0
         self._errors: list[ParleyError] = []
 
-    async def lower_all(self, agents: Sequence[ParsedAgent], given: int) -> None:
+    async def lower_all(self, agents: Sequence[ParsedAgent]) -> None:
         for agent in self._parsed.agents:
             if _needs_no_lowering(agent):
-                self._tell(agent.name, "remote" if agent.kind is AgentKind.MCP else "given", given)
+                self._tell(agent.name, "remote" if agent.kind is AgentKind.MCP else "given")
         async with anyio.create_task_group() as group:
             for agent in agents:
-                group.start_soon(self._lower, agent, given)
+                group.start_soon(self._lower, agent)
         for error in self._errors:
             if not isinstance(error, CompileError):
                 raise error
         if self._errors:
             raise CompileError("\n\n".join(str(error) for error in self._errors))
 
-    async def _lower(self, agent: ParsedAgent, given: int) -> None:
+    async def _lower(self, agent: ParsedAgent) -> None:
         path = self._cache_path(agent)
         cached = await to_thread.run_sync(_read_cache, path) if path else None
         try:
             if cached is not None and self._take(agent, cached):
-                self._tell(agent.name, "cached", given + len(self.agents))
+                self._tell(agent.name, "cached")
                 return
             lowered = await self._lowerer.lower(agent, self._parsed)
             self.agents[agent.name] = read_lowered(lowered.pbasm, agent)
@@ -148,7 +149,7 @@ class _Compilation:
         self.notes[agent.name] = lowered.report.unclassified
         if path:
             await to_thread.run_sync(_write_cache, path, lowered)
-        self._tell(agent.name, "compiled", given + len(self.agents))
+        self._tell(agent.name, "compiled")
 
     def _take(self, agent: ParsedAgent, cached: Lowered) -> bool:
         try:
@@ -158,9 +159,10 @@ class _Compilation:
         self.notes[agent.name] = cached.report.unclassified
         return True
 
-    def _tell(self, agent: str, how: str, done: int) -> None:
+    def _tell(self, agent: str, how: str) -> None:
+        self._done += 1
         if self._on_progress is not None:
-            self._on_progress(Progress(agent, how, done, len(self._parsed.agents)))
+            self._on_progress(Progress(agent, how, self._done, len(self._parsed.agents)))
 
     def _cache_path(self, agent: ParsedAgent) -> Path | None:
         if self._cache_dir is None:

@@ -111,6 +111,14 @@ async def test_pbasm_passes_through_beside_source_in_the_order_given(tmp_path: P
     assert [(p.agent, p.how, p.total) for p in seen] == [("Beta", "given", 2), ("Greeter", "compiled", 2)]
 
 
+async def test_agents_that_are_compiled_are_counted_one_by_one(tmp_path: Path) -> None:
+    files = [file(tmp_path, f"{name}.pb", f"# {name}\n\n## P\n- Think\n") for name in ("A", "B", "C")]
+    for how in ("compiled", "cached"):
+        seen: list[Progress] = []
+        await compile_program(files, lowerer=CountingLowerer(), cache_dir=tmp_path / "cache", on_progress=seen.append)
+        assert [(p.how, p.done, p.total) for p in seen] == [(how, 1, 3), (how, 2, 3), (how, 3, 3)]
+
+
 async def test_what_was_compiled_compiles_to_itself(tmp_path: Path) -> None:
     first = (await compiled(EXAMPLES / "order_helper.pb")).program
     again = (await compiled(file(tmp_path, "again.pbasm", first.pbasm))).program
