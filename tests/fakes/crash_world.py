@@ -171,6 +171,10 @@ class World:
             self.deaths += 1
             raise Crash
 
+    def die_at(self, *crashes: int) -> None:
+        """From now on processes die at these points, counted from here."""
+        self.points, self._crashes = 0, frozenset(crashes)
+
     def revive(self) -> None:
         """A new process begins."""
         self._dead = False
@@ -219,6 +223,9 @@ class World:
     async def commit(self, commit: Commit, /) -> None:
         await checkpoint()
         self.point()
+        known = self._records.get(commit.replaces or commit.session)
+        if known is not None and commit.taken_in not in (None, known.taken_in):
+            raise TapeConflict("it was taken in anew", expected=commit.expect, actual=known.seq)
         if commit.begin is not None:
             parent = commit.begin.parent
             self._records[commit.session] = commit.begin
@@ -274,7 +281,10 @@ class World:
         kept = self._snapshots.get(session)
         return kept if kept is not None and kept.version == version else None
 
-    async def keep_snapshot(self, _lease: Lease, session: SessionId, snapshot: Snapshot, /) -> None:
+    async def keep_snapshot(
+        self, _lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
+    ) -> None:
+        assert taken_in is None or taken_in == self._records[session].taken_in
         await checkpoint()
         self.point()
         self._snapshots[session] = snapshot

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.unit.runtime.sessions.crash_built_in import BUILT_IN
 from tests.unit.runtime.sessions.crash_case import Case
 from tests.unit.runtime.sessions.crash_company import COMPANY
 from tests.unit.runtime.sessions.crash_control import CONTROL
@@ -370,5 +371,6 @@ CASES = {
     **MEETINGS,
     **MODES,
     **CONTROL,
+    **BUILT_IN,
     **PEOPLE,
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from runtime.language.program import AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
+from tests.fakes.crash_world import Scripted, World, live
 from tests.fakes.talk import Model, talking
+from tests.unit.runtime.sessions.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio
@@ -105,3 +108,24 @@ async def test_who_was_left_out_stays_so_after_another_restart(sandbox: MontySan
         seen = await back.say("and you?")
         assert seen[-1] == "we chose a boat"
         assert len([text for text in back.chat if "has left" in text]) == 1
+
+
+@pytest.mark.parametrize("left", [[guest("Second")], [guest("First", STRICT), guest("Second")]], ids=["gone", "other"])
+async def test_a_guest_is_left_out_once_whenever_the_process_dies(left: list[AgentSpec], sandbox: MontySandbox) -> None:
+    async def run(*, crashes: tuple[int, ...], seed: int) -> World:
+        world, nobody = World(["go"], seed=seed), Scripted([], random.Random(seed))
+        await live(world, meeting(guest("First"), guest("Second")), nobody, sandbox)
+        world.people.append("and you?")
+        world.die_at(*crashes)
+        await live(world, meeting(*left), nobody, sandbox)
+        return world
+
+    def check(world: World) -> None:
+        chat = [shown.text for shown in world.chat]
+        assert chat[0] == "Welcome"
+        assert chat[-1] == "we chose a boat"
+        assert chat.count("heard: First has left the meeting (the program was changed)") == 1
+        assert len(chat) == len(set(chat))
+
+    deadly = await dying_at_each_point(run, check)
+    assert deadly > 0.8

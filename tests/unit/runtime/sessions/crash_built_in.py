@@ -1,0 +1,104 @@
+"""Programs for the crash rig that use built-in calls: files of the program, lines of the log, reminders."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from runtime.language.diagnostics import Span
+from runtime.language.program import AgentSpec
+from tests.unit.runtime.sessions.crash_case import Case
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+_LINE = Path(__file__).with_name("__init__.py").read_text(encoding="utf-8").strip()
+
+
+def _here(made: AgentSpec) -> AgentSpec:
+    """The agent of a program whose file lies beside this one."""
+    return replace(made, span=Span(str(Path(__file__).with_name("test.pb")), 1))
+
+
+LOADED = Case(
+    replace(
+        program(
+            _here(
+                agent(
+                    "Main",
+                    llm("Main", "01:EXE Look it up", "02:QUE Say", "03:YLD for exit", begins=True),
+                    python("Rules"),
+                    code="""
+async def Rules():
+    await Log("reading")
+    text = await LoadFile("__init__.py")
+    await Say("user", "I have read it")
+    return text.strip()
+""",
+                )
+            )
+        ),
+        pbasm="__init__.py",
+    ),
+    (
+        (
+            'await Step("Main:01:EXE")',
+            "a = await Rules()",
+            'b = (await LoadFile("__init__.py")).strip()',
+            'await Log("read", same=a == b)',
+            'await Step("Main:02:QUE")',
+            'await Say("user", f"{a}{len(b)}")',
+            'await Step("Main:03:YLD")',
+            'await Yld("exit")',
+        ),
+    ),
+    ("hi",),
+    ("I have read it", f"{_LINE}{len(_LINE)}"),
+)
+
+REMINDED = Case(
+    program(
+        agent(
+            "Main",
+            python("Main", trigger="BGN When program starts"),
+            code="""
+async def Main():
+    await Remind(5, "the tea")
+    await Remind(60, "the oven")
+    await Log("set", at=await Now())
+    await Sleep(10)
+    await Say("user", "slept")
+    for _ in range(2):
+        for message in await WaitForMessage("user"):
+            await Say("user", message["text"])
+    await EndProgram()
+""",
+        )
+    ),
+    ((),),
+    ("hi",),
+    ("slept", "the tea", "the oven"),
+)
+
+REMINDED_MODEL = Case(
+    program(
+        agent("Main", llm("Main", "01:QUE Remind", "02:YLD for user", "03:QUE Say it", "04:YLD for exit", begins=True))
+    ),
+    (
+        (
+            'await Step("Main:01:QUE")',
+            'await Remind(30, "call Bob")',
+            "await Sleep(1)",
+            'await Step("Main:02:YLD")',
+            'await Yld("user")',
+        ),
+        (
+            'await Step("Main:03:QUE")',
+            'await Say("user", "Call Bob!")',
+            'await Step("Main:04:YLD")',
+            'await Yld("exit")',
+        ),
+    ),
+    ("hi",),
+    ("Call Bob!",),
+)
+
+BUILT_IN = {"loaded": LOADED, "reminded": REMINDED, "reminded model": REMINDED_MODEL}
