@@ -93,8 +93,9 @@ class Bench:
 
     async def restore_ms(self, session: SessionId) -> float:
         """Until the journal is where the tapes are, as a node does it."""
+        record = SessionRecord(session, self._address, "bench", AT, 0)
         journal = Journal(session, SystemClock(), _never)
-        return await _median_ms(lambda: Snapshots(self.store, session, lambda: self._lease, journal).restore())
+        return await _median_ms(lambda: Snapshots(self.store, record, lambda: self._lease, journal).restore())
 
     async def fold_ms(self, session: SessionId) -> float:
         """The same without a snapshot: the floor of what there would be to do."""

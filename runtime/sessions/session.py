@@ -52,7 +52,7 @@ class Session:
         self._journal = Journal(record.id, around.clock, self._write)
         origin = None if succession is None else record.parent
         self._rest = Rest(record, lease, around, self._journal)
-        self._snapshots = Snapshots(around.store, record.id, lease, self._journal, origin)
+        self._snapshots = Snapshots(around.store, record, lease, self._journal, origin)
         self._broken: str | None = None
         self.stored = succession is None and record.seq > 0
         """Whether the store has it."""
@@ -66,6 +66,7 @@ class Session:
         self._parts: Assembly
 
     async def _write(self, batch: Batch) -> None:
+        begun_from = None if self.stored else self._succession
         await self._around.store.commit(
             Commit(
                 lease=self._lease(),
@@ -78,8 +79,8 @@ class Session:
                 awake=batch.awake,
                 begin=None if self.stored else replace(self.record, seq=batch.expect),
                 end=batch.ended,
-                replaces=None if self.stored or self._succession is None else self._succession.replaces,
-                taken_in=self.record.taken_in,
+                replaces=None if begun_from is None else begun_from.replaces,
+                taken_in=self.record.taken_in if begun_from is None else begun_from.taken_in,
             )
         )
         self.stored = True

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import anyio
 
 from runtime.core.errors import StorageError
-from runtime.core.ids import SessionId
-from runtime.sessions.store import Lease, SessionStore
+from runtime.sessions.store import Lease, SessionRecord, SessionStore
 from runtime.tape.journal import Journal
 from runtime.tape.snapshot import Snapshot, rules_version, snapshot_of, state_from
 from runtime.tape.tape import Branch, opened
@@ -30,14 +29,15 @@ class Snapshots:
     def __init__(
         self,
         store: SessionStore,
-        session: SessionId,
+        record: SessionRecord,
         lease: Callable[[], Lease],
         journal: Journal,
         origin: Branch | None = None,
     ) -> None:
         """`origin` is what a session goes on from that the store does not have yet."""
         self._store = store
-        self._session = session
+        self._session = record.id
+        self._taken_in = record.taken_in
         self._lease = lease
         self._journal = journal
         self._origin = origin
@@ -68,7 +68,7 @@ class Snapshots:
             taken, self._taken = self._taken, None
             if taken is not None:
                 try:
-                    await self._store.keep_snapshot(self._lease(), self._session, taken)
+                    await self._store.keep_snapshot(self._lease(), self._session, taken, taken_in=self._taken_in)
                 except StorageError:
                     continue
 

@@ -60,7 +60,7 @@ class Commit:
     same conversation that ends with this beginning, rests, and has no pages in the outbox any more.
     `outbox_add` and `outbox_done` are page ids: what people should see, until a platform has it. `awake` says whether
     the session has work to do without a further event; None leaves it as it is. `taken_in` is that of the record from
-    which the session goes on; None does not ask for it.
+    which the session goes on, of one that `replaces` another that of the other's; None does not ask for it.
     """
 
     lease: Lease
@@ -107,8 +107,14 @@ class SessionStore(TapeStore, Protocol):
         """The newest snapshot of this version: the session's own, or one of what it goes on from, before the branch."""
         ...
 
-    async def keep_snapshot(self, lease: Lease, session: SessionId, snapshot: Snapshot, /) -> None:
-        """Keep a snapshot in place of the session's last one; the facts stay. One of no more than these is let go."""
+    async def keep_snapshot(
+        self, lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
+    ) -> None:
+        """Keep a snapshot in place of the session's last one; the facts stay. One of no more than these is let go.
+
+        `taken_in` is that of the record of which the snapshot was made, as in a commit: where it is another by now, the
+        snapshot is let go.
+        """
         ...
 
     async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:

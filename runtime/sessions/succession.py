@@ -26,13 +26,15 @@ _JOINER = "\u200d"
 @dataclass(frozen=True, slots=True)
 class Succession:
     """A session that is to go on from its parent: what people are told first, which session it stands in for, and, of a
-    fork, where its result goes. `places` are those of the meetings of the session that it stands in for."""
+    fork, where its result goes. `places` are those of the meetings of the session that it stands in for, and
+    `taken_in` is that of its record."""
 
     record: SessionRecord
     notice: str
     replaces: SessionId | None = None
     home: Address | None = None
     places: tuple[Address, ...] = ()
+    taken_in: str = ""
 
     @property
     def fact(self) -> Mapping[str, Any]:

@@ -93,9 +93,10 @@ class Undo:
         )
         home = self._journal.state.home
         if home is None or home.first <= undoing.seq:  # what stays says where the result goes
-            return Succession(record, undoing.notice, self._record.id)
-        place = Address(home.platform, home.conversation, home.thread)
-        return Succession(record, undoing.notice, self._record.id, place)
+            place = None
+        else:
+            place = Address(home.platform, home.conversation, home.thread)
+        return Succession(record, undoing.notice, self._record.id, place, taken_in=self._record.taken_in)
 
     def _say(self, key: str, **values: object) -> str:
         return self._around.texts(f"session.{key}", **values)

@@ -176,9 +176,10 @@ class MemorySessionStore(MemoryTapes):
                 expected=commit.expect,
                 actual=session.record.seq,
             )
-        if session is not None and commit.taken_in not in (None, session.record.taken_in):
-            text = f"Session {commit.session} was taken in anew from a file."
-            raise TapeConflict(text, expected=commit.expect, actual=session.record.seq)
+        known = self._sessions.get(commit.replaces or commit.session)
+        if known is not None and commit.taken_in not in (None, known.record.taken_in):
+            text = f"Session {known.record.id} was taken in anew from a file."
+            raise TapeConflict(text, expected=commit.expect, actual=known.record.seq)
         actual = self._beginning(commit) if session is None else session.record.seq
         if actual != commit.expect or (session is None and commit.begin is None):
             raise TapeConflict(
@@ -276,10 +277,12 @@ class MemorySessionStore(MemoryTapes):
             found = self._sessions.get(parent.session)
         return None
 
-    async def keep_snapshot(self, lease: Lease, session: SessionId, snapshot: Snapshot, /) -> None:
+    async def keep_snapshot(
+        self, lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
+    ) -> None:
         self._leases.check(lease.shard, lease.token)
         found = self._sessions.get(session)
-        if found is None or found.record.seq < snapshot.seq:
+        if found is None or found.record.seq < snapshot.seq or taken_in not in (None, found.record.taken_in):
             return
         kept = found.snapshot
         if kept is None or kept.version != snapshot.version or kept.seq < snapshot.seq:

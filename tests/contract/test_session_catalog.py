@@ -22,6 +22,7 @@ from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.session_places import SessionPlaces
 from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, session_tape, tape_in
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, beginning, event, facts, shard_lease
@@ -215,6 +216,44 @@ async def test_who_goes_on_from_what_was_replaced_by_as_many_facts_is_refused(st
     with pytest.raises(TapeConflict, match="taken in anew"):
         await stores.sessions.commit(replace(before, facts=facts(2, "and more"), taken_in=anew.taken_in))
     assert [fact.data["text"] async for fact in stores.sessions.read_session(SESSION)] == ["one"]
+
+
+async def test_a_snapshot_of_what_was_replaced_is_not_kept(stores: Stores) -> None:
+    whole = await taken_out(stores, "one")
+    lease = await rested(stores, "other")
+    known = await stores.sessions.session(SHARD, SESSION)
+    assert known is not None
+    await stores.catalog.replace(whole, force=True)
+    anew = await stores.sessions.session(SHARD, SESSION)
+    assert anew is not None
+    taken = Snapshot(1, "v1", "a state")
+    await stores.sessions.keep_snapshot(lease, SESSION, taken, taken_in=known.taken_in)
+    assert await stores.sessions.snapshot(SESSION, "v1") is None
+    await stores.sessions.keep_snapshot(lease, SESSION, taken, taken_in=anew.taken_in)
+    assert await stores.sessions.snapshot(SESSION, "v1") == taken
+    await stores.catalog.replace(whole, force=True)
+    await stores.sessions.keep_snapshot(lease, SESSION, taken, taken_in=anew.taken_in)
+    assert await stores.sessions.snapshot(SESSION, "v1") is None
+
+
+async def test_what_stands_in_for_a_session_that_was_taken_in_anew_does_not_begin(stores: Stores) -> None:
+    whole = await taken_out(stores, "one", "two")
+    lease = await rested(stores, "other", "more")
+    known = await stores.sessions.session(SHARD, SESSION)
+    assert known is not None
+    await stores.catalog.replace(whole, force=True)
+    new = replace(whole.record, id=SessionId("s2"), seq=1, parent=Branch(SESSION, 1))
+    undo = Commit(lease, new.id, 1, begin=new, replaces=SESSION, awake=False, taken_in=known.taken_in)
+    with pytest.raises(TapeConflict, match="s1 was taken in anew"):
+        await stores.sessions.commit(undo)
+    anew = await stores.sessions.current(SHARD, HERE.key)
+    assert anew is not None
+    assert (anew.id, anew.replaced_by) == (SESSION, None)
+    await stores.sessions.commit(replace(undo, taken_in=anew.taken_in))
+    await stores.sessions.commit(replace(undo, taken_in=anew.taken_in))
+    current = await stores.sessions.current(SHARD, HERE.key)
+    assert current is not None
+    assert current.id == new.id
 
 
 async def test_a_session_that_cannot_be_replaced_stays(stores: Stores) -> None:

@@ -83,7 +83,9 @@ class RedisSessionStore:
             )
         if outcome == "anew":
             raise TapeConflict(
-                f"Session {commit.session} was taken in anew from a file.", expected=commit.expect, actual=found
+                f"Session {commit.replaces or commit.session} was taken in anew from a file.",
+                expected=commit.expect,
+                actual=found,
             )
         if outcome == "taken":
             text = f"An event that session {commit.session} takes is not in the inbox any more."
@@ -151,12 +153,14 @@ class RedisSessionStore:
     async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
         return await self._tapes.snapshot(session, version)
 
-    async def keep_snapshot(self, lease: Lease, session: SessionId, snapshot: Snapshot, /) -> None:
+    async def keep_snapshot(
+        self, lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
+    ) -> None:
         keys = ShardKeys(lease.shard)
         names = [keys.lease, keys.session(session), keys.snapshot(session)]
         sealing = await self._places.sealing(keys, session)
         text = sealing.seal(snapshot_binding(session, snapshot.seq, snapshot.version), snapshot.text)
-        kept: list[str | int] = [lease.token, snapshot.seq, snapshot.version, text]
+        kept: list[str | int] = [lease.token, snapshot.seq, snapshot.version, text, _asked(taken_in)]
         outcome, found = await self._connection.run(_KEEP, names, kept)
         if outcome == "lease":
             raise _taken_over(lease, found)
@@ -243,8 +247,13 @@ def commit_call(
         keys.values(commit.session),
         *forms.keys,
     ]
-    taken_in = "" if commit.taken_in is None else commit.taken_in or "-"
-    return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), taken_in, *content[10:]]
+    mark = _asked(commit.taken_in)
+    return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), mark, *content[10:]]
+
+
+def _asked(taken_in: str | None) -> str:
+    """The mark of an insertion as scripts are asked for it: "-" where there is to be none, "" where any will do."""
+    return "" if taken_in is None else taken_in or "-"
 
 
 def _forms(commit: Commit, keys: ShardKeys, sealing: Sealing) -> FactForms:

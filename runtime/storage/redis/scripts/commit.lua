@@ -6,7 +6,8 @@
 --      13 the id of the session that is replaced, or ""
 --      14 who sends it, or ""  15 the number of this call among the sender's, which only grows
 --      16 the number of the shard's last commit that the sender knows of
---      17 the mark of the insertion by which the session came here, "-" for none, or "" where that is not asked
+--      17 the mark of the insertion by which the session, or the one that is replaced, came here, "-" for none, or ""
+--         where that is not asked
 --      then the lengths and items of six lists: consumed entries, pages to add, pages done, anchors,
 --      large values (number of the key, hash, text), facts (number of the key, seq, kind, time, data, its values)
 --      and the tapes
@@ -21,7 +22,7 @@ local commits = tonumber(redis.call('HGET', KEYS[1], 'commits') or '0')
 if commits < tonumber(ARGV[16]) then return {'forgotten', commits} end
 
 local expect, beginning = tonumber(ARGV[2]), ARGV[7] ~= ''
-local known = redis.call('HMGET', KEYS[2], 'seq', 'digest', 'writer', 'call', 'replaced_by', 'archived', 'taken_in')
+local known = redis.call('HMGET', KEYS[2], 'seq', 'digest', 'writer', 'call', 'replaced_by', 'archived')
 local seq = tonumber(known[1] or (beginning and ARGV[12]) or '0')
 if known[2] == ARGV[3] then
   -- Written again, so that who waits for a replica waits for it.
@@ -31,7 +32,8 @@ end
 -- A copy that was on its way for long: its sender has had the answer, and committed more since.
 if ARGV[14] ~= '' and known[3] == ARGV[14] and tonumber(ARGV[15]) <= tonumber(known[4]) then return {'again', seq, commits} end
 if known[5] then return {'replaced', seq} end
-if ARGV[17] ~= '' and known[1] and (known[7] or '-') ~= ARGV[17] then return {'anew', seq} end
+local from = redis.call('HMGET', KEYS[8], 'seq', 'taken_in')
+if ARGV[17] ~= '' and from[1] and (from[2] or '-') ~= ARGV[17] then return {'anew', seq} end
 if seq ~= expect then return {'conflict', seq} end
 if known[6] then return {'archived', seq} end
 if not known[1] and not beginning then return {'unknown', 0} end

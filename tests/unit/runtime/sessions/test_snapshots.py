@@ -42,11 +42,15 @@ class Album(World):
     def __init__(self, people: Sequence[str], crashes: Sequence[int], seed: int) -> None:
         super().__init__(people, crashes=crashes, seed=seed)
         self.taken: list[tuple[SessionId, Snapshot]] = []
+        self.taken_of: list[str | None] = []
         self.used = 0
 
-    async def keep_snapshot(self, lease: object, session: SessionId, snapshot: Snapshot, /) -> None:
+    async def keep_snapshot(
+        self, lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
+    ) -> None:
         self.taken.append((session, snapshot))
-        await super().keep_snapshot(lease, session, snapshot)  # type: ignore[arg-type]
+        self.taken_of.append(taken_in)
+        await super().keep_snapshot(lease, session, snapshot, taken_in=taken_in)
 
     async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
         found = await super().snapshot(session, version)
@@ -124,7 +128,7 @@ async def test_restoring_reads_only_the_facts_behind_the_snapshot() -> None:
     await world.commit(Commit(Lease(0, 1), session, 0, facts=facts, begin=record))
     await world.keep_snapshot(Lease(0, 1), session, snapshot_of(folded(facts[:1000])))
     journal = Journal(session, world.clock, unused)
-    await snapshots.Snapshots(world, session, lambda: Lease(0, 1), journal).restore()
+    await snapshots.Snapshots(world, record, lambda: Lease(0, 1), journal).restore()
     assert world.read_facts == 200
     assert journal.state == folded(facts)
     assert journal.settled
@@ -135,15 +139,14 @@ async def test_the_larger_a_snapshot_is_the_later_comes_the_next(monkeypatch: py
     monkeypatch.setattr(snapshots, "FACTS_BETWEEN", 10)
     monkeypatch.setattr(snapshots, "LARGE_CHARS", 1_000)
     session, world = SessionId("s1"), Album((), (), 0)
-    await world.commit(
-        Commit(Lease(0, 1), session, 0, begin=SessionRecord(session, ADDRESS, "test", T0, 0), awake=False)
-    )
+    record = SessionRecord(session, ADDRESS, "test", T0, 0, taken_in="mark")
+    await world.commit(Commit(Lease(0, 1), session, 0, begin=record, awake=False))
 
     async def write(batch: Batch) -> None:
         await world.commit(Commit(Lease(0, 1), session, batch.expect, facts=batch.facts, awake=batch.awake))
 
     journal = Journal(session, world.clock, write)
-    kept = snapshots.Snapshots(world, session, lambda: Lease(0, 1), journal)
+    kept = snapshots.Snapshots(world, record, lambda: Lease(0, 1), journal)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(journal.run)
         tasks.start_soon(kept.run)
@@ -152,6 +155,7 @@ async def test_the_larger_a_snapshot_is_the_later_comes_the_next(monkeypatch: py
             await journal.commit()
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
+    assert set(world.taken_of) == {"mark"}
     numbers = [taken.seq for _, taken in world.taken]
     gaps = [after - before for before, after in pairwise(numbers)]
     assert numbers[0] == 10

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
@@ -112,6 +114,19 @@ async def test_what_is_no_number_of_exchanges_is_told_so(text: str, sandbox: Mon
         assert await talk.say(text, kind="undo") == [
             "/undo undoes the last exchange, /undo 3 the last three; 100 at most."
         ]
+
+
+async def test_undo_works_in_a_session_that_was_taken_in_from_a_file(sandbox: MontySandbox) -> None:
+    async with talking(counter(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("two")
+    (known,) = talk.world._records.values()
+    talk.world._records[known.id] = replace(known, taken_in="mark")
+    async with talking(counter(), Model(), sandbox, world=talk.world) as later:
+        assert await later.say("", kind="undo") == [undone("two")]
+        assert await later.say("again") == ["1: again"]
+    old, new = sessions(talk.world)
+    assert (old.taken_in, old.replaced_by, new.taken_in) == ("mark", new.id, "")
 
 
 async def test_undo_works_after_a_restart(sandbox: MontySandbox) -> None:
