@@ -15,10 +15,10 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from benchmarks.table import Row, show
+from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
 from gateway.observability.metrics import Metrics
-from gateway.observability.sources import Sources
 from gateway.observability.span_content import Content
 from gateway.observability.span_ids import SpanIds
 from gateway.observability.span_shipping import Shipping
@@ -76,7 +76,7 @@ async def _none(_shards: object) -> tuple[int, int]:
 
 def metrics(bus: Bus) -> Metrics:
     """Metrics that count what happens on `bus`."""
-    made = Metrics(Sources(frozenset, int, int, int, int, _none))
+    made = Metrics(Gauges(frozenset, int, int, int, int, _none))
     made.attach(bus)
     return made
 

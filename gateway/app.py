@@ -41,6 +41,7 @@ from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
 from gateway.parts import (
     chosen_model,
+    gauges_of,
     keeping_of,
     open_archive,
     open_choice,
@@ -48,7 +49,6 @@ from gateway.parts import (
     open_storage,
     people_in,
     plain,
-    sources_of,
 )
 from gateway.people import People
 from gateway.programs import compile_routes, routes_of
@@ -71,7 +71,7 @@ from runtime.language.model_lowering import ModelLowerer
 from runtime.language.program import Program
 from runtime.language.rules import RulesLowerer
 from runtime.llm.choice import NoModel
-from runtime.llm.client import LLMClient
+from runtime.llm.client import CanWarmUp, LLMClient
 from runtime.llm.local import NoModelClient
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
@@ -96,6 +96,9 @@ from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.shares import RedisShareStore
 from runtime.storage.redis.timers import RedisTimers
+
+_CLOSE_LIMIT_S = 0.3
+"""How long an adapter may take to close what it sends through: people wait for a stop to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,17 +213,16 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
     platforms |= await _platforms(chosen, people, clock, _entrance(ground, inbox, outbound, people, limits))
     service = Service(node, BotLeases(leases, roster), registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
-    sources = sources_of(node, registry, ground.sandbox, connection)
-    options = await _web_options(web, ground, counting(settings.metrics, bus, sources))
+    scrape = counting(settings.metrics, bus, gauges_of(node, registry, ground.sandbox, connection))
+    options = await _web_options(web, ground, scrape)
     app = build_web(web, service.not_ready, options, clock, receivers=receivers, files=kept)
     port = await tasks.start(serve_web, app, settings.web.host, settings.web.port)
     await service.start(tasks)
     tasks.start_soon(_jobs(ground, inbox, holder).run)
 
     on_ready(_ready(ground, port, platforms, partial(_drain, ground, service, schedulers)))
-    if isinstance(ground.llm, NoModelClient):
-        return
-    tasks.start_soon(_warm_up, ground.llm)
+    if isinstance(ground.llm, CanWarmUp):
+        tasks.start_soon(ground.llm.warm_up)
 
 
 async def _drain(ground: _Ground, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
@@ -363,7 +365,7 @@ async def _outbound(
 
 
 async def _closed(adapter: HoldsConnections) -> None:
-    with anyio.move_on_after(0.3, shield=True):
+    with anyio.move_on_after(_CLOSE_LIMIT_S, shield=True):
         await adapter.aclose()
 
 
@@ -372,12 +374,6 @@ async def _web_options(web: WebAdapter, ground: _Ground, scrape: Scrape | None) 
     records = RedisRecords(ground.connection, web.name)
     secret = await records.put_first("secret", persistent_secret(ground.data_dir / "web-secret"))
     return WebOptions(secret, plain(own.password), own.host, own.public_hosts, _desk(ground), scrape)
-
-
-async def _warm_up(llm: LLMClient) -> None:
-    warm_up = getattr(llm, "warm_up", None)
-    if warm_up is not None:
-        await warm_up()
 
 
 async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[LLMClient, str]:

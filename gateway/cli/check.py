@@ -15,7 +15,7 @@ from runtime.core.errors import ParleyError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateway.parts import Probe
+    from gateway.probes import Probe
     from gateway.settings import Settings
     from runtime.language.diagnostics import Diagnostic
 
@@ -87,7 +87,7 @@ def _show_settings(settings: Settings) -> None:
 async def _all_good(settings: Settings) -> bool:
     from rich.console import Console
 
-    from gateway.parts import probes
+    from gateway.probes import probes
 
     good = True
     for probe in await probes(settings):

@@ -13,7 +13,7 @@ import anyio
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from gateway.observability.sources import Sources
+from gateway.observability.gauges import Gauges
 from runtime.core.errors import ParleyError
 from runtime.core.events import Event
 
@@ -68,10 +68,10 @@ class Publisher(Protocol):
 class Metrics:
     """Counts in a registry of its own."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, gauges: Gauges) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call] # the library has no types for it
         self.registry = CollectorRegistry(auto_describe=True)
-        self._sources = sources
+        self._gauges = gauges
         self._labels: dict[str, set[str]] = {}
         self._came: dict[str, datetime] = {}
         self._unanswered: dict[str, tuple[str, datetime]] = {}
@@ -79,7 +79,7 @@ class Metrics:
         self._count_talk()
         self._count_models()
         self._count_faults()
-        self._gauges()
+        self._gauge_levels()
         ProcessCollector(registry=self.registry)
 
     def attach(self, bus: Publisher) -> Callable[[], None]:
@@ -96,20 +96,20 @@ class Metrics:
 
     async def text(self) -> bytes:
         """Everything in Prometheus' text form. What the store does not say in time is left as it was."""
-        sources = self._sources
-        shards = sources.shards()
+        gauges = self._gauges
+        shards = gauges.shards()
         self._shards.set(len(shards))
-        self._conversations.set(sources.conversations())
-        self._at_work.set(sources.at_work())
-        self._sandbox_busy.set(sources.sandbox_busy())
-        self._sandbox_workers.set(sources.sandbox_workers())
+        self._conversations.set(gauges.conversations())
+        self._at_work.set(gauges.at_work())
+        self._sandbox_busy.set(gauges.sandbox_busy())
+        self._sandbox_workers.set(gauges.sandbox_workers())
         await self._ask_store(shards)
         return generate_latest(self.registry)
 
     async def _ask_store(self, shards: Collection[int]) -> None:
         try:
             with anyio.fail_after(ASKED_WITHIN_S):
-                events, pages = await self._sources.waiting(shards)
+                events, pages = await self._gauges.waiting(shards)
         except (TimeoutError, ParleyError):
             self._store_answers.set(0)
             return
@@ -182,7 +182,7 @@ class Metrics:
         for name in _FAILED:
             failures.labels(name)
 
-    def _gauges(self) -> None:
+    def _gauge_levels(self) -> None:
         self._shards = self._gauge("shards", "Shards that this node holds.")
         self._conversations = self._gauge("conversations", "Conversations in memory.")
         self._at_work = self._gauge("conversations_at_work", "Conversations in which something goes on.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from gateway.observability.gauges import Gauges
 from gateway.observability.masking import Masking
-from gateway.observability.sources import Sources
 from gateway.settings import otel_variables
 from gateway.settings_tracing import MetricsSettings, TracingSettings
 from gateway.web.scrape import Scrape
@@ -37,12 +37,12 @@ async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, n
         yield
 
 
-def counting(settings: MetricsSettings, bus: Bus, sources: Sources) -> Scrape | None:
+def counting(settings: MetricsSettings, bus: Bus, gauges: Gauges) -> Scrape | None:
     """Count what happens on `bus`, for who knows the token; None while there is none."""
     if settings.token is None:
         return None
     from gateway.observability.metrics import CONTENT_TYPE, Metrics
 
-    metrics = Metrics(sources)
+    metrics = Metrics(gauges)
     metrics.attach(bus)
     return Scrape(settings.token.get_secret_value(), metrics.text, CONTENT_TYPE)

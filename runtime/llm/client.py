@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +62,12 @@ class LLMClient(Protocol):
         ...
 
     def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]: ...
+
+
+@runtime_checkable
+class CanWarmUp(Protocol):
+    """A client whose first request is quicker when it was got ready before."""
+
+    async def warm_up(self) -> None:
+        """Get ready now. May be given up at any time."""
+        ...

@@ -8,8 +8,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.web.adapter import WebAdapter
+from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import CONTENT_TYPE, Metrics
-from gateway.observability.sources import Sources
 from gateway.web.app import WebOptions, build_web
 from gateway.web.scrape import Scrape
 from gateway.web.server import serve
@@ -42,7 +42,7 @@ async def asked(scrape: Scrape | None, **headers: str) -> httpx.Response:
 
 def counted() -> Scrape:
     bus = Bus(SystemClock())
-    metrics = Metrics(Sources(lambda: {1}, lambda: 0, lambda: 0, lambda: 0, lambda: 0, waiting))
+    metrics = Metrics(Gauges(lambda: {1}, lambda: 0, lambda: 0, lambda: 0, lambda: 0, waiting))
     metrics.attach(bus)
     bus.publish("turn.completed")
     return Scrape(TOKEN, metrics.text, CONTENT_TYPE)

@@ -13,8 +13,8 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import MAX_LABELS, Metrics
-from gateway.observability.sources import Sources
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.llm.client import Usage
@@ -37,9 +37,9 @@ async def away(_shards: Collection[int]) -> tuple[int, int]:
     raise AssertionError("unreachable")
 
 
-def sources(**more: Any) -> Sources:
+def gauges(**more: Any) -> Gauges:
     asked: dict[str, Any] = {"shards": lambda: frozenset({1, 2}), "conversations": lambda: 5, "at_work": lambda: 1}
-    return Sources(
+    return Gauges(
         **{**asked, "sandbox_busy": lambda: 2, "sandbox_workers": lambda: 4, "waiting": three_waiting, **more}
     )
 
@@ -63,7 +63,7 @@ async def values(metrics: Metrics) -> dict[str, float]:
 
 async def test_a_conversation_is_counted_from_message_to_message(sandbox: MontySandbox) -> None:
     model = Model(Reply(FIRST_TURN.text, usage=Usage(100, 20, 80, 0.5)), SECOND_TURN)
-    metrics = Metrics(sources())
+    metrics = Metrics(gauges())
     async with talking(SHOP, model, sandbox) as talk:
         await talk.say("hello there")
         await talk.say("some query")
@@ -102,7 +102,7 @@ async def test_a_conversation_is_counted_from_message_to_message(sandbox: MontyS
 
 async def test_the_first_text_is_measured_from_when_the_message_came(sandbox: MontySandbox) -> None:
     clock = FakeClock()
-    bus, metrics = Bus(clock), Metrics(sources())
+    bus, metrics = Bus(clock), Metrics(gauges())
     metrics.attach(bus)
     bus.publish("message.admitted", platform="web", conversation="web:1", message_id="in.1", kind="message")
     await clock.advance(2.0)
@@ -116,13 +116,13 @@ async def test_the_first_text_is_measured_from_when_the_message_came(sandbox: Mo
 
 
 async def test_a_store_that_is_away_keeps_nobody_waiting_for_the_rest() -> None:
-    found = await values(Metrics(sources(waiting=away)))
+    found = await values(Metrics(gauges(waiting=away)))
     assert found["shards"] == 2
     assert "store_answers" not in found
 
 
 async def test_what_goes_wrong_is_counted_by_its_event() -> None:
-    bus, metrics = Bus(SystemClock()), Metrics(sources())
+    bus, metrics = Bus(SystemClock()), Metrics(gauges())
     metrics.attach(bus)
     bus.publish("llm.failed", error="x")
     bus.publish("step.rejected", rule="order", error="x")
@@ -141,7 +141,7 @@ async def test_what_goes_wrong_is_counted_by_its_event() -> None:
 
 
 async def test_labels_stay_few_whatever_happens() -> None:
-    bus, metrics = Bus(SystemClock()), Metrics(sources())
+    bus, metrics = Bus(SystemClock()), Metrics(gauges())
     metrics.attach(bus)
     for number in range(3 * MAX_LABELS):
         bus.publish("llm.requested", model=f"model-{number}")
@@ -152,8 +152,8 @@ async def test_labels_stay_few_whatever_happens() -> None:
 
 async def test_the_document_says_what_there_is() -> None:
     rows = re.findall(r"^\| `(parley_\w+)`(?: \{([\w, ]+)\})? \| (\w+) \|", DOCUMENT.read_text(), re.MULTILINE)
-    families = [family for family in (await read(Metrics(sources()))).values() if family.name.startswith("parley_")]
-    collectors = [vars(collector) for collector in Metrics(sources()).registry._collector_to_names]
+    families = [family for family in (await read(Metrics(gauges()))).values() if family.name.startswith("parley_")]
+    collectors = [vars(collector) for collector in Metrics(gauges()).registry._collector_to_names]
     labels = {known["_name"]: ", ".join(known["_labelnames"]) for known in collectors if "_labelnames" in known}
     found = {
         (family.name + ("_total" if family.type == "counter" else ""), labels[family.name], family.type)

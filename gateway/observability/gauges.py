@@ -1,4 +1,4 @@
-"""Who is asked for numbers."""
+"""What is asked when the numbers are read, rather than counted."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """Who is asked when the numbers are read. `waiting` gives events in inboxes and pages in outboxes of shards."""
+class Gauges:
+    """How much there is now of everything. `waiting` gives events in inboxes and pages in outboxes of shards."""
 
     shards: Callable[[], Collection[int]]
     conversations: Callable[[], int]

@@ -1,0 +1,177 @@
+"""What `parley check` asks: whether each part of what the settings say works."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import anyio
+
+from adapters.adapter import HoldsConnections
+from gateway.catalog import CATALOG, Ground, Kind, platform_names
+from gateway.commands import menu
+from gateway.encryption import ask_keys
+from gateway.parts import chosen_model, open_archive, open_model
+from gateway.settings import Settings
+from runtime.core.clock import SystemClock
+from runtime.core.errors import LLMUnavailable
+from runtime.core.texts import english
+from runtime.llm.choice import NoModel
+from runtime.llm.client import ChatMessage, CompletionRequest
+
+if TYPE_CHECKING:
+    from gateway.routing import Routes
+    from runtime.language.program import Program
+
+_MODEL_LIMIT_S = 60.0
+_PLATFORM_LIMIT_S = 20.0
+_STORAGE_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Something to ask. `ask` returns one line for a person; it raises a ParleyError when the answer is bad and
+    TimeoutError when there is none. Where it is None or returns None, it is not set up, and `note` says how to."""
+
+    name: str
+    ask: Callable[[], Awaitable[str | None]] | None
+    note: str = ""
+
+
+async def probes(settings: Settings) -> list[Probe]:
+    """Everything `parley check` asks, in order. No model is no fault: programs in Python need none."""
+    choice = await chosen_model(settings)
+    absent = isinstance(choice, NoModel) and settings.model_base_url is None
+    return [
+        Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_model(settings)),
+        Probe("valkey", lambda: _ask_valkey(settings)),
+        Probe("archive", lambda: _ask_archive(settings), "set retention.archive_url"),
+        Probe("encryption", lambda: ask_keys(settings), "content is stored as it is; set encryption.keys_file"),
+        *(Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}") for name, kind in CATALOG.items()),
+        Probe("programs", lambda: _ask_programs(settings)),
+        Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
+        Probe("seats", lambda: _ask_seats(settings), "no one has a token in [participants.tokens]"),
+        Probe("schedules", lambda: _ask_schedules(settings), "none in the settings"),
+        Probe("sandbox", _ask_sandbox),
+    ]
+
+
+async def _ask_model(settings: Settings) -> str:
+    request = CompletionRequest((ChatMessage("user", "Answer with the one word: yes"),), purpose="check")
+    with anyio.fail_after(_MODEL_LIMIT_S):
+        async with open_model(settings) as model, model.stream(request) as answer:
+            text = "".join([piece async for piece in answer])
+    if not text.strip():
+        raise LLMUnavailable(f"{model.model} answered with nothing; check its name and its server.")
+    return f"{model.model} answers"
+
+
+async def _ask_programs(settings: Settings) -> str:
+    from gateway.programs import routes_of
+
+    routes = routes_of(settings)
+    programs = await _programs(settings, routes)
+    shown = [f"{', '.join(programs)} {'compiles' if len(programs) == 1 else 'compile'}"]
+    return "\n".join(shown + ([] if routes.single else routes.lines()))
+
+
+async def _ask_remote(settings: Settings) -> str | None:
+    from gateway.programs import routes_of
+    from gateway.remote import ask_servers
+
+    programs = await _programs(settings, routes_of(settings))
+    return await ask_servers(settings, programs.values(), SystemClock())
+
+
+async def _ask_seats(settings: Settings) -> str | None:
+    """Who may play agents from other processes. Raises ConfigError for an agent of a program that nobody can play."""
+    from gateway.programs import routes_of
+
+    settings.participants.check((await _programs(settings, routes_of(settings))).values())
+    return ", ".join(settings.participants.known()) or None
+
+
+async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
+    from gateway.programs import compile_routes
+
+    async with AsyncExitStack() as stack:
+        if settings.compiler == "rules":
+            from runtime.language.rules import RulesLowerer
+
+            return await compile_routes(settings, routes, RulesLowerer())
+        from runtime.language.model_lowering import ModelLowerer
+
+        model = await stack.enter_async_context(open_model(settings))
+        return await compile_routes(settings, routes, ModelLowerer(model))
+
+
+async def _ask_schedules(settings: Settings) -> str | None:
+    from gateway.cron import build_schedules
+    from gateway.programs import routes_of
+
+    schedules = build_schedules(settings.cron, routes_of(settings), platforms=platform_names())
+    now = SystemClock().now()
+    return "\n".join(schedule.line(now) for schedule in schedules) or None
+
+
+async def _ask_archive(settings: Settings) -> str | None:
+    with anyio.fail_after(_STORAGE_LIMIT_S):
+        async with open_archive(settings) as archive:
+            if archive is None:
+                return None
+            kept = [session async for session in archive.sessions()]
+            return f"{len(kept)} sessions"
+
+
+async def _ask_valkey(settings: Settings) -> str:
+    from runtime.storage.redis.ping import ping
+
+    with anyio.fail_after(_STORAGE_LIMIT_S):
+        if settings.redis_url is not None:
+            return await ping(settings.redis_url)
+        from runtime.storage.embedded import EmbeddedValkey
+
+        async with EmbeddedValkey(settings.data_dir) as socket:
+            return f"embedded {await ping(f'unix://{socket}')}"
+
+
+async def _ask_platform(kind: Kind, settings: Settings) -> str | None:
+    ground = Ground(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english())
+    listed = kind.factory(ground)
+    if listed is None:
+        return None
+    try:
+        with anyio.fail_after(_PLATFORM_LIMIT_S):
+            return await listed.adapter.check()
+    finally:
+        if isinstance(listed.adapter, HoldsConnections):
+            with anyio.move_on_after(1, shield=True):
+                await listed.adapter.aclose()
+
+
+class _Unread:
+    """Nothing is remembered: a check reads and keeps nothing."""
+
+    async def all(self) -> Mapping[str, str]:
+        return {}
+
+    async def get(self, name: str, /) -> str | None:
+        return None
+
+    async def put(self, name: str, value: str, /) -> None:
+        """A check keeps nothing."""
+
+    async def remove(self, name: str, /) -> None:
+        """There is nothing."""
+
+
+async def _ask_sandbox() -> str:
+    from runtime.sandbox.wrapping import wrap_worker
+
+    with TemporaryDirectory() as directory:
+        return (await wrap_worker(Path(directory))).reason
