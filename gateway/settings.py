@@ -20,7 +20,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from gateway.settings_cron import CronSettings, read_cron
 from gateway.settings_encryption import EncryptionSettings
 from gateway.settings_execution import ExecutionSettings, LogSettings, SandboxSettings
-from gateway.settings_forms import FilePath, Section, Words
+from gateway.settings_forms import FilePath, Section
+from gateway.settings_limits import AccessSettings, LimitSettings, NodeSettings
 from gateway.settings_meetings import MeetingSettings
 from gateway.settings_participants import ParticipantSettings
 from gateway.settings_platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
@@ -49,43 +50,6 @@ _LIKE_A_SECRET = re.compile(
     r"\d{5,}:[\w-]{20,}|(?:xox[a-z]|xapp|sk)-[\w-]{8,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|[0-9a-f]{32,}"
 )
 """The tokens of Telegram, Slack, model providers and Discord, and such as one makes oneself."""
-
-
-class AccessSettings(Section):
-    """Who may talk, for all platforms. `groups` are lists of people by name, each as `<platform>:<id>`."""
-
-    groups: dict[str, Words] = Field(default_factory=dict)
-    pairing_minutes: float = Field(default=60, gt=0)
-    open_requests: int = Field(default=20, ge=0)
-
-
-class LimitSettings(Section):
-    """How much of anything. Texts are counted in characters, times in seconds, spending in US dollars and in tokens.
-
-    What a person or a conversation may use in a minute or a day (UTC) has no limit while it is 0.
-    """
-
-    message_chars: int = Field(default=32_000, ge=1)
-    transcript_chars: int = Field(default=100_000, ge=1_000)
-    model_first_text_s: float = Field(default=90, gt=0)
-    model_answer_s: float = Field(default=600, gt=0)
-    person_messages_per_minute: int = Field(default=0, ge=0)
-    person_messages_per_day: int = Field(default=0, ge=0)
-    person_usd_per_day: float = Field(default=0, ge=0)
-    person_tokens_per_day: int = Field(default=0, ge=0)
-    conversation_messages_per_minute: int = Field(default=0, ge=0)
-    conversation_messages_per_day: int = Field(default=0, ge=0)
-    conversation_usd_per_day: float = Field(default=0, ge=0)
-    conversation_tokens_per_day: int = Field(default=0, ge=0)
-
-
-class NodeSettings(Section):
-    """How nodes share the work, in seconds: how long a node that is silent keeps what it holds, how long a stop waits
-    for what goes on, and how long a conversation in which nothing happens stays in memory."""
-
-    lease_s: float = Field(default=10, ge=1, le=300)
-    drain_s: float = Field(default=20, ge=0)
-    idle_s: float = Field(default=300, gt=0)
 
 
 class Settings(BaseSettings):

@@ -16,7 +16,7 @@ from gateway.origins import Origins
 from gateway.people import People
 from gateway.roles import Role
 from gateway.routing import Route, Routes
-from gateway.settings import LimitSettings
+from gateway.settings_limits import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.message import Choice, Mark
