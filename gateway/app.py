@@ -1,10 +1,9 @@
-"""The composition root: the only place that names concrete classes."""
+"""The composition root: with `foundation` beside it the only place that names concrete classes."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -25,10 +24,10 @@ from gateway.announcement import host_for_people, listed_under, start_lines
 from gateway.bot_leases import BotLeases
 from gateway.catalog import Ground, Listed, listed, platform_names
 from gateway.commands import menu, translated_menus
-from gateway.cron import Schedule, build_schedules, check_places
+from gateway.cron import build_schedules, check_places
 from gateway.files import Files
+from gateway.foundation import Foundation, desk_of, jobs_of, surroundings_of
 from gateway.inbound import Entrance, InboundRouter
-from gateway.jobs import JOBS_TABLE, Jobs
 from gateway.limits import Limits
 from gateway.node import Node
 from gateway.observability.debugger.server import DebugAddress, Debugger
@@ -37,12 +36,9 @@ from gateway.observability.masking import Masking
 from gateway.observability.telling import counting, telling_spans
 from gateway.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.outbound import Outbound
-from gateway.participants.desk import Desk
-from gateway.participants.visit import Office
 from gateway.parts import (
     chosen_model,
     gauges_of,
-    keeping_of,
     open_archive,
     open_choice,
     open_sandbox,
@@ -52,9 +48,8 @@ from gateway.parts import (
 )
 from gateway.people import People
 from gateway.programs import compile_routes, routes_of
-from gateway.remote import remote_secrets, remote_servers
+from gateway.remote import remote_secrets
 from gateway.roster import Roster
-from gateway.routing import Routes
 from gateway.schedulers import Schedulers
 from gateway.service import Platform, Ready, Service
 from gateway.settings import Settings, secrets
@@ -65,60 +60,30 @@ from gateway.web.scrape import Scrape
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.texts import Texts, load_texts
+from runtime.core.texts import load_texts
 from runtime.language.lowering import Lowerer
 from runtime.language.model_lowering import ModelLowerer
-from runtime.language.program import Program
 from runtime.language.rules import RulesLowerer
 from runtime.llm.choice import NoModel
 from runtime.llm.client import CanWarmUp, LLMClient
 from runtime.llm.local import NoModelClient
-from runtime.meetings.showing import MeetingHabits
-from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.alarm import Alarm
-from runtime.sessions.archive import Archive
 from runtime.sessions.inbox import shard_of
 from runtime.sessions.registry import Registry
 from runtime.sessions.store import LeaseHolder
-from runtime.sessions.surroundings import Surroundings
 from runtime.storage.data_directory import exclusive_use, node_id, prepare
-from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.room_news import RedisRoomNews
 from runtime.storage.redis.rooms import RedisRoomStore
-from runtime.storage.redis.session_store import RedisSessionStore
 from runtime.storage.redis.shares import RedisShareStore
-from runtime.storage.redis.timers import RedisTimers
 
 _CLOSE_LIMIT_S = 0.3
 """How long an adapter may take to close what it sends through: people wait for a stop to end."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Ground:
-    """What must be there before anything is wired."""
-
-    settings: Settings
-    routes: Routes
-    schedules: Sequence[Schedule]
-    programs: Mapping[str, Program]
-    llm: LLMClient
-    model_line: str
-    sandbox: MontySandbox
-    connection: RedisConnection
-    archive: Archive | None
-    clock: Clock
-    bus: Bus
-    data_dir: Path
-    texts: Texts
-    debugger: Debugger | None
 
 
 async def serve(
@@ -148,7 +113,7 @@ async def serve(
         sandbox = await stack.enter_async_context(open_sandbox(settings))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         archive = await stack.enter_async_context(open_archive(settings))
-        ground = _Ground(
+        foundation = Foundation(
             settings,
             routes,
             schedules,
@@ -165,32 +130,34 @@ async def serve(
             None if debug is None else Debugger(debug, compiled, sandbox, bus),
         )
         async with anyio.create_task_group() as tasks:
-            if ground.debugger is not None:
-                await tasks.start(ground.debugger.serve)
-            await _start(ground, stack, tasks, on_ready)
+            if foundation.debugger is not None:
+                await tasks.start(foundation.debugger.serve)
+            await _start(foundation, stack, tasks, on_ready)
 
 
-async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_ready: Callable[[Ready], None]) -> None:
-    clock, bus, settings, connection = ground.clock, ground.bus, ground.settings, ground.connection
-    commands, kept = menu(ground.texts, ground.routes.commands), RedisFileStore(connection)
-    holder = LeaseHolder(node_id(ground.data_dir), settings.nodes.lease_s)
-    web = _web_adapter(ground, holder, kept, commands)
+async def _start(
+    foundation: Foundation, stack: AsyncExitStack, tasks: TaskGroup, on_ready: Callable[[Ready], None]
+) -> None:
+    clock, bus, settings, connection = foundation.clock, foundation.bus, foundation.settings, foundation.connection
+    commands, kept = menu(foundation.texts, foundation.routes.commands), RedisFileStore(connection)
+    holder = LeaseHolder(node_id(foundation.data_dir), settings.nodes.lease_s)
+    web = _web_adapter(foundation, holder, kept, commands)
     inbox = RedisInbox(connection)
     records = partial(RedisRecords, connection)
-    choosable = ground.routes.choosable
+    choosable = foundation.routes.choosable
     platforms: dict[str, Platform] = {}
     made_from = Ground(
         settings,
         clock,
         records,
         commands=commands,
-        texts=ground.texts,
-        translations=translated_menus(ground.texts, settings.texts_dir, ground.routes.commands),
+        texts=foundation.texts,
+        translations=translated_menus(foundation.texts, settings.texts_dir, foundation.routes.commands),
         programs=choosable,
         admits=partial(_admits, platforms),
     )
     chosen = list(listed(made_from, web))
-    check_places(ground.schedules, [one.adapter.name for one in chosen])
+    check_places(foundation.schedules, [one.adapter.name for one in chosen])
     roster = Roster(RedisNodeStore(connection), holder, clock)
     leases = RedisLeaseStore(connection)
     node = Node(leases, inbox, roster, bus, park_s=settings.nodes.drain_s)
@@ -202,130 +169,83 @@ async def _start(ground: _Ground, stack: AsyncExitStack, tasks: TaskGroup, on_re
         records, shares, clock, tasks, may_show=lambda conversation: node.may_show(shard_of(conversation))
     )
     node.on_sure = schedulers.resume
-    luggage = Luggage(files.load, ground.texts)
-    outbound = await _outbound(chosen, schedulers, luggage, ground, tasks, stack)
+    luggage = Luggage(files.load, foundation.texts)
+    outbound = await _outbound(chosen, schedulers, luggage, foundation, tasks, stack)
     people = people_in(connection, clock)
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
-    limits = Limits(settings.limits, RedisCounters(connection), owners.has, ground.texts, clock)
+    limits = Limits(settings.limits, RedisCounters(connection), owners.has, foundation.texts, clock)
     tasks.start_soon(limits.follow, bus)
-    around = _surroundings(ground, inbox, outbound, files, limits, tasks)
+    around = surroundings_of(foundation, inbox, outbound, files, limits, tasks)
     registry = Registry(around, inbox, tasks)
-    platforms |= await _platforms(chosen, people, clock, _entrance(ground, inbox, outbound, people, limits))
+    platforms |= await _platforms(chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits))
     service = Service(node, BotLeases(leases, roster), registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
-    scrape = counting(settings.metrics, bus, gauges_of(node, registry, ground.sandbox, connection))
-    options = await _web_options(web, ground, scrape)
+    scrape = counting(settings.metrics, bus, gauges_of(node, registry, foundation.sandbox, connection))
+    options = await _web_options(web, foundation, scrape)
     app = build_web(web, service.not_ready, options, clock, receivers=receivers, files=kept)
     port = await tasks.start(serve_web, app, settings.web.host, settings.web.port)
     await service.start(tasks)
-    tasks.start_soon(_jobs(ground, inbox, holder).run)
+    tasks.start_soon(jobs_of(foundation, inbox, holder).run)
 
-    on_ready(_ready(ground, port, platforms, partial(_drain, ground, service, schedulers)))
-    if isinstance(ground.llm, CanWarmUp):
-        tasks.start_soon(ground.llm.warm_up)
+    on_ready(_ready(foundation, port, platforms, partial(_drain, foundation, service, schedulers)))
+    if isinstance(foundation.llm, CanWarmUp):
+        tasks.start_soon(foundation.llm.warm_up)
 
 
-async def _drain(ground: _Ground, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
-    if ground.debugger is not None:
-        ground.debugger.close()
-    await service.drain(ground.settings.nodes.drain_s if within_s is None else within_s)
+async def _drain(foundation: Foundation, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
+    if foundation.debugger is not None:
+        foundation.debugger.close()
+    await service.drain(foundation.settings.nodes.drain_s if within_s is None else within_s)
     await schedulers.drain()
 
 
 def _ready(
-    ground: _Ground, port: int, platforms: Mapping[str, Platform], drain: Callable[[float | None], Awaitable[None]]
+    foundation: Foundation,
+    port: int,
+    platforms: Mapping[str, Platform],
+    drain: Callable[[float | None], Awaitable[None]],
 ) -> Ready:
-    programs, now = ground.programs.values(), ground.clock.now()
-    lines = start_lines(ground.routes, programs, ground.model_line, ground.schedules, platforms, now)
-    lines += [] if ground.debugger is None else listed_under("debugger", [ground.debugger.line])
-    return Ready(f"http://{host_for_people(ground.settings.web.host)}:{port}", lines, drain)
-
-
-def _jobs(ground: _Ground, inbox: RedisInbox, holder: LeaseHolder) -> Jobs:
-    """What is done at times by one node of all."""
-    leases, done = RedisLeaseStore(ground.connection), RedisRecords(ground.connection, JOBS_TABLE)
-    keeping = keeping_of(ground.settings, ground.connection, ground.archive)
-    jobs = [*(schedule.job(inbox) for schedule in ground.schedules), keeping.retention.job(ground.bus)]
-    return Jobs(jobs, leases, done, holder, ground.clock, ground.bus)
-
-
-def _surroundings(
-    ground: _Ground, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
-) -> Surroundings:
-    settings, clock = ground.settings, ground.clock
-    servers = remote_servers(settings, ground.programs.values(), clock, ground.bus, tasks)
-    store = RedisSessionStore(ground.connection, ground.archive)
-    alarm = Alarm(RedisTimers(ground.connection), store, inbox, clock)
-    tasks.start_soon(alarm.run)
-    return Surroundings(
-        ground.programs,
-        store,
-        outbound,
-        ground.sandbox,
-        ground.llm,
-        clock,
-        ground.bus,
-        files=files,
-        texts=ground.texts,
-        busy={**dict.fromkeys(ground.programs, settings.busy), **ground.routes.busy},
-        allowance=limits.allowance,
-        idle_s=settings.nodes.idle_s,
-        transcript_chars=settings.limits.transcript_chars,
-        strict=settings.execution.strict,
-        alarm=alarm,
-        servers=servers,
-        places=RedisPlaceStore(ground.connection),
-        meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
-        mailboxes=_mailboxes(ground),
-        debugger=None if ground.debugger is None else ground.debugger.watch,
-    )
-
-
-def _mailboxes(ground: _Ground) -> RedisMailboxes:
-    return RedisMailboxes(ground.connection, bound=ground.settings.participants.mailbox_messages)
-
-
-def _desk(ground: _Ground) -> Desk | None:
-    """Where participants in other processes connect, if there are any."""
-    tokens = ground.settings.participants.known()
-    chars = ground.settings.limits.message_chars
-    office = Office(_mailboxes(ground), RedisInbox(ground.connection), ground.clock, ground.bus, chars)
-    return Desk(tokens, office) if tokens else None
+    programs, now = foundation.programs.values(), foundation.clock.now()
+    lines = start_lines(foundation.routes, programs, foundation.model_line, foundation.schedules, platforms, now)
+    lines += [] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])
+    return Ready(f"http://{host_for_people(foundation.settings.web.host)}:{port}", lines, drain)
 
 
 def _web_adapter(
-    ground: _Ground, holder: LeaseHolder, files: RedisFileStore, commands: Mapping[str, str]
+    foundation: Foundation, holder: LeaseHolder, files: RedisFileStore, commands: Mapping[str, str]
 ) -> WebAdapter:
-    rooms = RedisRoomStore(ground.connection, platform=PLATFORM)
-    news = RedisRoomNews(ground.connection, holder.node)
-    titled = ground.settings.encryption.keys is None
-    return WebAdapter(rooms, ground.clock, files=files, commands=commands, news=news, titled=titled)
+    rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
+    news = RedisRoomNews(foundation.connection, holder.node)
+    titled = foundation.settings.encryption.keys is None
+    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, titled=titled)
 
 
 async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | None:
     return await platforms[event.address.platform].router.admits(event)
 
 
-def _entrance(ground: _Ground, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits) -> Entrance:
+def _entrance(
+    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits
+) -> Entrance:
     return Entrance(
         inbox=inbox,
         say=outbound.say,
         mark=outbound.mark,
-        bus=ground.bus,
-        texts=ground.texts,
-        routes=ground.routes,
-        chosen=RedisRecords(ground.connection, CHOSEN_TABLE),
-        origins=_origins(ground),
+        bus=foundation.bus,
+        texts=foundation.texts,
+        routes=foundation.routes,
+        chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
+        origins=_origins(foundation),
         limits=limits,
-        access=AccessCommands(people, ground.texts),
-        message_chars=ground.settings.limits.message_chars,
-        places=RedisPlaceStore(ground.connection),
+        access=AccessCommands(people, foundation.texts),
+        message_chars=foundation.settings.limits.message_chars,
+        places=RedisPlaceStore(foundation.connection),
     )
 
 
-def _origins(ground: _Ground) -> Origins:
-    records = RedisRecords(ground.connection, ORIGINS_TABLE)
-    return Origins(records, RedisRecords(ground.connection, CHOSEN_TABLE))
+def _origins(foundation: Foundation) -> Origins:
+    records = RedisRecords(foundation.connection, ORIGINS_TABLE)
+    return Origins(records, RedisRecords(foundation.connection, CHOSEN_TABLE))
 
 
 async def _platforms(chosen: Sequence[Listed], people: People, clock: Clock, entrance: Entrance) -> dict[str, Platform]:
@@ -342,11 +262,11 @@ async def _outbound(
     chosen: Sequence[Listed],
     schedulers: Schedulers,
     luggage: Luggage,
-    ground: _Ground,
+    foundation: Foundation,
     tasks: TaskGroup,
     stack: AsyncExitStack,
 ) -> Outbound:
-    clock, tell = ground.clock, ground.bus.publish
+    clock, tell = foundation.clock, foundation.bus.publish
     presenters: dict[str, Presenter] = {}
     typing: dict[str, Typing] = {}
     marks: dict[str, Marks] = {}
@@ -356,12 +276,12 @@ async def _outbound(
         presenters[adapter.name] = Presenter(adapter, scheduler, clock, on_event=tell, tasks=tasks, luggage=luggage)
         marks[adapter.name] = Marks(adapter, scheduler, tasks)
         if isinstance(adapter, CanShowTyping):
-            notes = Notes(RedisRecords(ground.connection, f"notes:{adapter.name}"), node_id(ground.data_dir))
+            notes = Notes(RedisRecords(foundation.connection, f"notes:{adapter.name}"), node_id(foundation.data_dir))
             typing[adapter.name] = sign = Typing(adapter, scheduler, clock, tasks, notes)
             await sign.open()
         if isinstance(adapter, HoldsConnections):
             stack.push_async_callback(_closed, adapter)
-    return Outbound(presenters, typing, marks, ground.texts, tasks, _origins(ground))
+    return Outbound(presenters, typing, marks, foundation.texts, tasks, _origins(foundation))
 
 
 async def _closed(adapter: HoldsConnections) -> None:
@@ -369,11 +289,11 @@ async def _closed(adapter: HoldsConnections) -> None:
         await adapter.aclose()
 
 
-async def _web_options(web: WebAdapter, ground: _Ground, scrape: Scrape | None) -> WebOptions:
-    own = ground.settings.web
-    records = RedisRecords(ground.connection, web.name)
-    secret = await records.put_first("secret", persistent_secret(ground.data_dir / "web-secret"))
-    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, _desk(ground), scrape)
+async def _web_options(web: WebAdapter, foundation: Foundation, scrape: Scrape | None) -> WebOptions:
+    own = foundation.settings.web
+    records = RedisRecords(foundation.connection, web.name)
+    secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
+    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk_of(foundation), scrape)
 
 
 async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[LLMClient, str]:

@@ -1,0 +1,114 @@
+"""What must be there before anything is wired, and what is made of it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyio.abc import TaskGroup
+
+from gateway.cron import Schedule
+from gateway.files import Files
+from gateway.jobs import JOBS_TABLE, Jobs
+from gateway.limits import Limits
+from gateway.observability.debugger.server import Debugger
+from gateway.outbound import Outbound
+from gateway.participants.desk import Desk
+from gateway.participants.visit import Office
+from gateway.parts import keeping_of
+from gateway.remote import remote_servers
+from gateway.routing import Routes
+from gateway.settings import Settings
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.core.texts import Texts
+from runtime.language.program import Program
+from runtime.llm.client import LLMClient
+from runtime.meetings.showing import MeetingHabits
+from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.alarm import Alarm
+from runtime.sessions.archive import Archive
+from runtime.sessions.store import LeaseHolder
+from runtime.sessions.surroundings import Surroundings
+from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.mailboxes import RedisMailboxes
+from runtime.storage.redis.places import RedisPlaceStore
+from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.timers import RedisTimers
+
+
+@dataclass(frozen=True, slots=True)
+class Foundation:
+    """What everything else stands on, from the settings to the connection of the database."""
+
+    settings: Settings
+    routes: Routes
+    schedules: Sequence[Schedule]
+    programs: Mapping[str, Program]
+    llm: LLMClient
+    model_line: str
+    sandbox: MontySandbox
+    connection: RedisConnection
+    archive: Archive | None
+    clock: Clock
+    bus: Bus
+    data_dir: Path
+    texts: Texts
+    debugger: Debugger | None
+
+
+def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> Jobs:
+    """What is done at times by one node of all."""
+    leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
+    keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
+    jobs = [*(schedule.job(inbox) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
+    return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
+
+
+def surroundings_of(
+    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
+) -> Surroundings:
+    """What sessions live in; what goes on for them beside them is started in `tasks`."""
+    settings, clock = foundation.settings, foundation.clock
+    servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
+    store = RedisSessionStore(foundation.connection, foundation.archive)
+    alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
+    tasks.start_soon(alarm.run)
+    return Surroundings(
+        foundation.programs,
+        store,
+        outbound,
+        foundation.sandbox,
+        foundation.llm,
+        clock,
+        foundation.bus,
+        files=files,
+        texts=foundation.texts,
+        busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
+        allowance=limits.allowance,
+        idle_s=settings.nodes.idle_s,
+        transcript_chars=settings.limits.transcript_chars,
+        strict=settings.execution.strict,
+        alarm=alarm,
+        servers=servers,
+        places=RedisPlaceStore(foundation.connection),
+        meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
+        mailboxes=_mailboxes(foundation),
+        debugger=None if foundation.debugger is None else foundation.debugger.watch,
+    )
+
+
+def _mailboxes(foundation: Foundation) -> RedisMailboxes:
+    return RedisMailboxes(foundation.connection, bound=foundation.settings.participants.mailbox_messages)
+
+
+def desk_of(foundation: Foundation) -> Desk | None:
+    """Where participants in other processes connect, if there are any."""
+    tokens = foundation.settings.participants.known()
+    chars = foundation.settings.limits.message_chars
+    office = Office(_mailboxes(foundation), RedisInbox(foundation.connection), foundation.clock, foundation.bus, chars)
+    return Desk(tokens, office) if tokens else None
