@@ -57,6 +57,7 @@ class ArtifactCalls:
             for saved in owner.artifacts
             if not is_unnamed(saved) and (owner.id, saved) != (agent, name)
         }
+        self._measured = {known: measured for known, measured in self._measured.items() if known in sizes}
         if len(sizes) >= MAX_SAVED:
             raise PlaybookError(
                 f"{name!r} was not saved: {MAX_SAVED} artifacts are kept already, the most that a session may keep; "

@@ -103,6 +103,8 @@ class Signs:
         self._outbox.settle(replace(spec, choices=free), closed.text, done=partial(self._settled, closed.page))
 
     def _settled(self, page: str, kept: bool) -> None:
+        if kept:
+            self._settling.discard(page)
         self._ended("settled" if kept else None, page=page)
 
     def _put(self, message: str, mark: Mark, place: Address | None = None) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 import anyio
@@ -90,7 +91,7 @@ class Utterances:
         self._streams: dict[str, LiveStream] = {}
         self.delivery = Delivery(journal, pages, population.humans, clock)
         self.receipts = Receipts(journal, pages.presence, conduits.acknowledgements, clock)
-        self._turns: dict[tuple[str, str], anyio.Lock] = {}  # a frame has one open page per target
+        self._turns: dict[tuple[str, str], anyio.Lock] = {}
 
     def target(self, frame: Frame, text: str) -> Target:
         """Whom the frame means by `text`. Raises UnknownTarget."""
@@ -141,18 +142,26 @@ class Utterances:
             return
         target = self.target(frame, str(target_text))
         await self._pages.room()
-        key = (frame.id, target.key)
-        turn = self._turns.setdefault(key, anyio.Lock())
-        async with turn:
+        async with self._turn(frame, target):
             if isinstance(text, AsyncIterable):
                 said = await self._say_written(frame, call, target, text)
             else:
                 text = whole_characters(str(text))
                 said = await self._finish_say(frame, call, target, text, await self._begun(frame, target))
-        if not turn.locked():
-            self._turns.pop(key, None)
         if within_s is not None and said:
             await self.receipts.collect(frame, call, within_s)
+
+    @asynccontextmanager
+    async def _turn(self, frame: Frame, target: Target) -> AsyncIterator[None]:
+        """One after another: a frame has one open page per target."""
+        key = (frame.id, target.key)
+        turn = self._turns.setdefault(key, anyio.Lock())
+        try:
+            async with turn:
+                yield
+        finally:
+            if not turn.locked():
+                self._turns.pop(key, None)
 
     async def _say_written(self, frame: Frame, call: Call, target: Target, pieces: AsyncIterable[str]) -> bool:
         live = await self.begin_stream(frame, target)
