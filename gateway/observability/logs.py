@@ -31,6 +31,7 @@ _WARNINGS = frozenset(
         "channel.watcher_failed",
         "message.undelivered",
         "stream.observer_failed",
+        "llm.broke_off",
         "step.rejected",
         "page.orphaned",
         "page.diverged",

@@ -99,6 +99,7 @@ class Spans:
             "frame.stopped": self._on_stopped,
             "llm.requested": self._on_asked,
             "llm.answered": self._on_answered,
+            "llm.broke_off": self._on_broke_off,
             "llm.failed": self._on_unanswered,
             "sandbox.failed": self._on_mark,
             "step.executed": self._on_mark,
@@ -182,37 +183,44 @@ class Spans:
 
     def _on_asked(self, key: _Key, known: _Frame, event: Event) -> None:
         self._end_chat(known, event.at)
-        parent = self._open(key, known, event.at)
         known.chat_model = str(event.data["model"])
-        known.chat = self._chat(parent, known, event.at)
+        known.chat = self._chat(key, known, event.at)
         known.chat.set_attributes(self._content.prompt(event.data.get("prompt")))
 
     def _on_answered(self, key: _Key, known: _Frame, event: Event) -> None:
         data = event.data
-        if known.chat is None:
-            known.chat_model = str(data["model"])
-            began = datetime.fromtimestamp(event.at.timestamp() - data["seconds"], UTC)
-            known.chat = self._chat(self._open(key, known, began), known, began)
+        chat = self._chat_told_of(key, known, event)
         told = {
             names.TOKENS_IN: data["tokens_in"],
             names.TOKENS_OUT: data["tokens_out"],
             names.TOKENS_CACHED: data["tokens_cached"],
             names.COST: data["cost_usd"],
-            names.PURPOSE: data["purpose"],
             names.FIRST_TEXT_S: data["first_text_s"],
             names.WAITED_S: data["seconds"],
         }
-        known.chat.set_attributes({name: value for name, value in told.items() if value is not None})
-        known.chat.set_attributes(self._content.reply(data.get("reply")))
+        chat.set_attributes({name: value for name, value in told.items() if value is not None})
+        chat.set_attributes(self._content.reply(data.get("reply")))
         self._end_chat(known, event.at)
 
     def _on_unanswered(self, key: _Key, known: _Frame, event: Event) -> None:
-        kind, _, text = str(event.data["error"]).partition(": ")
-        failed = self._content.failure(kind, text)
         if known.chat is not None:
-            _fail(known.chat, failed)
-        self._end_chat(known, event.at)
+            self._on_broke_off(key, known, event)
         self._on_mark(key, known, event)
+
+    def _on_broke_off(self, key: _Key, known: _Frame, event: Event) -> None:
+        chat = self._chat_told_of(key, known, event)
+        kind, _, text = str(event.data["error"]).partition(": ")
+        _fail(chat, self._content.failure(kind, text))
+        self._end_chat(known, event.at)
+
+    def _chat_told_of(self, key: _Key, known: _Frame, event: Event) -> Span:
+        """The span of the call whose end an event tells of; nobody tells when a summary is asked for."""
+        if known.chat is None:
+            known.chat_model = str(event.data["model"])
+            began = datetime.fromtimestamp(event.at.timestamp() - event.data["seconds"], UTC)
+            known.chat = self._chat(key, known, began)
+        known.chat.set_attribute(names.PURPOSE, event.data.get("purpose", "execute"))
+        return known.chat
 
     def _on_mark(self, key: _Key, known: _Frame, event: Event) -> None:
         marks = {"step": names.STEP, "trigger": names.TRIGGER, "rule": names.RULE}
@@ -286,8 +294,8 @@ class Spans:
         self._stretches[key] = made = _Stretch(program, agent, began)
         return made
 
-    def _chat(self, parent: Span, known: _Frame, began: datetime) -> Span:
-        model = known.chat_model
+    def _chat(self, key: _Key, known: _Frame, began: datetime) -> Span:
+        parent, model = self._open(key, known, began), known.chat_model
         provider, slash, _ = model.partition("/")
         attributes = {names.OPERATION: names.CHAT, names.MODEL: model, names.SPAN_KIND: "LLM"}
         if slash:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runtime.core.errors import LLMError
-from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
+from runtime.execution.model_calls import ModelCalls
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-
-TRANSCRIPT_CHARS = 100_000
-"""A past of more characters is summed up: about 25,000 tokens, which every model of today takes beside its program."""
 
 MAX_SUMMARY_CHARS = 6_000
 """A summary is cut here, or at the budget's quarter: one that is longer is none."""
@@ -39,9 +37,10 @@ class Compaction:
     """Cuts transcripts to a summary and the turns after it. The summary is a fact: written once, and the same after a
     restart; when the process dies before, it is asked for again."""
 
-    def __init__(self, journal: Journal, llm: LLMClient, budget_chars: int) -> None:
+    def __init__(self, journal: Journal, llm: LLMClient, calls: ModelCalls, budget_chars: int) -> None:
         self._journal = journal
         self._llm = llm
+        self._calls = calls
         self._budget_chars = budget_chars
         self._summary_chars = min(MAX_SUMMARY_CHARS, budget_chars // _SUMMED_UP)
 
@@ -52,24 +51,25 @@ class Compaction:
     def _budget(self, fits_chars: int | None) -> int:
         return self._budget_chars if fits_chars is None else min(self._budget_chars, fits_chars)
 
-    async def shorten(self, frame: FrameState, fits_chars: int | None = None) -> Usage | None:
-        """Sum up what is over the budget, or at least the first turn; None when nothing can be left out.
+    async def shorten(self, frame: FrameState, fits_chars: int | None = None) -> bool:
+        """Sum up what is over the budget, or at least the first turn; False when nothing can be left out.
 
         What the model took for it is told; where the model fails, the beginnings of what was said stand for a summary.
         """
         past = frame.transcript
         turns = _over(past, min(self._budget(fits_chars), transcript_chars(past)) // _KEPT)
         if not turns:
-            return None
-        summary, usage = await self._summary(past[:turns])
+            return False
+        summary = await self._summary(past[:turns])
         self._journal.note("compact", f=frame.id, turns=turns, summary=summary)
         await self._journal.commit()
-        return usage
+        return True
 
-    async def _summary(self, past: Sequence[Mapping[str, str]]) -> tuple[str, Usage]:
+    async def _summary(self, past: Sequence[Mapping[str, str]]) -> str:
         told = "\n\n".join(f"TOLD:\n{turn['heard']}\n\nANSWERED:\n{turn['said']}" for turn in past)
         request = CompletionRequest((ChatMessage("system", _ASKED), ChatMessage("user", told)), purpose="summarize")
         text = ""
+        self._calls.time()
         try:
             async with self._llm.stream(request) as completion:
                 async for piece in completion:
@@ -77,10 +77,12 @@ class Compaction:
                     if len(text) > self._summary_chars:
                         break
                 usage = completion.usage
-        except LLMError:
-            return beginnings(past, self._summary_chars), Usage()
+        except LLMError as error:
+            self._calls.broke_off(error, "summarize")
+            return beginnings(past, self._summary_chars)
+        self._calls.end(usage, "summarize")
         text = text.strip()[: self._summary_chars]
-        return (f"{_HEAD}\n{text}" if text else beginnings(past, self._summary_chars)), usage
+        return f"{_HEAD}\n{text}" if text else beginnings(past, self._summary_chars)
 
 
 def beginnings(past: Sequence[Mapping[str, str]], max_chars: int) -> str:

@@ -65,7 +65,7 @@ class Interpreter:
         self._calls = ModelCalls(machine, frame)
         self._raw = RawAnswer(machine.journal, frame, agent, playbook)
         self._description = Description(machine, frame, self._standpoint, playbook.description)
-        self._compaction = Compaction(machine.journal, machine.llm, machine.transcript_chars)
+        self._compaction = Compaction(machine.journal, machine.llm, self._calls, machine.transcript_chars)
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises VerificationError or RaisedByPlaybook when it fails."""
@@ -153,22 +153,19 @@ class Interpreter:
             try:
                 await self._ask(run)
             except LLMError as error:
-                if isinstance(error, ContextTooLong) and await self._compact():
-                    continue
+                if isinstance(error, ContextTooLong):
+                    self._calls.broke_off(error)
+                    if await self._compact():
+                        continue
                 breaks += 1
                 if not run.said_anything or breaks > MAX_BREAKS:
                     await self._park("llm.failed", error)
                     return
+                self._calls.broke_off(error)
 
     async def _compact(self) -> bool:
         """Shorten what the model is told of earlier turns; False when that cannot be."""
-        if not await self._calls.allowed():
-            return False
-        self._calls.time()
-        usage = await self._compaction.shorten(self._frame.state, self._fits_chars())
-        if usage is not None:
-            self._calls.end(usage, "summarize")
-        return usage is not None
+        return await self._calls.allowed() and await self._compaction.shorten(self._frame.state, self._fits_chars())
 
     def _fits_chars(self) -> int | None:
         """How long the past may be beside what else the model was told last."""

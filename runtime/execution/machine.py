@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.execution.builtins import Builtins
-from runtime.execution.compaction import TRANSCRIPT_CHARS
 from runtime.execution.context_window import ContextWindow
 from runtime.execution.host import Host
 from runtime.execution.remote import NoRemoteServers, RemoteServers
@@ -18,6 +17,9 @@ from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
 from runtime.tape.journal import Journal
+
+TRANSCRIPT_CHARS = 100_000
+"""A past of more characters is summed up: about 25,000 tokens, which every model of today takes beside its program."""
 
 MayAsk = Callable[[str | None], Awaitable[str | None]]
 """Asked before every call of the model, with the person who caused it: the sentence why not, or None."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.core.errors import PlaybookError
+from runtime.core.errors import LLMError, PlaybookError
 from runtime.execution.frame import Frame
 from runtime.execution.machine import Machine
 from runtime.llm.client import CompletionRequest, Usage
@@ -61,7 +61,7 @@ class ModelCalls:
             model=self._machine.llm.model,
             purpose=purpose,
             reply="".join(self._pieces),
-            seconds=self._waited_s if self._pieces else self._machine.clock.monotonic() - self._asked_s,
+            seconds=self._seconds,
             first_text_s=self._first_text_s,
             tokens_in=usage.input_tokens,
             tokens_out=usage.output_tokens,
@@ -70,6 +70,21 @@ class ModelCalls:
             conversation=self._machine.pages.address.key,
             participant_id=self._person,
         )
+
+    def broke_off(self, error: LLMError, purpose: str = "execute") -> None:
+        """It has not answered, or not to the end; it is asked again, or done without."""
+        self.publish(
+            "llm.broke_off",
+            model=self._machine.llm.model,
+            purpose=purpose,
+            error=f"{type(error).__name__}: {error}",
+            seconds=self._seconds,
+        )
+
+    @property
+    def _seconds(self) -> float:
+        """How long the model was waited for."""
+        return self._waited_s if self._pieces else self._machine.clock.monotonic() - self._asked_s
 
     async def text(self, request: CompletionRequest) -> str:
         """The whole answer to one question. Raises LLMError, and PlaybookError when the model may not be called."""

@@ -17,13 +17,13 @@ from gateway.observability.masking import Masking
 from gateway.observability.span_content import Content
 from gateway.observability.span_ids import SpanIds, first_span
 from gateway.observability.spans import MAX_OPEN_S, Spans
-from runtime.core.errors import LLMUnavailable
+from runtime.core.errors import ContextTooLong, LLMUnavailable
 from runtime.core.events import Event
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.remote_stand import in_memory, standing
 from tests.fakes.span_tree import Replay, Seen, traces
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
@@ -106,6 +106,7 @@ async def Fail():
 """,
     ),
 )
+CHAT = program(agent("Main", llm("Main", "01:QUE Do what is said; YLD for user", begins=True)))
 FIRST_TURN = block('await Step("Main:01:QUE")', 'await Say("user", "What?")', 'await Yld("user")')
 SECOND_TURN = block(
     'await Step("Main:02:QUE")', 'found = await HandleQuery("x")', 'await Say("user", found)', 'await Yld("user")'
@@ -165,6 +166,38 @@ async def test_what_a_reply_does_while_it_is_read_is_not_time_of_the_model(sandb
     (chat,) = [span for span in told(talk.events) if span.name == "chat scripted"]
     assert chat.end_ns - chat.start_ns >= 30 * 10**9
     assert chat.attributes["parley.waited_s"] < 30
+
+
+async def test_a_reply_that_breaks_off_has_failed_and_the_one_that_is_asked_for_again_has_not(
+    sandbox: MontySandbox,
+) -> None:
+    half = Reply('```python\nawait Step("Main:01:QUE")\nx = 5\nawait Say("user", "A half', LLMUnavailable("cut off"))
+    whole = block("# resume: 2", 'await Say("user", "All of it.")', 'await Yld("user")')
+    async with talking(CHAT, Model(half, whole), sandbox) as talk:
+        assert await talk.say("hello") == ["All of it."]
+    first, second = [span for span in told(talk.events) if span.name == "chat scripted"]
+    assert (first.failed, first.attributes["error.type"]) == (True, "LLMUnavailable")
+    assert (first.attributes["parley.purpose"], first.end_ns <= second.start_ns) == ("execute", True)
+    assert not second.failed
+    (main,) = [span for span in told(talk.events) if span.name == "Main.Main"]
+    assert not main.failed
+
+
+@pytest.mark.parametrize("refused", [False, True], ids=["the past is long", "the model finds it too long"])
+async def test_a_summary_that_fails_has_a_span_that_failed(sandbox: MontySandbox, refused: bool) -> None:
+    turn = block('await Step("Main:01:QUE")', f'await Say("user", "{"x" * 600}")', 'await Yld("user")')
+    long = [ContextTooLong("4,096 tokens")] if refused else []
+    model = Model(turn, turn, *long, LLMUnavailable("it is away"), turn)
+    budget: dict[str, Any] = {} if refused else {"transcript_chars": 1_000}
+    async with talking(CHAT, model, sandbox, **budget) as talk:
+        for number in range(3):
+            await talk.say(f"message {number}")
+    chats = [span for span in told(talk.events) if span.name == "chat scripted"]
+    told_of = [(str(span.attributes["parley.purpose"]), span.attributes.get("error.type")) for span in chats]
+    (failed,) = [what for what in told_of if what[0] == "summarize"]
+    assert failed == ("summarize", "LLMUnavailable")
+    assert [kind for _, kind in told_of].count("ContextTooLong") == len(long)
+    assert [span.failed for span in chats].count(True) == 1 + len(long)
 
 
 async def test_spans_say_who_talks_with_whom_and_what_it_took(sandbox: MontySandbox) -> None:

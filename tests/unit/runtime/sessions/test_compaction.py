@@ -108,6 +108,10 @@ async def test_where_the_model_fails_the_beginnings_stand_for_a_summary(
     assert "by the beginnings of what was said" in prompt
     assert "message 3 xxx" in prompt
     assert "half" not in prompt
+    answered = reply == Reply("")
+    told = {event.data["purpose"] for event in talk.named("llm.answered")}
+    assert told == ({"execute", "summarize"} if answered else {"execute"})
+    assert [event.data["purpose"] for event in talk.named("llm.broke_off")] == ([] if answered else ["summarize"])
 
 
 async def test_a_summary_that_does_not_end_is_cut(sandbox: MontySandbox) -> None:
@@ -180,7 +184,7 @@ PEOPLE = [f"message {number} {LONG}" for number in range(8)]
 
 
 async def lived(sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch, *crashes: int) -> World:
-    monkeypatch.setattr(interpreter, "Compaction", lambda journal, model, _: Compaction(journal, model, BUDGET))
+    monkeypatch.setattr(interpreter, "Compaction", lambda *parts: Compaction(parts[0], parts[1], parts[2], BUDGET))
     world = World(PEOPLE, crashes=crashes, seed=sum(crashes))
     await live(world, CHAT, Echo([], random.Random(sum(crashes))), sandbox)
     return world
