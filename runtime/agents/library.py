@@ -15,12 +15,12 @@ from runtime.execution.signatures import SIGNATURES, TAKE_VARIABLES
 from runtime.execution.trigger_kinds import message_trigger, receives_alone
 from runtime.execution.triggers import declared_types
 from runtime.execution.verifier import CallShape
-from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program, TriggerKind
+from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.language.versions import version_of
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.playbooks.llm import LLMPlaybook
 from runtime.playbooks.meeting import Hall, MeetingPlaybook
-from runtime.playbooks.python import Module, PythonPlaybook
+from runtime.playbooks.python import Module, PythonPlaybook, agents_by_name
 from runtime.playbooks.remote import RemotePlaybook
 
 
@@ -50,6 +50,7 @@ class Library:
         self._hall = hall
         self._machine = machine
         self._modules: dict[str, Module] = {}
+        self._in_python = agents_by_name(program.agents)
         self._executables: dict[tuple[str, str], Executable] = {}
 
     def find(self, klass: str, name: str) -> Executable | None:
@@ -119,8 +120,7 @@ class Library:
             return LLMPlaybook(spec, version, lambda frame, playbook: self._interpreter(agent, frame, playbook))
         module = self._modules.get(agent.name)
         if module is None:
-            others = [a for a in self._program.agents if a.kind is not AgentKind.HUMAN]
-            module = self._modules[agent.name] = Module(agent, others)
+            module = self._modules[agent.name] = Module(agent, self._in_python)
         machine = self._machine
         return PythonPlaybook(spec, module.function(spec.name), machine.journal, machine.host, version)
 

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -210,8 +210,7 @@ def to_json(program: Program) -> dict[str, Any]:
     """The program as plain values, for tools. Places are "file:line:column"."""
     plain = _plain(asdict(replace(program, pbasm="")))
     assert isinstance(plain, dict)
-    del plain["pbasm"]
-    return plain
+    return {part.name: plain[part.name] for part in fields(program) if part.init and part.name != "pbasm"}
 
 
 def _plain(value: Any) -> Any:

@@ -32,8 +32,9 @@ class _Callable:
 def doubts(program: Program, built_in: Collection[str]) -> list[Diagnostic]:
     """Warnings in the order of the program. `built_in` are the names that can be called everywhere."""
     found: list[Diagnostic] = []
+    everywhere = _everywhere(program, built_in)
     for agent in program.agents:
-        names = _names(program, agent, built_in)
+        names = {**everywhere, **_own(agent)}
         found += _models(agent)
         for playbook in agent.playbooks:
             found += _hidden(playbook, built_in)
@@ -43,16 +44,21 @@ def doubts(program: Program, built_in: Collection[str]) -> list[Diagnostic]:
     return found
 
 
-def _names(program: Program, agent: AgentSpec, built_in: Collection[str]) -> Mapping[str, _Callable]:
-    """What can be called in the steps of an agent. The tools of a server are the server's affair."""
+def _everywhere(program: Program, built_in: Collection[str]) -> Mapping[str, _Callable]:
+    """What can be called in the steps of all agents. The tools of a server are the server's affair."""
     names = {name: _Callable() for name in (*built_in, *program.remote_agents)}
-    for other in program.agents:
-        for playbook in other.playbooks:
-            own = other.name == agent.name
-            closed = "" if own or playbook.public else f"{playbook.name} of {other.name} is not public"
-            names[f"{other.name}.{playbook.name}"] = _Callable(_params(playbook), closed)
-    names |= {playbook.name: _Callable(_params(playbook)) for playbook in agent.playbooks}
-    return names | {name: _Callable() for name in _defined(agent)}
+    for agent in program.agents:
+        for playbook in agent.playbooks:
+            closed = "" if playbook.public else f"{playbook.name} of {agent.name} is not public"
+            names[f"{agent.name}.{playbook.name}"] = _Callable(_params(playbook), closed)
+    return names
+
+
+def _own(agent: AgentSpec) -> Mapping[str, _Callable]:
+    """What else can be called in the steps of an agent: all of its playbooks, and what its Python defines."""
+    own = {playbook.name: _Callable(_params(playbook)) for playbook in agent.playbooks}
+    named = {f"{agent.name}.{name}": made for name, made in own.items()}
+    return named | own | {name: _Callable() for name in _defined(agent)}
 
 
 def _params(playbook: PlaybookSpec) -> Sequence[Param] | None:

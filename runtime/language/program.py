@@ -175,15 +175,14 @@ class Program:
     pbasm: str
     digest: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    remote_agents: frozenset[str] = field(init=False, repr=False, compare=False)
+    """The names of the agents whose playbooks are tools of a server."""
     _by_name: Mapping[str, AgentSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        remote = frozenset(agent.name for agent in self.agents if agent.kind is AgentKind.MCP)
+        object.__setattr__(self, "remote_agents", remote)
         object.__setattr__(self, "_by_name", {agent.name: agent for agent in reversed(self.agents)})
-
-    @property
-    def remote_agents(self) -> frozenset[str]:
-        """The names of the agents whose playbooks are tools of a server."""
-        return frozenset(agent.name for agent in self.agents if agent.kind is AgentKind.MCP)
 
     @property
     def entry(self) -> tuple[AgentSpec, PlaybookSpec] | None:

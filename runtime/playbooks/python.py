@@ -285,18 +285,26 @@ class _RemotePlaybooks:
         return host_function(f"{self._agent}.{name}")
 
 
+def agents_by_name(agents: Sequence[AgentSpec]) -> Mapping[str, object]:
+    """What authors' code sees of the agents: the same for all that have code."""
+    return {
+        agent.name: _RemotePlaybooks(agent) if agent.kind is AgentKind.MCP else _PublicPlaybooks(agent)
+        for agent in agents
+        if agent.kind is not AgentKind.HUMAN
+    }
+
+
 class Module:
     """The python code of an agent class: its fences, executed once, with the host calls as functions."""
 
-    def __init__(self, agent: AgentSpec, others: Sequence[AgentSpec]) -> None:
+    def __init__(self, agent: AgentSpec, agents: Mapping[str, object]) -> None:
+        """`agents` as `agents_by_name` has them."""
         self._names: dict[str, Any] = {"playbook": _marked, "Again": Again.call, "variables": Variables()}
         errors = (OutcomeUnknown, PlaybookError, SharedStateConflict, *REMOTE_ERRORS)
         self._names |= {kind.__name__: kind for kind in errors}
         for name in SIGNATURES.keys() - _NOT_IN_PYTHON:
             self._names[name] = host_function(name)
-        for other in others:
-            remote = other.kind is AgentKind.MCP
-            self._names[other.name] = _RemotePlaybooks(other) if remote else _PublicPlaybooks(other)
+        self._names |= agents
         for fence in agent.fences:
             self._execute(agent, fence)
         self._functions = dict(self._names)

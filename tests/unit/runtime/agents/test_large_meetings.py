@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from types import FrameType
-from typing import Any
-
 import pytest
 
 from runtime.execution.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
+from tests.fakes.calls import counted
 from tests.fakes.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 from tests.unit.runtime.sessions.test_meeting_life import MAIN
@@ -40,28 +37,13 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
     return "asyncio", {"loop_factory": FrameLoop}
 
 
-class Calls:
-    """Counts the calls of our own functions, in which nothing of the machine's speed is."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, frame: FrameType, event: str, _about: Any) -> None:
-        if event == "call" and "/runtime/" in frame.f_code.co_filename:
-            self.count += 1
-
-
 async def calls_of(count: int) -> int:
     """How many functions are called from the first word until so many agents have met."""
     host = agent("Host", MAIN, python("Talk", meeting=True), code=f"COUNT = {count}\n{HOST}")
     hall = program(host, agent("Guest", python("Join", meeting=True), code=GUEST))
     async with MontySandbox(max_workers=1) as sandbox, talking(hall, Model(), sandbox) as talk:
-        calls = Calls()
-        sys.setprofile(calls)
-        try:
+        with counted() as calls:
             assert (await talk.say("go"))[-1] == "done"
-        finally:
-            sys.setprofile(None)
     return calls.count
 
 
