@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from runtime.execution.loop import FrameLoop
-from runtime.sandbox.monty import MontySandbox
+from runtime.sandbox.monty import MontySandbox, SandboxLimits
 
 
 @pytest.fixture
@@ -19,5 +19,5 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 @pytest.fixture
 async def sandbox() -> AsyncIterator[MontySandbox]:
     """Real workers."""
-    async with MontySandbox() as made:
+    async with MontySandbox(limits=SandboxLimits(feed_s=5.0)) as made:
         yield made

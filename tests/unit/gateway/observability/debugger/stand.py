@@ -103,6 +103,14 @@ class Debugged:
     model: Model
     events: list[Event]
 
+    async def stand_at(self, file: Path, line: int, **attach: object) -> int:
+        """Begin to debug, and come to a line of the guide; the thread that stands there."""
+        await self.editor.begin({file: [line]}, **attach)
+        await self.talk.say("hi")
+        self.talk.post("Ada")
+        thread: int = (await self.editor.stopped())["threadId"]
+        return thread
+
     async def idle(self) -> None:
         """Return when nothing goes on in any session."""
         with anyio.fail_after(60):

@@ -27,10 +27,7 @@ async def scope(editor: DapClient, thread: int, name: str) -> int:
 async def test_a_changed_variable_is_what_the_next_statements_see(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        await at.editor.begin({file: [COUNT]})
-        await at.talk.say("hi")
-        at.talk.post("Ada")
-        thread = (await at.editor.stopped())["threadId"]
+        thread = await at.stand_at(file, COUNT)
         variables = await scope(at.editor, thread, "Agent Host")
         body = await at.editor.request(
             "setVariable", variablesReference=variables, name="place", value="$place.upper() + '!'"
@@ -56,10 +53,7 @@ async def test_a_changed_variable_outlives_a_crash(tmp_path: Path, sandbox: Mont
     file, program = await guide_in(tmp_path)
     world = World(())
     async with debugged(program, sandbox, ASKS, FINDS, THINKS, world=world) as at:
-        await at.editor.begin({file: [TELL]})
-        await at.talk.say("hi")
-        at.talk.post("Ada")
-        thread = (await at.editor.stopped())["threadId"]
+        thread = await at.stand_at(file, TELL)
         variables = await scope(at.editor, thread, "Agent Host")
         await at.editor.request("setVariable", variablesReference=variables, name="place", value="'Bergen'")
     after = block("# resume: 6", *FINDS.text.splitlines()[7:-1])

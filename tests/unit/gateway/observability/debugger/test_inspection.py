@@ -18,7 +18,6 @@ from tests.unit.gateway.observability.debugger.stand import (
     RETURN,
     TELL,
     THINKS,
-    Debugged,
     debugged,
     guide_in,
 )
@@ -27,21 +26,12 @@ from tests.unit.runtime.sessions.test_shared_state import talk_of
 pytestmark = pytest.mark.anyio
 
 
-async def stand_at(at: Debugged, file: Path, line: int, **attach: object) -> int:
-    """Come to a line of the guide; the thread that stands there."""
-    await at.editor.begin({file: [line]}, **attach)
-    await at.talk.say("hi")
-    at.talk.post("Ada")
-    thread: int = (await at.editor.stopped())["threadId"]
-    return thread
-
-
 async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(
     tmp_path: Path, sandbox: MontySandbox
 ) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        thread = await stand_at(at, file, RETURN)
+        thread = await at.stand_at(file, RETURN)
         scout, host = await at.editor.stack(thread)
         scopes = await at.editor.scopes(scout["id"])
         assert scopes["Locals"] == {}
@@ -59,7 +49,7 @@ async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(
 async def test_values_are_unfolded_in_pages(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        thread = await stand_at(at, file, RETURN)
+        thread = await at.stand_at(file, RETURN)
         (scout, _) = await at.editor.stack(thread)
         scope = (await at.editor.request("scopes", frameId=scout["id"]))["scopes"][-1]
         found = (await at.editor.request("variables", variablesReference=scope["variablesReference"]))["variables"]
@@ -79,7 +69,7 @@ async def test_expressions_are_evaluated_over_the_frame_and_change_nothing(
 ) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        thread = await stand_at(at, file, COUNT)
+        thread = await at.stand_at(file, COUNT)
         (frame,) = await at.editor.stack(thread)
 
         async def value(expression: str) -> str:
@@ -173,7 +163,7 @@ async def test_threads_are_the_agents_of_sessions_and_a_stack_goes_across_them(
 ) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        thread = await stand_at(at, file, RETURN)
+        thread = await at.stand_at(file, RETURN)
         threads = {one["id"]: one["name"] for one in (await at.editor.request("threads"))["threads"]}
         assert list(threads.values()) == ["Host (agent 1000) in test:1", "Scout (agent 1001) in test:1"]
         assert threads[thread].startswith("Scout")

@@ -22,7 +22,6 @@ from tests.unit.gateway.observability.debugger.stand import (
     RETURN,
     TELL,
     THINKS,
-    Debugged,
     debugged,
     guide_in,
 )
@@ -30,19 +29,10 @@ from tests.unit.gateway.observability.debugger.stand import (
 pytestmark = pytest.mark.anyio
 
 
-async def stand_at(at: Debugged, file: Path, line: int) -> int:
-    """Come to a line of the guide; the thread that stands there."""
-    await at.editor.begin({file: [line]})
-    await at.talk.say("hi")
-    at.talk.post("Ada")
-    thread: int = (await at.editor.stopped())["threadId"]
-    return thread
-
-
 async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS, ASKS) as at:
-        thread = await stand_at(at, file, FIND)
+        thread = await at.stand_at(file, FIND)
         at.talk.post("and one more thing")
         await at.talk.settled()
         assert at.talk.chat == ["Who are you?"]
@@ -55,7 +45,7 @@ async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path, sa
 async def test_the_sessions_of_others_go_on(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, ASKS) as at:
-        await stand_at(at, file, FIND)
+        await at.stand_at(file, FIND)
         elsewhere = Address("test", "2")
         at.talk.post("hello", name="Bob", at=elsewhere)
         await at.talk.until(lambda: at.talk.chat == ["Who are you?", "Who are you?"])
@@ -69,7 +59,7 @@ async def test_the_sessions_of_others_go_on(tmp_path: Path, sandbox: MontySandbo
 async def test_a_stop_ends_what_stands_and_the_editor_hears_of_it(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, ASKS) as at:
-        thread = await stand_at(at, file, FIND)
+        thread = await at.stand_at(file, FIND)
         at.talk.post("/stop", kind="stop")
         assert await at.editor.until("continued", lambda body: body["threadId"] == thread)
         await at.idle()
@@ -95,7 +85,7 @@ async def test_leaving_lets_everything_go_on_without_breakpoints(tmp_path: Path,
 async def test_an_editor_that_just_goes_lets_everything_go_on_too(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        await stand_at(at, file, FIND)
+        await at.stand_at(file, FIND)
         await at.editor.hang_up()
         await at.idle()
         assert at.talk.chat[-1] == "Oslo, 3"
@@ -104,7 +94,7 @@ async def test_an_editor_that_just_goes_lets_everything_go_on_too(tmp_path: Path
 async def test_a_second_editor_is_told_that_there_is_one(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        thread = await stand_at(at, file, FIND)
+        thread = await at.stand_at(file, FIND)
         async with debugging(at.debugger.port) as second:
             with pytest.raises(Refused, match="another editor is debugging this gateway"):
                 await second.begin()
@@ -121,7 +111,7 @@ async def test_nothing_is_lost_when_the_process_is_killed_while_a_session_stands
     file, program = await guide_in(tmp_path)
     world = World(())
     async with debugged(program, sandbox, ASKS, FINDS, THINKS, world=world) as at:
-        await stand_at(at, file, RETURN)
+        await at.stand_at(file, RETURN)
         facts = len(world.facts)
     assert len(world.facts) == facts, "what stood was not told that the process ends"
     rest = block("# resume: 3", *THINKS.text.splitlines()[4:-1])
@@ -138,7 +128,7 @@ async def test_a_restarted_process_stands_again_when_an_editor_comes_back(
     file, program = await guide_in(tmp_path)
     world = World(())
     async with debugged(program, sandbox, ASKS, FINDS, THINKS, world=world) as at:
-        await stand_at(at, file, COUNT)
+        await at.stand_at(file, COUNT)
     after = block("# resume: 4", *FINDS.text.splitlines()[5:-1])
     async with debugged(program, sandbox, after, world=world, waits=True) as at:
         await at.editor.begin({file: [COUNT, TELL]})
@@ -262,7 +252,7 @@ async def test_a_playbook_is_stood_at_by_its_name_and_at_its_return(tmp_path: Pa
 async def test_statements_are_stood_at_one_by_one_where_that_is_wanted(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        thread = await stand_at(at, file, COUNT)
+        thread = await at.stand_at(file, COUNT)
         await at.editor.request("next", threadId=thread, granularity="instruction")
         await at.editor.stopped()
         (frame,) = await at.editor.stack(thread)
@@ -275,7 +265,7 @@ async def test_statements_are_stood_at_one_by_one_where_that_is_wanted(tmp_path:
 async def test_the_end_of_the_gateway_lets_everything_go_on(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        await stand_at(at, file, FIND)
+        await at.stand_at(file, FIND)
         at.debugger.close()
         await at.editor.until("terminated")
         await at.idle()
@@ -289,7 +279,7 @@ async def test_a_model_that_answers_while_a_session_stands_is_not_too_slow(
     file, program = await guide_in(tmp_path)
     gate = anyio.Event()
     async with debugged(program, sandbox, ASKS, replace(FINDS, gate=gate), THINKS) as at:
-        thread = await stand_at(at, file, FIND)
+        thread = await at.stand_at(file, FIND)
         hung_up = at.model.hung_up
         gate.set()
         await at.talk.until(lambda: at.model.hung_up == hung_up + 1)

@@ -50,10 +50,7 @@ async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path, sandbo
 async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        await at.editor.begin({file: [FIND]})
-        await at.talk.say("hi")
-        at.talk.post("Ada")
-        thread = (await at.editor.stopped())["threadId"]
+        thread = await at.stand_at(file, FIND)
         seen = []
         for _ in range(3):
             await at.editor.request("next", threadId=thread)
@@ -68,10 +65,7 @@ async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path
 async def test_stepping_in_comes_into_another_agent_and_out_of_it_again(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        await at.editor.begin({file: [FIND]})
-        await at.talk.say("hi")
-        at.talk.post("Ada")
-        host = (await at.editor.stopped())["threadId"]
+        host = await at.stand_at(file, FIND)
         await at.editor.request("stepIn", threadId=host)
         scout = (await at.editor.stopped())["threadId"]
         assert scout != host
