@@ -1,0 +1,108 @@
+"""Whoever runs a frame to its end finds it as the tape has it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import pytest
+
+from runtime.bus import Bus
+from runtime.core.events import Event
+from runtime.core.ids import SessionId
+from runtime.core.texts import english
+from runtime.execution.frame import Frame
+from runtime.execution.frame_events import FrameEvents
+from runtime.execution.host import Executable, Host
+from runtime.execution.speech import Pages
+from runtime.tape.journal import Batch, Journal
+from tests.fakes.crash_world import ADDRESS, World
+
+pytestmark = pytest.mark.anyio
+
+FRAME = "1000.0"
+
+
+@dataclass
+class Playbook:
+    """Says which frames it was run for."""
+
+    name: str = "Main"
+    version: str = "1"
+    kind: str = "python"
+    ran: list[str] = field(default_factory=list)
+
+    def bind(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+        return list(args), dict(kwargs), {}
+
+    async def adopt(self, frame: Frame, /) -> None:
+        raise AssertionError(f"{frame.id} has this version")
+
+    async def run(self, frame: Frame, /) -> Any:
+        self.ran.append(frame.id)
+        return 17
+
+
+class Alone:
+    """Knows no other playbook."""
+
+    def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
+        raise AssertionError(f"{agent} calls {name}")
+
+    def of_agent(self, agent: str, name: str) -> Executable | None:
+        raise AssertionError(f"{agent} has {name}")
+
+
+@dataclass
+class Stand:
+    """A host, and what is written and told."""
+
+    host: Host
+    journal: Journal
+    events: list[Event] = field(default_factory=list)
+
+
+@asynccontextmanager
+async def standing() -> AsyncIterator[Stand]:
+    """A frame of an agent has begun, and nobody runs it yet."""
+    world = World(())
+    bus = Bus(world.clock)
+
+    async def kept(_: Batch, /) -> None:
+        """Nothing is to be lost."""
+
+    journal = Journal(SessionId("s"), world.clock, kept)
+    journal.note("agent", id="1000", **{"class": "Main"}, vars={})
+    journal.note("start", f=FRAME, agent="1000", pb="Main", args=[], kwargs={}, version="1")
+    async with anyio.create_task_group() as tasks:
+        host = Host(journal, Pages(journal, world, ADDRESS, tasks, bus, english()), Alone(), tasks, {})
+        host.events = FrameEvents(journal, bus)
+        stand = Stand(host, journal)
+        bus.subscribe("*", stand.events.append)
+        yield stand
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_frame_is_run_to_its_end() -> None:
+    playbook = Playbook()
+    async with standing() as stand:
+        assert await stand.host.run_frame(FRAME, playbook) is None
+        assert FRAME not in stand.journal.state.frames
+    assert playbook.ran == [FRAME]
+    assert [event.name for event in stand.events] == ["frame.restored", "frame.returned"]
+
+
+async def test_a_frame_that_was_stopped_before_it_could_run_is_not_run() -> None:
+    playbook, returned = Playbook(), list[object]()
+    async with standing() as stand:
+        stand.host.on_returned = returned.append
+        stand.journal.note("stop", agent="1000", drop=[], past=[], idle=False)
+        before = stand.journal.state.seq
+        assert await stand.host.run_frame(FRAME, playbook) is None
+        assert stand.journal.state.seq == before
+    assert (playbook.ran, stand.events, returned) == ([], [], [])
