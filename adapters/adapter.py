@@ -302,6 +302,15 @@ class CanShowTyping(Protocol):
 
 
 @runtime_checkable
+class CanEndTyping(Protocol):
+    """The platform can take that sign away before its time is over."""
+
+    async def end_typing(self, to: Address, speaker: Speaker, /) -> None:
+        """Show that the speaker is not about to answer any more."""
+        ...
+
+
+@runtime_checkable
 class AnswersHttp(Protocol):
     """The platform brings what people do by HTTP requests of its own, to `/hooks/<platform>` on any node."""
 

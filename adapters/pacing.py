@@ -73,6 +73,8 @@ CLEAN_STEP = 0.97
 """One step of recovery divides the rate by this, up to the configured one. Simulated."""
 TYPING_EARLY_S = 1.0
 """The typing sign is repeated this long before it would vanish, seconds."""
+TYPING_LINGERS_S = 1.0
+"""The typing sign is taken away so long after the work stopped, seconds: agents stop for moments. Chosen."""
 TYPING_LEAVES = 0.5
 """The typing sign must leave this part of a bucket's burst. Chosen: text comes first."""
 COOL_DOWN_KEPT_S = 3.0

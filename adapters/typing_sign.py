@@ -11,11 +11,11 @@ from functools import partial
 import anyio
 from anyio.abc import TaskGroup
 
-from adapters.adapter import Adapter, Call, CanDelete, CanEdit, CanShowTyping, CountsByMethod
+from adapters.adapter import Adapter, Call, CanDelete, CanEdit, CanEndTyping, CanShowTyping, CountsByMethod
 from adapters.capabilities import Budget
 from adapters.edit_scheduler import EditScheduler
 from adapters.notes import Note, Notes
-from adapters.pacing import TYPING_EARLY_S
+from adapters.pacing import TYPING_EARLY_S, TYPING_LINGERS_S
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError
@@ -101,6 +101,16 @@ class Typing:
         finally:
             if work.note is not None:
                 self._tasks.start_soon(self._withdraw, work.standing(work.note))
+            if isinstance(self._adapter, CanEndTyping):
+                self._tasks.start_soon(self._end, work, self._adapter)
+
+    async def _end(self, work: _Work, adapter: CanEndTyping) -> None:
+        """Take the sign away, unless the speaker goes on meanwhile."""
+        await self._clock.sleep_until(self._clock.monotonic() + TYPING_LINGERS_S)
+        if (work.address.key, work.speaker.id) in self._active:
+            return
+        with suppress(AdapterError):  # it vanishes by itself
+            await self._spare(work, partial(adapter.end_typing, work.address, work.speaker), "typing")
 
     async def _repeat(self, work: _Work) -> None:
         adapter = self._adapter

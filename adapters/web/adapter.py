@@ -197,7 +197,13 @@ class WebAdapter:
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         who = Person(speaker.id, speaker.name)
-        frame = codec.typing(to.conversation, to.thread, who, "agent", doing=doing)
+        self._tell(to, codec.typing(to.conversation, to.thread, who, "agent", doing=doing))
+
+    async def end_typing(self, to: Address, speaker: Speaker, /) -> None:
+        who = Person(speaker.id, speaker.name)
+        self._tell(to, codec.typing(to.conversation, to.thread, who, "agent", ended=True))
+
+    def _tell(self, to: Address, frame: str) -> None:
         self._hub.to_room(to.conversation, frame)
         self._echo.frame(to.conversation, frame)
 

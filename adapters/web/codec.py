@@ -30,7 +30,8 @@ The gateway says:
     refused id, code, text          the message was not taken. `too_long`, `invalid`, `conflict`: never will be;
                                     `busy`, `slow_down`: the same message again in a few seconds
     people  room, people            who looks at the room
-    typing  room, thread, by, name, kind, doing?       for about 5 s, or until `by` says something
+    typing  room, thread, by, name, kind, doing?, ended?
+            for about 5 s, or until `by` says something, or until the same comes with `ended`
     rooms   rooms                   the list has changed
     room    room                    something happened in a room that this page does not show
     opened  room                    the answer to `open`
@@ -226,9 +227,15 @@ def people(room: str, present: Iterable[Person]) -> str:
 
 
 def typing(
-    room: str, thread: str | None, who: Person, kind: Literal["person", "agent"], *, doing: str | None = None
+    room: str,
+    thread: str | None,
+    who: Person,
+    kind: Literal["person", "agent"],
+    *,
+    doing: str | None = None,
+    ended: bool = False,
 ) -> str:
-    more = {} if doing is None else {"doing": doing}
+    more = {key: value for key, value in (("doing", doing), ("ended", ended)) if value}
     return _frame("typing", room=room, thread=thread, by=who.id, name=who.name, kind=kind, **more)
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from adapters.adapter import CanEndTyping
 from adapters.web import hub
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import NotDelivered, OutcomeUncertain
@@ -121,6 +122,10 @@ async def test_people_see_who_is_here_and_who_is_typing() -> None:
             assert (await ada.until("typing"))["kind"] == "agent"
             await ada.send("typing", room="lobby", thread=None)
             assert [f["by"] for f in [await grace.until("typing"), await grace.until("typing")]] == ["1000", ADA.id]
+            assert isinstance(chat.adapter, CanEndTyping)
+            await chat.adapter.end_typing(LOBBY, GUIDE)
+            ended = await grace.until("typing")
+            assert (ended["by"], ended["thread"], ended["ended"]) == ("1000", None, True)
         assert [each["name"] for each in (await ada.until("people"))["people"]] == ["Ada"]
 
 

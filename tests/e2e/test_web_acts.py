@@ -192,11 +192,14 @@ async def test_the_stop_button_is_there_while_an_agent_works(browser: Browser) -
         await expect(page.locator("#room-composer textarea")).to_be_focused()
 
 
-async def test_nobody_seems_to_work_after_a_notice_that_they_were_stopped(browser: Browser) -> None:
+async def test_nobody_seems_to_work_who_has_ended_or_was_stopped(browser: Browser) -> None:
     async with web_chat() as chat:
         page = await enter(browser, chat, "Ada")
         await chat.adapter.typing(LOBBY, Speaker("1", "Accountant"))
+        await chat.adapter.typing(LOBBY, Speaker("2", "Clerk"))
         status = page.locator("#room-composer .typing-words")
+        await expect(status).to_have_text("Accountant, Clerk are thinking")
+        await chat.adapter.end_typing(LOBBY, Speaker("2", "Clerk"))
         await expect(status).to_have_text("Accountant is thinking")
         await chat.adapter.send(LOBBY, "⏹ Stopped.", speaker=GATEWAY, nonce="n1", final=True)
         await expect(status).to_have_text("")

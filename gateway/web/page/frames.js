@@ -91,7 +91,7 @@ export class Frames {
   }
 
   on_typing(frame) {
-    if (frame.room === this.chat.room.id && frame.by !== this.chat.me.id) this.chat.typing.began(frame);
+    if (frame.room === this.chat.room.id && frame.by !== this.chat.me.id) this.chat.typing.told(frame);
   }
 
   on_rooms({ rooms }) {

@@ -11,8 +11,12 @@ export class TypingLine {
     this.who = new Map();
   }
 
-  began({ by, name, kind, thread, doing }) {
+  told({ by, name, kind, thread, doing, ended }) {
     const key = `${thread ?? ""} ${by}`;
+    if (ended) {
+      this.end(key);
+      return;
+    }
     clearTimeout(this.who.get(key)?.timer);
     const timer = setTimeout(() => this.end(key), LASTS_MS);
     this.who.set(key, { name, kind, doing, thread: thread ?? null, timer });

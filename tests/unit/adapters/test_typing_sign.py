@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
+import anyio
 import pytest
 
 from adapters.capabilities import Capabilities
 from adapters.notes import Notes
 from adapters.typing_sign import Typing
+from runtime.core.address import Address, Speaker
 from runtime.core.errors import RateLimited
+from tests.fakes.clock import FakeClock
 from tests.fakes.records import MemoryRecords
 from tests.fakes.rich_platform import RichPlatform, rich_capabilities
 from tests.unit.adapters.presenting import HOST, ROOM, Show, shown_on
@@ -58,6 +62,28 @@ async def test_a_note_goes_when_the_answers_first_text_is_up_and_never_touches_i
         show.finish(page, text)
         await show.clock.advance(10)
         assert show.shown == [text]
+
+
+async def test_the_sign_is_taken_away_when_the_work_stops_but_not_in_its_pauses() -> None:
+    class Ending(RichPlatform):
+        ended: ClassVar[list[str]] = []
+
+        async def end_typing(self, to: Address, speaker: Speaker, /) -> None:
+            self.ended.append(f"{to.key} {speaker.name}")
+
+    clock = FakeClock()
+    async with anyio.create_task_group() as tasks:
+        platform = Ending(clock, PLAIN)
+        typing = typing_of(Show[RichPlatform](clock, platform, tasks))
+        for active in (True, False, True):
+            typing.set(ROOM, HOST, active)
+            await clock.advance(0.5)
+        await clock.advance(3)
+        assert platform.ended == []
+        typing.set(ROOM, HOST, False)
+        await clock.advance(2)
+        assert platform.ended == [f"{ROOM.key} {HOST.name}"]
+        tasks.cancel_scope.cancel()
 
 
 async def test_work_with_visible_text_has_no_note() -> None:
