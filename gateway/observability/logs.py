@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Literal, Protocol, TextIO
+from typing import Any, Literal, TextIO
 
 import structlog
 
 from gateway.observability.masking import MASK, SECRET_KEY, Masking
+from runtime.bus import Bus
 from runtime.core.events import Event
 
 MAX_VALUE_CHARS = 500
@@ -84,12 +85,6 @@ _REMARKS = "adapters"
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({})))
 
 
-class Publisher(Protocol):
-    """The part of the bus that is used here."""
-
-    def subscribe(self, pattern: str, handler: Callable[[Event], None]) -> Callable[[], None]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class LogOptions:
     """`format` "auto" is "human" when `stream` is a terminal, else "json". `stream` None is standard error."""
@@ -108,7 +103,7 @@ class Logs:
         self._masking = masking or Masking()
         self._logger: Any = None
 
-    def attach(self, bus: Publisher) -> Callable[[], None]:
+    def attach(self, bus: Bus) -> Callable[[], None]:
         """Hear every event of `bus`, and every remark of an adapter, until the returned function is called."""
         forget = bus.subscribe("*", self.write)
         logger, handler = logging.getLogger(_REMARKS), _Remarks(self._remark)

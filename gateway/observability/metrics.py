@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from gateway.observability.gauges import Gauges
+from runtime.bus import Bus
 from runtime.core.errors import ParleyError
 from runtime.core.events import Event
 
@@ -56,15 +57,6 @@ _FAILED = (
 )
 
 
-class Publisher(Protocol):
-    """The parts of the bus that are used here."""
-
-    dropped: int
-    failures: int
-
-    def subscribe(self, pattern: str, handler: Callable[[Event], None]) -> Callable[[], None]: ...
-
-
 class Metrics:
     """Counts in a registry of its own."""
 
@@ -82,7 +74,7 @@ class Metrics:
         self._gauge_levels()
         ProcessCollector(registry=self.registry)
 
-    def attach(self, bus: Publisher) -> Callable[[], None]:
+    def attach(self, bus: Bus) -> Callable[[], None]:
         """Count what happens on `bus` until the returned function is called."""
         self._bus_dropped.set_function(lambda: bus.dropped)
         self._bus_failures.set_function(lambda: bus.failures)

@@ -8,25 +8,21 @@ span of the root frame, whose id follows from the session's and the frame's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Tracer
 from opentelemetry.trace import (
     Link,
-    NonRecordingSpan,
     Span,
-    SpanContext,
     SpanKind,
-    Status,
-    StatusCode,
-    set_span_in_context,
 )
 
 from gateway.observability import span_names as names
+from gateway.observability.open_spans import Key, OpenFrame, Stretch, fail, make_room, nanoseconds, root_of, within
+from gateway.observability.page_spans import PageSpans
 from gateway.observability.span_attributes import agent_of, attributes_of, title_of, whose
 from gateway.observability.span_content import Content
 from gateway.observability.span_ids import SpanIds, first_span, is_chosen
@@ -38,44 +34,11 @@ MAX_OPEN_S = 3_600.0
 SHORT_WAIT_S = 60.0
 """A frame that waits for no longer is not taken to have stopped working."""
 
-MAX_REMEMBERED = 1_000
-"""Pages on their way, and frames that have ended, that are remembered."""
-
-_Key = tuple[str, str]
-
 
 class Publisher(Protocol):
     """The part of the bus that is used here."""
 
     def subscribe(self, pattern: str, handler: Callable[[Event], None]) -> Callable[[], None]: ...
-
-
-@dataclass(slots=True)
-class _Stretch:
-    """What is above a root frame; `agent` and `program` end with it."""
-
-    program: Span
-    agent: Span
-    began: datetime
-
-
-@dataclass(slots=True)
-class _Frame:
-    """A frame in memory. `span` is None while it waits, `before` where its last span was.
-
-    `since` when it was taken up, for one that is at work and has no span yet.
-    """
-
-    about: Mapping[str, Any]
-    span: Span | None = None
-    before: SpanContext | None = None
-    since: datetime | None = None
-    arguments: Any = None
-    at_work: set[str] = field(default_factory=set)
-    """The frames that it called and that have a span."""
-    waits: bool = False
-    chat: Span | None = None
-    chat_model: str = ""
 
 
 class Spans:
@@ -86,12 +49,12 @@ class Spans:
         self._ids = ids
         self._content = content
         self._share = share
-        self._frames: dict[_Key, _Frame] = {}
-        self._stretches: dict[_Key, _Stretch] = {}
-        self._pages: dict[_Key, Span] = {}
-        self._ended: dict[_Key, _Frame] = {}
+        self._frames: dict[Key, OpenFrame] = {}
+        self._stretches: dict[Key, Stretch] = {}
+        self._pages = PageSpans(tracer, lambda key: self._frames.get(key) or self._ended.get(key))
+        self._ended: dict[Key, OpenFrame] = {}
         """Frames that have ended lately, which may have pages on their way."""
-        self._handlers: dict[str, Callable[[_Key, _Frame, Event], None]] = {
+        self._handlers: dict[str, Callable[[Key, OpenFrame, Event], None]] = {
             "frame.parked": self._on_parked,
             "frame.resumed": self._on_resumed,
             "frame.returned": self._on_returned,
@@ -112,8 +75,7 @@ class Spans:
         """Hear `bus` until the returned function is called: then every span that is open ends."""
         handlers = dict.fromkeys(self._handlers, self._hear)
         handlers |= dict.fromkeys(("frame.started", "frame.restored"), self._take_up)
-        handlers["page.opened"] = self._begin_page
-        handlers |= dict.fromkeys(("page.finished", "page.failed", "page.closed"), self._end_page)
+        handlers |= self._pages.handlers
         forget = [bus.subscribe(name, handler) for name, handler in handlers.items()]
 
         def detach() -> None:
@@ -140,13 +102,13 @@ class Spans:
             return
         if key in self._frames:
             self._leave(key, self._frames[key], event.at)
-        known = self._frames[key] = _Frame(about, since=event.at, arguments=arguments)
+        known = self._frames[key] = OpenFrame(about, since=event.at, arguments=arguments)
         if event.name == "frame.started":
             self._open(key, known, event.at)
         else:
-            known.before = first_span(key[0], _root(key[1]))
+            known.before = first_span(key[0], root_of(key[1]))
 
-    def _on_parked(self, key: _Key, known: _Frame, event: Event) -> None:
+    def _on_parked(self, key: Key, known: OpenFrame, event: Event) -> None:
         waits_for, until = event.data["waits_for"], event.data["until"]
         soon = until is not None and (datetime.fromisoformat(until) - event.at).total_seconds() <= SHORT_WAIT_S
         if waits_for == "agents" or soon:
@@ -157,37 +119,37 @@ class Spans:
         if not known.at_work:
             self._park(key, known, event.at)
 
-    def _on_resumed(self, key: _Key, known: _Frame, event: Event) -> None:
+    def _on_resumed(self, key: Key, known: OpenFrame, event: Event) -> None:
         known.waits = False
         self._open(key, known, event.at)
 
-    def _on_returned(self, key: _Key, known: _Frame, event: Event) -> None:
+    def _on_returned(self, key: Key, known: OpenFrame, event: Event) -> None:
         span = self._open(key, known, event.at)
         span.set_attributes(self._content.output(event.data.get("value"), names.CALL_RESULT))
         self._leave(key, known, event.at)
 
-    def _on_failed(self, key: _Key, known: _Frame, event: Event) -> None:
+    def _on_failed(self, key: Key, known: OpenFrame, event: Event) -> None:
         span = self._open(key, known, event.at)
         failed = self._content.failure(str(event.data["error_type"]), str(event.data["error"]))
-        _fail(span, failed)
+        fail(span, failed)
         stretch = self._stretches.get(key)
         if stretch is not None:
-            _fail(stretch.agent, failed)
-            _fail(stretch.program, failed)
+            fail(stretch.agent, failed)
+            fail(stretch.program, failed)
         self._leave(key, known, event.at)
 
-    def _on_stopped(self, key: _Key, known: _Frame, event: Event) -> None:
+    def _on_stopped(self, key: Key, known: OpenFrame, event: Event) -> None:
         if known.span is not None:
             known.span.set_attribute(names.STOPPED, value=True)
         self._leave(key, known, event.at)
 
-    def _on_asked(self, key: _Key, known: _Frame, event: Event) -> None:
+    def _on_asked(self, key: Key, known: OpenFrame, event: Event) -> None:
         self._end_chat(known, event.at)
         known.chat_model = str(event.data["model"])
         known.chat = self._chat(key, known, event.at)
         known.chat.set_attributes(self._content.prompt(event.data.get("prompt")))
 
-    def _on_answered(self, key: _Key, known: _Frame, event: Event) -> None:
+    def _on_answered(self, key: Key, known: OpenFrame, event: Event) -> None:
         data = event.data
         chat = self._chat_told_of(key, known, event)
         told = {
@@ -202,18 +164,18 @@ class Spans:
         chat.set_attributes(self._content.reply(data.get("reply")))
         self._end_chat(known, event.at)
 
-    def _on_unanswered(self, key: _Key, known: _Frame, event: Event) -> None:
+    def _on_unanswered(self, key: Key, known: OpenFrame, event: Event) -> None:
         if known.chat is not None:
             self._on_broke_off(key, known, event)
         self._on_mark(key, known, event)
 
-    def _on_broke_off(self, key: _Key, known: _Frame, event: Event) -> None:
+    def _on_broke_off(self, key: Key, known: OpenFrame, event: Event) -> None:
         chat = self._chat_told_of(key, known, event)
         kind, _, text = str(event.data["error"]).partition(": ")
-        _fail(chat, self._content.failure(kind, text))
+        fail(chat, self._content.failure(kind, text))
         self._end_chat(known, event.at)
 
-    def _chat_told_of(self, key: _Key, known: _Frame, event: Event) -> Span:
+    def _chat_told_of(self, key: Key, known: OpenFrame, event: Event) -> Span:
         """The span of the call whose end an event tells of; nobody tells when a summary is asked for."""
         if known.chat is None:
             known.chat_model = str(event.data["model"])
@@ -222,41 +184,14 @@ class Spans:
         known.chat.set_attribute(names.PURPOSE, event.data.get("purpose", "execute"))
         return known.chat
 
-    def _on_mark(self, key: _Key, known: _Frame, event: Event) -> None:
+    def _on_mark(self, key: Key, known: OpenFrame, event: Event) -> None:
         marks = {"step": names.STEP, "trigger": names.TRIGGER, "rule": names.RULE}
         attributes = {name: str(event.data[key]) for key, name in marks.items() if key in event.data}
-        self._open(key, known, event.at).add_event(event.name, attributes, _ns(event.at))
-
-    def _begin_page(self, event: Event) -> None:
-        """A page may be shown when its frame has ended."""
-        session = str(event.data["session_id"])
-        key, page = (session, str(event.data["frame"])), (session, str(event.data["page_id"]))
-        known = self._frames.get(key) or self._ended.get(key)
-        if known is None or page in self._pages:
-            return
-        within = known.before if known.span is None else known.span.get_span_context()
-        if within is None:
-            return
-        _make_room(self._pages)
-        platform = str(event.data["platform"])
-        attributes = {**whose(known.about), names.PLATFORM: platform, names.SPAN_KIND: "CHAIN"}
-        self._pages[page] = self._tracer.start_span(
-            f"show {platform}", _within(NonRecordingSpan(within)), SpanKind.PRODUCER, attributes, None, _ns(event.at)
-        )
-
-    def _end_page(self, event: Event) -> None:
-        span = self._pages.pop((str(event.data.get("session_id")), str(event.data.get("page_id"))), None)
-        if span is None:
-            return
-        if "delivered" in event.data:
-            span.set_attribute(names.DELIVERED, bool(event.data["delivered"]))
-        if event.name == "page.failed":
-            span.set_status(Status(StatusCode.ERROR))
-        span.end(_ns(event.at))
+        self._open(key, known, event.at).add_event(event.name, attributes, nanoseconds(event.at))
 
     # -- spans
 
-    def _open(self, key: _Key, known: _Frame, at: datetime) -> Span:
+    def _open(self, key: Key, known: OpenFrame, at: datetime) -> Span:
         """The span of a frame; of one that waited, a new one that is linked to the earlier."""
         if known.span is not None:
             return known.span
@@ -273,14 +208,14 @@ class Spans:
             self._ids.next_span = first_span(*key).span_id
         about = known.about
         known.span = self._tracer.start_span(
-            title_of(about), _within(above), SpanKind.INTERNAL, attributes_of(about), links, _ns(began)
+            title_of(about), within(above), SpanKind.INTERNAL, attributes_of(about), links, nanoseconds(began)
         )
         known.span.set_attributes(self._content.input(known.arguments, names.CALL_ARGUMENTS))
         known.since = None
         return known.span
 
-    def _begin_stretch(self, key: _Key, known: _Frame, began: datetime) -> _Stretch:
-        about, at = known.about, _ns(began)
+    def _begin_stretch(self, key: Key, known: OpenFrame, began: datetime) -> Stretch:
+        about, at = known.about, nanoseconds(began)
         if known.before is None:
             self._ids.next_trace = first_span(*key).trace_id
         workflow = {names.OPERATION: names.INVOKE_WORKFLOW, names.WORKFLOW: about["program"], names.SPAN_KIND: "CHAIN"}
@@ -289,12 +224,12 @@ class Spans:
         )
         invoked = {names.OPERATION: names.INVOKE_AGENT, names.SPAN_KIND: "AGENT"} | agent_of(about)
         agent = self._tracer.start_span(
-            str(about["agent"]), _within(program), SpanKind.INTERNAL, whose(about) | invoked, start_time=at
+            str(about["agent"]), within(program), SpanKind.INTERNAL, whose(about) | invoked, start_time=at
         )
-        self._stretches[key] = made = _Stretch(program, agent, began)
+        self._stretches[key] = made = Stretch(program, agent, began)
         return made
 
-    def _chat(self, key: _Key, known: _Frame, began: datetime) -> Span:
+    def _chat(self, key: Key, known: OpenFrame, began: datetime) -> Span:
         parent, model = self._open(key, known, began), known.chat_model
         provider, slash, _ = model.partition("/")
         attributes = {names.OPERATION: names.CHAT, names.MODEL: model, names.SPAN_KIND: "LLM"}
@@ -302,52 +237,52 @@ class Spans:
             attributes[names.PROVIDER] = provider
         attributes |= whose(known.about) | agent_of(known.about)
         return self._tracer.start_span(
-            f"{names.CHAT} {model}", _within(parent), SpanKind.CLIENT, attributes, start_time=_ns(began)
+            f"{names.CHAT} {model}", within(parent), SpanKind.CLIENT, attributes, start_time=nanoseconds(began)
         )
 
-    def _end_chat(self, known: _Frame, at: datetime) -> None:
+    def _end_chat(self, known: OpenFrame, at: datetime) -> None:
         if known.chat is not None:
-            known.chat.end(_ns(at))
+            known.chat.end(nanoseconds(at))
             known.chat = None
 
-    def _caller(self, key: _Key, known: _Frame) -> tuple[_Key, _Frame] | None:
+    def _caller(self, key: Key, known: OpenFrame) -> tuple[Key, OpenFrame] | None:
         caller_key = (key[0], str(known.about["caller"]))
         calling = self._frames.get(caller_key)
         return None if calling is None else (caller_key, calling)
 
-    def _park(self, key: _Key, known: _Frame, at: datetime) -> None:
+    def _park(self, key: Key, known: OpenFrame, at: datetime) -> None:
         """It waits; and so does its caller, when it waits for nothing else."""
         self._close(key, known, at)
         caller = self._caller(key, known)
         if caller is not None and not caller[1].at_work:
             self._park(*caller, at)
 
-    def _leave(self, key: _Key, known: _Frame, at: datetime) -> None:
+    def _leave(self, key: Key, known: OpenFrame, at: datetime) -> None:
         self._close(key, known, at)
-        _make_room(self._ended)
+        make_room(self._ended)
         known.arguments = None
         self._ended[key] = self._frames.pop(key)
         caller = self._caller(key, known)
         if caller is not None and caller[1].waits and not caller[1].at_work:
             self._park(*caller, at)
 
-    def _close(self, key: _Key, known: _Frame, at: datetime) -> None:
+    def _close(self, key: Key, known: OpenFrame, at: datetime) -> None:
         known.since = None
         if known.span is None:
             return
         self._end_chat(known, at)
-        known.span.end(_ns(at))
+        known.span.end(nanoseconds(at))
         known.before, known.span = known.span.get_span_context(), None
         caller = self._caller(key, known)
         if caller is not None:
             caller[1].at_work.discard(key[1])
         self._end_stretch(key, at)
 
-    def _end_stretch(self, root: _Key, at: datetime) -> None:
+    def _end_stretch(self, root: Key, at: datetime) -> None:
         stretch = self._stretches.pop(root, None)
         if stretch is not None:
-            stretch.agent.end(_ns(at))
-            stretch.program.end(_ns(at))
+            stretch.agent.end(nanoseconds(at))
+            stretch.program.end(nanoseconds(at))
 
     def _part_long_ones(self, now: datetime) -> None:
         """End what has gone on for too long to be told in one."""
@@ -355,7 +290,7 @@ class Spans:
             (session, root), oldest = next(iter(self._stretches.items()))
             if (now - oldest.began).total_seconds() <= MAX_OPEN_S:
                 return
-            below = [key for key in self._frames if key[0] == session and _root(key[1]) == root]
+            below = [key for key in self._frames if key[0] == session and root_of(key[1]) == root]
             for key in sorted(below, key=lambda key: key[1].count(":"), reverse=True):
                 self._close(key, self._frames[key], now)
             self._end_stretch((session, root), now)
@@ -368,33 +303,6 @@ class Spans:
         for stretch in self._stretches.values():
             stretch.agent.end()
             stretch.program.end()
-        for page in self._pages.values():
-            page.end()
+        self._pages.end_all()
         self._frames.clear()
         self._stretches.clear()
-        self._pages.clear()
-
-
-def _make_room(remembered: dict[_Key, Any]) -> None:
-    """Forget the oldest where there are too many."""
-    if len(remembered) >= MAX_REMEMBERED:
-        del remembered[next(iter(remembered))]
-
-
-def _root(frame: str) -> str:
-    """The frame that nobody called, below which a frame is."""
-    return frame.partition(":")[0]
-
-
-def _ns(at: datetime) -> int:
-    return int(at.timestamp() * 1_000_000) * 1_000
-
-
-def _within(span: Span) -> Context:
-    return set_span_in_context(span, Context())
-
-
-def _fail(span: Span, failed: tuple[str, str | None]) -> None:
-    kind, text = failed
-    span.set_attribute(names.ERROR_TYPE, kind)
-    span.set_status(Status(StatusCode.ERROR, text))
