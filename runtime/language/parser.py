@@ -244,7 +244,8 @@ class _AgentReader:
             if kind is None:
                 before += [part, *blocks]
             elif kind in lists:
-                self._problems.at(part.line, f"### {part.text} is given twice", hint="Put both lists into one.")
+                if _section_name(part) in _SECTIONS:
+                    self._problems.at(part.line, f"### {part.text} is given twice", hint="Put both lists into one.")
             else:
                 before += [block for block in blocks if _is_setting(block)]
                 lists[kind] = self._list(kind, [block for block in blocks if not _is_setting(block)])
@@ -277,7 +278,7 @@ class _AgentReader:
 
     def _section_kind(self, heading: Heading) -> str | None:
         """Which list stands below the heading; None for one that is part of the prose."""
-        text = heading.text.rstrip(": ").lower()
+        text = _section_name(heading)
         near = [] if text in _SECTIONS else get_close_matches(text, _SECTIONS, n=1, cutoff=0.8)
         if near:
             hint = f"Did you mean ### {_SECTIONS[near[0]].capitalize()}?"
@@ -330,6 +331,10 @@ def _is_bare_list(blocks: Sequence[Block]) -> bool:
     ):
         return False
     return is_item(texts[0]) and all(is_item(text) or text[0] in " \t" for text in texts)
+
+
+def _section_name(heading: Heading) -> str:
+    return heading.text.rstrip(": ").lower()
 
 
 def _is_setting(block: Block) -> bool:
