@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from adapters.discord.bot_api import PAGE, BotApi
@@ -108,7 +109,7 @@ class CatchUp:
         while len(missed) < MAX_MESSAGES:
             after = missed[-1]["id"] if missed else mark
             try:
-                page = await self._read(lambda: self._api.after(channel, after))  # noqa: B023 - awaited at once
+                page = await self._read(partial(self._api.after, channel, after))
             except AdapterError as error:
                 _log.info("History cannot be read", extra={"channel": channel, "error": str(error)})
                 return missed

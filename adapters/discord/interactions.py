@@ -35,6 +35,9 @@ _Json: TypeAlias = Mapping[str, Any]
 Kind = Literal["command", "start", "invite", "choice", "suggestion"]
 """What a person did: gave a command, started a session, invited somebody, pressed a choice, is typing a program."""
 
+_PARTS: Mapping[str | None, Kind] = {"start": "start", "invite": "invite"}
+"""The parts of /session that are more than commands."""
+
 
 def offered(commands: Mapping[str, str], programs: Sequence[str], texts: Texts) -> list[dict[str, Any]]:
     """The bot's commands as Discord takes them; `commands` are descriptions by name."""
@@ -69,8 +72,7 @@ def kind_of(interaction: _Json) -> Kind | None:
         case op if op == _SUGGESTING:
             return "suggestion" if data.get("name") == SESSION else None
         case op if op == _COMMAND and data.get("type", _CHAT_INPUT) == _CHAT_INPUT:
-            part = _part(data)
-            return part if part in ("start", "invite") else "command"  # type: ignore[return-value]
+            return _PARTS.get(_part(data), "command")
     return None
 
 

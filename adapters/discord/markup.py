@@ -88,6 +88,10 @@ def _rewritten(source: str) -> str:
 _Rewrite = Callable[[list[str]], list[str]]
 
 
+def _always(lines: list[str]) -> _Rewrite:
+    return lambda _: lines
+
+
 def _pieces(tokens: Sequence[Token]) -> Iterator[tuple[int, int, _Rewrite]]:
     """Where lines change, in order, and into what. What is not named here stays, code above all."""
     stream = iter(tokens)
@@ -98,7 +102,7 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[tuple[int, int, _Rewrite]]:
         match token.type:
             case "table_open":
                 table = _fenced(columns(table_rows(stream)).split("\n"))
-                yield first, after, lambda _, table=table: table  # type: ignore[misc]
+                yield first, after, _always(table)
             case "code_block":
                 yield first, after, _fenced_block(token)
             case "hr":

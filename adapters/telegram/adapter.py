@@ -7,6 +7,7 @@ import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import anyio
@@ -292,7 +293,7 @@ class TelegramAdapter:
         known: dict[OurBot, BotIdentity] = {}
         for bot in self._roster:
             try:
-                known[bot] = await until_answered(self._clock, lambda: bot.api.me(bot.agent))  # noqa: B023 - at once
+                known[bot] = await until_answered(self._clock, partial(bot.api.me, bot.agent))
             except AuthFailed as error:
                 if bot.agent is None:
                     raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 from adapters.telegram.attachments import albums
@@ -31,7 +32,7 @@ async def poll(api: BotApi, clock: Clock, take: Take) -> None:
     offset: int | None = None
     while True:
         known, asked_at = offset, clock.monotonic()
-        updates = await until_answered(clock, lambda: api.updates(known))  # noqa: B023 - awaited at once
+        updates = await until_answered(clock, partial(api.updates, known))
         for bundle in albums(updates):
             if not await take(bundle):
                 return

@@ -87,7 +87,7 @@ class Encryption(Sealing):
         self._cipher = lru_cache(maxsize=_HOMES_KEPT)(self._derived)
 
     @property
-    def selective(self) -> bool:  # type: ignore[override]
+    def selective(self) -> bool:
         return "*" not in self._conversations
 
     def of(self, conversation: str) -> Sealing:

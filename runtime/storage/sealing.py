@@ -36,8 +36,10 @@ class AssociatedData:
 class Sealing:
     """Writes content as it is. What is sealed it cannot read: then it raises ContentLocked."""
 
-    selective = False
-    """Whether it seals in some conversations and not in others."""
+    @property
+    def selective(self) -> bool:
+        """Whether it seals in some conversations and not in others."""
+        return False
 
     def of(self, conversation: str) -> Sealing:
         """How the content of a conversation is written."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -56,7 +57,7 @@ class PostgresArchive:
         asked = 'SELECT id FROM parley_sessions WHERE id COLLATE "C" > $1 ORDER BY id COLLATE "C" LIMIT $2'
         after = ""
         while True:
-            page = await self._run(lambda database, behind=after: database.fetch(asked, behind, _AT_ONCE))  # type: ignore[misc]
+            page = await self._run(partial(_fetched, asked, after))
             for (id_,) in page:
                 yield SessionId(id_)
             if len(page) < _AT_ONCE:
@@ -74,6 +75,10 @@ class PostgresArchive:
             except (asyncpg.PostgresError, TimeoutError) as error:
                 raise ArchiveUnavailable(f"The archive's PostgreSQL failed: {error!r}.") from error
         raise AssertionError("a loop over two tries ended without an answer")
+
+
+async def _fetched(asked: str, after: str, database: Any) -> Any:
+    return await database.fetch(asked, after, _AT_ONCE)
 
 
 @asynccontextmanager
