@@ -65,7 +65,7 @@ class Inspection:
         state = watch.journal.state
         scopes = scopes_of(state, state.frames[frame], watch.spec(state.frames[frame]))
         moment = watch.stand.moment if watch.stand is not None else None
-        if moment is not None and moment.frame == frame:
+        if moment is not None and moment.frame == frame and moment.kind != "called":
             came: dict[str, Any] = (
                 {"returns": moment.value} if moment.kind == "returned" else {moment.kind: moment.about}
             )

@@ -17,6 +17,7 @@ from tests.unit.gateway.observability.debugger.stand import (
     FINDS,
     RETURN,
     TELL,
+    THINK,
     THINKS,
     debugged,
     guide_in,
@@ -44,6 +45,16 @@ async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(
         assert (await at.editor.scopes(main["id"]))["Locals"] == {"letters": "3"}
         with pytest.raises(Refused, match="has gone on"):
             await at.editor.scopes(scout["id"])
+
+
+async def test_a_playbook_that_is_called_is_seen_with_its_arguments_alone(
+    tmp_path: Path, sandbox: MontySandbox
+) -> None:
+    file, program = await guide_in(tmp_path)
+    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+        thread = await at.stand_at(file, THINK - 3)
+        scout, _ = await at.editor.stack(thread)
+        assert await at.editor.scopes(scout["id"]) == {"Locals": {}, "Agent Scout": {"who": '"Ada"'}}
 
 
 async def test_values_are_unfolded_in_pages(tmp_path: Path, sandbox: MontySandbox) -> None:
