@@ -18,6 +18,7 @@ from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.message import Mark
+from runtime.execution.files import Files
 from runtime.execution.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
@@ -156,6 +157,7 @@ class World:
         self.offered: list[PageSpec] = []
         self.doing: list[str | None] = []
         self.servers: RemoteServers = NoRemoteServers()
+        self.files: Files | None = None
         self.places: WorldPlaces | None = None
         self.mailboxes = WatchedMailboxes(lambda _applied: self.point())
         self.player = Player(self.mailboxes, lambda _content: (), self, self.clock)
@@ -561,6 +563,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         bus,
         busy={program.name: busy},
         servers=world.servers,
+        files=world.files,
         mailboxes=world.mailboxes,
         places=world.places,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from runtime.core.address import Address
@@ -9,8 +11,9 @@ from runtime.core.errors import NotDelivered
 from runtime.core.files import file_id
 from runtime.core.message import Attachment
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
+from tests.fakes.crash_world import Scripted, World, live
 from tests.fakes.talk import Model, Reply, block, talking
+from tests.unit.runtime.sessions.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
@@ -127,3 +130,40 @@ async def test_a_file_is_sent_once_with_its_text(sandbox: MontySandbox) -> None:
     assert page["file"] == ["result.csv", "text/csv", f"file:{file_id(b'a,b', 'text/csv')}", 3]
     assert files.kept == [b"a,b"]
     assert [spec.file.name for spec in talk.world.specs if spec.file] == ["result.csv"]
+
+
+class DeadlyFiles(FilesAtHand):
+    """The process may die right before and right after it keeps a content."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    async def keep(self, data: bytes, media_type: str, /) -> str:
+        self._world.point()
+        kept = await super().keep(data, media_type)
+        self._world.point()
+        return kept
+
+
+@pytest.mark.parametrize("mind", ["python", "model"])
+async def test_a_file_is_sent_once_whenever_the_process_dies(mind: str, sandbox: MontySandbox) -> None:
+    lines = ('await SendFile("result.csv", "a,b", "Here it is.")', 'await Say("user", "Done.")')
+    code = "async def Main():\n    " + "\n    ".join([*lines, "await EndProgram()"])
+    in_python = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    in_words = program(agent("Main", llm("Main", "01:QUE Send it", "02:YLD for exit", begins=True)))
+    turns = (('await Step("Main:01:QUE")', *lines, 'await Step("Main:02:YLD")', 'await Yld("exit")'),)
+
+    async def run(*, crashes: tuple[int, ...], seed: int) -> World:
+        world = World(["go"], crashes=crashes, seed=seed)
+        world.files = DeadlyFiles(world)
+        await live(world, in_python if mind == "python" else in_words, Scripted(turns, random.Random(seed)), sandbox)
+        return world
+
+    def check(world: World) -> None:
+        assert [(shown.text, shown.spec.file is not None) for shown in world.chat if shown.spec is not None] == [
+            ("Here it is.", True),
+            ("Done.", False),
+        ]
+
+    assert await dying_at_each_point(run, check) > 0.8
