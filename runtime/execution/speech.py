@@ -13,11 +13,12 @@ from anyio.abc import TaskGroup
 from runtime.bus import Bus
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker, address_data
-from runtime.core.errors import AdapterError, NotDelivered
+from runtime.core.errors import AdapterError
 from runtime.core.ids import MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Message
-from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.core.stream import StreamObserver, StreamStart
 from runtime.core.texts import Texts
+from runtime.execution.page_records import PageRecord, PageStream, UnseenPage
 from runtime.execution.presence import Presence
 from runtime.execution.signs import Signs
 from runtime.meetings.whereabouts import place_of, place_of_elsewhere
@@ -192,7 +193,7 @@ class Pages:
         if page_id is None:
             return None
         page = self._journal.state.pages[page_id]
-        return _PageStream(lambda: self._page(page), page_id, self._texts)
+        return PageStream(lambda: self._page(page), page_id, self._texts)
 
     async def deliver(self, message: Message) -> None:
         """Show a finished message; returns at once, the page finishes on its own."""
@@ -278,7 +279,7 @@ class Pages:
     def _page(self, page: PageState) -> LivePage:
         live = self._live.get(page.id)
         if live is None and self._resting:
-            live = self._live[page.id] = _Unseen()
+            live = self._live[page.id] = UnseenPage()
         if live is None:
             spec = replace(
                 self._spec(page.id, page.agent, page.parts, page.reply_to, page.place),
@@ -287,7 +288,9 @@ class Pages:
                 people=self.mentioned(page),
             )
             spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
-            live = self._live[page.id] = self._outbox.page(spec, _Record(self._journal, page, spec.address, self._bus))
+            live = self._live[page.id] = self._outbox.page(
+                spec, PageRecord(self._journal, page, spec.address, self._bus)
+            )
         return live
 
     def _addressee(self, page: PageState) -> str:
@@ -305,75 +308,3 @@ class Pages:
         people = {known.name: person for person, known in state.people.items()}
         id_, address, home = f"{self._journal.session}.{page}", place or self.address, place and self.address
         return PageSpec(id_, address, speaker, dict(parts), reply_to, people, home=home)
-
-
-class _Unseen:
-    """A page that begins when nothing is shown any more: whoever goes on with the session shows it."""
-
-    def update(self, text: str, /) -> None:
-        """Nobody sees it."""
-
-    def ends(self) -> None:
-        """Nobody sees it."""
-
-    async def finish(self, text: str, /) -> bool:
-        await anyio.sleep_forever()
-        raise AssertionError("unreachable")
-
-    async def rest(self) -> None:
-        """Nothing is on its way."""
-
-    def abandon(self) -> None:
-        """Nothing was shown."""
-
-
-class _PageStream:
-    """Passes a stream's text on to its page."""
-
-    def __init__(self, live: Callable[[], LivePage], page_id: str, texts: dict[str, str]) -> None:
-        self._live = live
-        self._page_id = page_id
-        self._texts = texts
-        self._text = ""
-
-    async def on_stream_start(self, event: StreamStart, /) -> None:
-        """The page takes its place in the conversation with its first text."""
-
-    async def on_stream_chunk(self, event: StreamChunk, /) -> None:
-        self._text += event.text
-        self._texts[self._page_id] = self._text
-        self._live().update(self._text)
-
-    async def on_stream_complete(self, event: StreamComplete, /) -> None:
-        """The final text comes with the message; a stream that failed leaves its page open."""
-
-
-class _Record:
-    """Writes down what became visible of a page."""
-
-    def __init__(self, journal: Journal, page: PageState, address: Address, bus: Bus) -> None:
-        self._journal = journal
-        self._page = page
-        self._platform = address.platform
-        self._bus = bus
-
-    async def opening(self, part: int, text: str, /) -> None:
-        self._require_page()
-        self._journal.note("opening", page=self._page.id, part=part, text=text)
-        await self._journal.commit()
-        self._require_page()
-        self._publish("page.opened", part)
-
-    async def sent(self, part: int, platform_id: str, /) -> None:
-        self._journal.note("sent", page=self._page.id, part=part, pid=platform_id)
-        await self._journal.commit()
-        self._publish("page.sent", part)
-
-    def _require_page(self) -> None:
-        if self._page.id not in self._journal.state.pages:
-            raise NotDelivered(f"page {self._page.id} was closed before anything of it was shown")
-
-    def _publish(self, name: str, part: int) -> None:
-        page = self._page
-        about = {"session_id": self._journal.session, "page_id": page.id, "frame": page.frame}
-        self._bus.publish(name, **about, part=part, platform=self._platform)

@@ -69,7 +69,6 @@ def apply(state: SessionState, seq: int, kind: str, data: Data, at_s: float = 0.
 
 
 def _wake(state: SessionState, _: int, __: Data) -> None:
-    state.epoch += 1
     state.broken = None
 
 

@@ -169,12 +169,11 @@ class ReminderState:
 
 @dataclass(slots=True)
 class SessionState:
-    """Everything that a session is. `epoch` counts how often it was taken into memory."""
+    """Everything that a session is."""
 
     seq: int = 0
     at_s: float = 0.0
     """When the last fact became true, in seconds since the epoch."""
-    epoch: int = 0
     started: bool = False
     ended: bool = False
     program: str = ""

@@ -1,0 +1,87 @@
+"""What stands beside a page: the stream that it shows, and the record of what became visible of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+
+from runtime.bus import Bus
+from runtime.channels.outbox import LivePage
+from runtime.core.address import Address
+from runtime.core.errors import NotDelivered
+from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
+from runtime.tape.journal import Journal
+from runtime.tape.people_state import PageState
+
+
+class UnseenPage:
+    """A page that begins when nothing is shown any more: whoever goes on with the session shows it."""
+
+    def update(self, text: str, /) -> None:
+        """Nobody sees it."""
+
+    def ends(self) -> None:
+        """Nobody sees it."""
+
+    async def finish(self, text: str, /) -> bool:
+        await anyio.sleep_forever()
+        raise AssertionError("unreachable")
+
+    async def rest(self) -> None:
+        """Nothing is on its way."""
+
+    def abandon(self) -> None:
+        """Nothing was shown."""
+
+
+class PageStream:
+    """Passes a stream's text on to its page."""
+
+    def __init__(self, live: Callable[[], LivePage], page_id: str, texts: dict[str, str]) -> None:
+        self._live = live
+        self._page_id = page_id
+        self._texts = texts
+        self._text = ""
+
+    async def on_stream_start(self, event: StreamStart, /) -> None:
+        """The page takes its place in the conversation with its first text."""
+
+    async def on_stream_chunk(self, event: StreamChunk, /) -> None:
+        self._text += event.text
+        self._texts[self._page_id] = self._text
+        self._live().update(self._text)
+
+    async def on_stream_complete(self, event: StreamComplete, /) -> None:
+        """The final text comes with the message; a stream that failed leaves its page open."""
+
+
+class PageRecord:
+    """Writes down what became visible of a page."""
+
+    def __init__(self, journal: Journal, page: PageState, address: Address, bus: Bus) -> None:
+        self._journal = journal
+        self._page = page
+        self._platform = address.platform
+        self._bus = bus
+
+    async def opening(self, part: int, text: str, /) -> None:
+        self._require_page()
+        self._journal.note("opening", page=self._page.id, part=part, text=text)
+        await self._journal.commit()
+        self._require_page()
+        self._publish("page.opened", part)
+
+    async def sent(self, part: int, platform_id: str, /) -> None:
+        self._journal.note("sent", page=self._page.id, part=part, pid=platform_id)
+        await self._journal.commit()
+        self._publish("page.sent", part)
+
+    def _require_page(self) -> None:
+        if self._page.id not in self._journal.state.pages:
+            raise NotDelivered(f"page {self._page.id} was closed before anything of it was shown")
+
+    def _publish(self, name: str, part: int) -> None:
+        page = self._page
+        about = {"session_id": self._journal.session, "page_id": page.id, "frame": page.frame}
+        self._bus.publish(name, **about, part=part, platform=self._platform)
