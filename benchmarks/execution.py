@@ -22,9 +22,10 @@ from runtime.core.clock import SystemClock
 from runtime.execution.contract import Contract
 from runtime.execution.handling import HANDLER
 from runtime.execution.loop import FrameLoop
+from runtime.execution.position import Position
 from runtime.execution.prompt import build_prompt
 from runtime.execution.triggers import declared_types
-from runtime.execution.verifier import Position, step_line, verify
+from runtime.execution.verifier import step_line, verify
 from runtime.language.compiler import compile_program
 from runtime.language.flow import Flow
 from runtime.language.program import AgentSpec, PlaybookSpec, Program

@@ -11,10 +11,10 @@ from runtime.execution.host import Executable
 from runtime.execution.interpreter import Interpreter
 from runtime.execution.machine import Machine
 from runtime.execution.outside import Outside
+from runtime.execution.position import CallShape
 from runtime.execution.signatures import SIGNATURES, TAKE_VARIABLES
 from runtime.execution.trigger_kinds import message_trigger, receives_alone
 from runtime.execution.triggers import declared_types
-from runtime.execution.verifier import CallShape
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.language.versions import version_of
 from runtime.meetings.invitations import AUTOMATIC

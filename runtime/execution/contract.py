@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from runtime.execution.inner_checks import InnerChecks
+from runtime.execution.position import Position, Rejected
 from runtime.execution.statement import assigned_names, call_name, mutated_names, nodes_in, parsed
 from runtime.execution.summaries import SUMMARY, Summaries
-from runtime.execution.verifier import Position, Rejected, calls_in, ends_turn, step_line, trigger_key
+from runtime.execution.verifier import calls_in, ends_turn, step_line, trigger_key
 
 END = "EndProgram"
 """The call that ends the program."""

@@ -16,13 +16,13 @@ from runtime.execution.host import RaisedByPlaybook
 from runtime.execution.machine import Machine
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.placeholders import Description
+from runtime.execution.position import CallShape, Position, Rejected
 from runtime.execution.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
 from runtime.execution.raw import RawAnswer
 from runtime.execution.reply_run import ReplyRun
 from runtime.execution.standpoint import Standpoint
 from runtime.execution.statement_run import StatementRun
 from runtime.execution.utterances import LiveStream
-from runtime.execution.verifier import CallShape, Position, Rejected
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.frame_rules import TURN

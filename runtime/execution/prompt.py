@@ -10,10 +10,10 @@ from runtime.execution.artifacts import artifact_name, is_large, shown_artifact
 from runtime.execution.handling import HANDLER
 from runtime.execution.heard import heard_line
 from runtime.execution.placeholders import POSITION
+from runtime.execution.position import Rejected
 from runtime.execution.signatures import SIGNATURES
 from runtime.execution.situation import MAX_VALUE_CHARS, file_line, shown_value, situation
 from runtime.execution.trigger_kinds import judged_by_model, judges
-from runtime.execution.verifier import Rejected
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step, Trigger, TriggerKind
 from runtime.llm.client import ChatMessage
 from runtime.tape.frame_state import CallRecord, FrameState

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from runtime.execution.contract import Contract
+from runtime.execution.position import Position, Rejected
 from runtime.execution.reply import ReplyReader
 from runtime.execution.reply_items import (
     Broken,
@@ -21,7 +22,7 @@ from runtime.execution.reply_items import (
 )
 from runtime.execution.statement import call_name, with_dollars
 from runtime.execution.utterances import LiveStream
-from runtime.execution.verifier import Position, Rejected, ends_turn, step_line, verify, verify_say_head
+from runtime.execution.verifier import ends_turn, step_line, verify, verify_say_head
 
 _STREAMABLE = (str, int, bool)
 """Values whose `str()` is what an f-string shows; floats and others are left to the executed call."""

@@ -8,11 +8,12 @@ from typing import Any
 
 from runtime.execution.frame import Frame
 from runtime.execution.machine import Machine
+from runtime.execution.position import CallShape, Position
 from runtime.execution.signatures import BUILT_IN
 from runtime.execution.statement import assigned_names, called_names
 from runtime.execution.summaries import sums_up
 from runtime.execution.trigger_kinds import judges, triggers_of
-from runtime.execution.verifier import CallShape, Position, step_line
+from runtime.execution.verifier import step_line
 from runtime.language.flow import Flow
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.tape.frame_state import SHARED

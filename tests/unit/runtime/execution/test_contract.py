@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from runtime.execution.contract import Contract
+from runtime.execution.position import Position, Rejected
 from runtime.execution.summaries import sums_up
-from runtime.execution.verifier import Position, Rejected, step_line
+from runtime.execution.verifier import step_line
 from runtime.language.flow import Flow
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.execution.test_verifier import SHAPES, only

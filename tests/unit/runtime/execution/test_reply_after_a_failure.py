@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from runtime.execution.position import Position
 from runtime.execution.reply_run import ReplyRun
 from runtime.execution.utterances import LiveStream
-from runtime.execution.verifier import Position
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
+from runtime.execution.position import Position
 from runtime.execution.reply_run import ReplyRun
 from runtime.execution.utterances import LiveStream
-from runtime.execution.verifier import Position
 from tests.unit.runtime.execution.test_verifier import position
 
 pytestmark = pytest.mark.anyio
