@@ -115,7 +115,7 @@ class PlaybookSpec:
 
     @property
     def hidden(self) -> bool:
-        """Whether the model is not told of it; it can be called nevertheless."""
+        """Whether a model is told of it only where it executes it; it can be called nevertheless."""
         return bool(self.metadata.get("hidden"))
 
     @property

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
@@ -55,3 +57,25 @@ async def test_a_called_playbook_sees_its_own_turns_and_its_caller_only_what_it_
     assert "Child gave 17" in behind
     assert "asked for it" in behind
     assert not [words for words in ("deep inside", "How many?", "seventeen of them") if words in behind]
+
+
+async def test_a_hidden_playbook_is_told_of_only_to_the_model_that_executes_it(sandbox: MontySandbox) -> None:
+    secret = replace(llm("Secret", "01:RET what is behind the curtain"), metadata={"hidden": True})
+    far = replace(llm("Far", "01:RET nothing"), metadata={"hidden": True, "public": True})
+    main = llm("Main", "01:QUE Begin", "02:YLD for user", begins=True)
+    go = "async def Go():\n    return await Secret() + await Other.Far()\n"
+    both = program(agent("Main", main, secret, python("Go"), code=go), agent("Other", far))
+    model = Model(
+        block(
+            'await Step("Main:01:QUE")',
+            'await Say("user", await Go())',
+            'await Step("Main:02:YLD")',
+            'await Yld("user")',
+        ),
+        block('await Step("Secret:01:RET")', 'await Var("__", "said it")', 'await Return("a ")'),
+        block('await Step("Far:01:RET")', 'await Var("__", "said it")', 'await Return("cat")'),
+    )
+    async with talking(both, model, sandbox) as talk:
+        assert await talk.say("hi") == ["a cat"]
+    assert ["behind the curtain" in told(model, turn) for turn in range(3)] == [False, True, False]
+    assert ["Far()" in told(model, turn) for turn in range(3)] == [False, False, True]
