@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from asyncio import StreamReader, StreamWriter
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
 import anyio
-from anyio.abc import ByteReceiveStream, ByteSendStream, SocketStream
+
+_CHUNK_BYTES = 64 * 1024
 
 
 class CutWire:
-    """Passes everything on. `swallow_next_answer`: the next answer is thrown away and its connection is closed.
+    """Passes everything on, by asyncio's streams: a read of anyio's that is cancelled while data come is an error.
 
-    `hang`: nothing passes either way, as if the network between were cut, until `mend`.
+    `swallow_next_answer`: the next answer is thrown away and its connection is closed. `hang`: nothing passes
+    either way, as if the network between were cut, until `mend`.
     """
 
     def __init__(self, target: Path, path: Path) -> None:
@@ -36,8 +40,8 @@ class CutWire:
 
     async def __aenter__(self) -> CutWire:
         self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
-        listener = await self._stack.enter_async_context(await anyio.create_unix_listener(self.path))
-        self._tasks.start_soon(listener.serve, self._serve)
+        server = await asyncio.start_unix_server(lambda *ends: self._tasks.start_soon(self._serve, *ends), self.path)
+        self._stack.callback(server.close)
         return self
 
     async def __aexit__(
@@ -46,24 +50,31 @@ class CutWire:
         self._tasks.cancel_scope.cancel()
         await self._stack.aclose()
 
-    async def _serve(self, client: SocketStream) -> None:
-        async with client, await anyio.connect_unix(self._target) as server, anyio.create_task_group() as tasks:
-            tasks.start_soon(self._questions, client, server)
-            await self._answers(server, client)
-            tasks.cancel_scope.cancel()
+    async def _serve(self, questions: StreamReader, back: StreamWriter) -> None:
+        answers, on = await asyncio.open_unix_connection(self._target)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._questions, questions, on)
+                await self._answers(answers, back)
+                tasks.cancel_scope.cancel()
+        finally:
+            back.close()
+            on.close()
 
-    async def _questions(self, client: ByteReceiveStream, server: ByteSendStream) -> None:
-        with suppress(anyio.BrokenResourceError):  # one side has given up
-            async for data in client:
+    async def _questions(self, source: StreamReader, sink: StreamWriter) -> None:
+        with suppress(ConnectionError):  # one side has given up
+            while data := await source.read(_CHUNK_BYTES):
                 await self._passable.wait()
-                await server.send(data)
+                sink.write(data)
+                await sink.drain()
 
-    async def _answers(self, server: ByteReceiveStream, client: ByteSendStream) -> None:
-        with suppress(anyio.BrokenResourceError):
-            async for data in server:
+    async def _answers(self, source: StreamReader, sink: StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await source.read(_CHUNK_BYTES):
                 if self._swallow:
                     self._swallow = False
                     self.swallowed += 1
                     return
                 await self._passable.wait()
-                await client.send(data)
+                sink.write(data)
+                await sink.drain()
