@@ -1,6 +1,6 @@
 #!/bin/sh
-# All tests, in three parts at once: those with whole gateways wait more than they compute. What failed beside the others
-# is repeated alone (tests/repeat.py). With arguments: only those, once.
+# All tests, in three parts at once that take about as long: those with whole processes wait more than they compute. What
+# failed beside the others is repeated alone (tests/repeat.py). With arguments: only those, once.
 #   run-tests.sh PYTHON [ARGUMENT OF PYTEST…]
 set -u
 
@@ -23,7 +23,7 @@ part() { # NAME ARGUMENT OF PYTEST…
 
 first=$(ls tests/e2e/test_*.py | awk 'NR % 2 == 1')
 second=$(ls tests/e2e/test_*.py | awk 'NR % 2 == 0')
-part 1 $first >"$parts/1.log" 2>&1 &
+part 1 $first tests/contract >"$parts/1.log" 2>&1 &
 one=$!
 part 2 $second tests/chaos >"$parts/2.log" 2>&1 &
 other=$!
@@ -31,9 +31,9 @@ ended='wait; cat "$parts"/?.log; rm -rf "$parts"; exit 130'
 trap "$ended" INT
 trap "kill \$(cat \"\$parts\"/*/process); $ended" TERM
 
-echo "Parts, and what they agree on:"
-part 0 --ignore=tests/e2e --ignore=tests/chaos
-echo "Whole gateways:"
+echo "Parts by themselves:"
+part 0 --ignore=tests/e2e --ignore=tests/chaos --ignore=tests/contract
+echo "What parts agree on, and whole gateways:"
 wait $one $other
 cat "$parts"/?.log
 "$python" -m tests.repeat "$parts"
