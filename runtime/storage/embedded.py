@@ -5,7 +5,7 @@
 
 The pipe ends however the gateway ends, so the server never outlives it. The shell, the server and nobody else hold a
 lock on `valkey.lock`, so a directory never has two servers. What the server has answered is in its append-only file:
-killing any of the three loses nothing; losing power may cost the last second (`appendfsync everysec`).
+killing any of the three loses nothing; losing power may cost the last second (runtime/storage/flushing.py).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.storage.data_directory import prepare, socket_path
+from runtime.storage.flushing import keep_flushed
 from runtime.storage.notice import OnEvent, unheard
 from runtime.storage.server_binary import find_server_binary
 
@@ -63,7 +64,7 @@ def server_arguments(data_dir: Path, socket: Path) -> list[str]:
         "unixsocketperm": "700",
         "dir": str(data_dir),
         "appendonly": "yes",
-        "appendfsync": "everysec",
+        "appendfsync": "no",
         "save": "",
         "maxmemory-policy": "noeviction",
         "databases": "1",
@@ -102,6 +103,7 @@ class EmbeddedValkey(AbstractAsyncContextManager[Path]):
         try:
             async with beside() as tasks:
                 tasks.start_soon(self._supervise, data_dir, socket)
+                tasks.start_soon(keep_flushed, data_dir / "appendonlydir", self._clock, self._on_event)
                 yield socket
         finally:
             with anyio.CancelScope(shield=True):

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class OnEvent(Protocol):
-    """Takes "storage.lost" and "storage.back", with flat data. Must not raise and not block."""
+    """Takes "storage.lost", "storage.back" and "storage.doubted", with flat data. Must not raise and not block."""
 
     def __call__(self, name: str, /, **data: object) -> None: ...
 

@@ -88,7 +88,7 @@ async def test_it_answers_on_a_private_socket_and_forgets_nothing(tmp_path: Path
         for name, value in {
             "port": "0",
             "appendonly": "yes",
-            "appendfsync": "everysec",
+            "appendfsync": "no",
             "save": "",
             "maxmemory-policy": "noeviction",
         }.items():
