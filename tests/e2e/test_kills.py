@@ -156,6 +156,7 @@ async def test_a_question_that_is_answered_around_kills_is_asked_and_closed_once
                 await running.prints("slack.*adapter.connected")
                 await discord.platform.until(lambda: discord.platform.gateway.connected)
             for place in places:
+                await until(place, lambda messages: any(labels == ("Yes", "No") for _, labels in messages))
                 place.press("Yes")
             await until(chosen, said("Shipped."))
             await until(discord, lambda _: discord.taken())
