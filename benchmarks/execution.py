@@ -19,13 +19,13 @@ from gateway.observability.debugger.server import DebugAddress, Debugger
 from runtime.agents.library import call_shapes
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.execution.contract import Contract
-from runtime.execution.handling import HANDLER
-from runtime.execution.loop import FrameLoop
-from runtime.execution.position import Position
-from runtime.execution.prompt import build_prompt
-from runtime.execution.triggers import declared_types
-from runtime.execution.verifier import step_line, verify
+from runtime.execution.frames.loop import FrameLoop
+from runtime.execution.free.contract import Contract
+from runtime.execution.free.position import Position
+from runtime.execution.free.prompt import build_prompt
+from runtime.execution.free.verifier import step_line, verify
+from runtime.execution.triggers.handling import HANDLER
+from runtime.execution.triggers.triggers import declared_types
 from runtime.language.compiler import compile_program
 from runtime.language.flow import Flow
 from runtime.language.program import AgentSpec, PlaybookSpec, Program

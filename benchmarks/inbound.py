@@ -19,7 +19,7 @@ from gateway.roster import Roster
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
-from runtime.execution.loop import FrameLoop
+from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.rules import RulesLowerer
 from runtime.llm.client import CompletionRequest, Usage

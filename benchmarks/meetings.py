@@ -29,7 +29,7 @@ from runtime.channels.registry import Channels
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, MeetingId, new_message_id
 from runtime.core.message import Message, MessageType
-from runtime.execution.loop import FrameLoop
+from runtime.execution.frames.loop import FrameLoop
 from runtime.language.diagnostics import Span
 from runtime.language.program import (
     AgentKind,

@@ -27,7 +27,7 @@ from gateway.observability.tracing import tracer_of
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.events import Event
-from runtime.execution.loop import FrameLoop
+from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, block, talking
 from tests.unit.runtime.sessions import programs as small

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.core.errors import ProgramError
-from runtime.execution.value_types import JSON_NAMES
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, PythonFence, Trigger, TriggerKind
+from runtime.language.value_types import JSON_NAMES
 
 _EXAMPLE = "Write cli_entry: true below the ## heading of the playbook it is to begin with, or give one a trigger."
 

@@ -11,7 +11,7 @@ from gateway.settings import Settings, process_environment, remote_variables
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import RemoteUnavailable
-from runtime.execution.remote import NoRemoteServers, RemoteServers
+from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.participants import participants
 from runtime.language.program import AgentSpec, Program
 from runtime.language.remote import RemoteSpec, remote_of

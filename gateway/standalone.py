@@ -64,7 +64,7 @@ async def execute(
     """Execute a program until it ends. `text` is what it begins with.
 
     Where it waits for the person, `read_line` is asked, if there is one. Needs a loop made by
-    `runtime.execution.loop.FrameLoop`. Raises ConfigError.
+    `runtime.execution.frames.loop.FrameLoop`. Raises ConfigError.
     """
     clock = SystemClock()
     bus = Bus(clock)

@@ -24,7 +24,7 @@ from runtime.bus import Bus
 from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.clock import SystemClock
 from runtime.core.events import Event
-from runtime.execution.loop import FrameLoop
+from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.program import Program
 from runtime.language.rules import RulesLowerer

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def warnings_of(result: CompileResult) -> list[Diagnostic]:
     """The warnings about a compiled program, file by file in the order of their lines."""
-    from runtime.execution.signatures import SIGNATURES
+    from runtime.execution.frames.signatures import SIGNATURES
     from runtime.language.doubts import doubts
 
     unclassified = [step.warning for step in result.report.unclassified]

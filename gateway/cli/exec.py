@@ -77,7 +77,7 @@ def _executed(settings: Settings, program: Program, text: str, read_line: ReadLi
     import asyncio
 
     from gateway.standalone import Terminal, execute
-    from runtime.execution.loop import FrameLoop
+    from runtime.execution.frames.loop import FrameLoop
 
     try:
         with asyncio.Runner(loop_factory=FrameLoop) as runner:

@@ -60,7 +60,7 @@ def _debugging(address: str | None, stop_on_entry: bool) -> DebugAddress:
 def _serve_until_stopped(settings: Settings, programs: Sequence[Path], debug: DebugAddress | None) -> None:
     import asyncio
 
-    from runtime.execution.loop import FrameLoop
+    from runtime.execution.frames.loop import FrameLoop
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
         runner.run(_serve(settings, programs, debug))

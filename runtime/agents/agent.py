@@ -16,9 +16,9 @@ from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import Clock
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
-from runtime.execution.builtins import as_they_are
-from runtime.execution.heard import heard_content
+from runtime.execution.calls.builtins import as_they_are
 from runtime.execution.host import Executable
+from runtime.execution.prompt.heard import heard_content
 from runtime.tape.journal import Journal
 from runtime.tape.state import AgentState
 

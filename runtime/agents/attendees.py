@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import ANYONE, SCHEDULE, is_human_word, parse_agent_id
-from runtime.execution.targets import Population, declared, names_known, several_called
+from runtime.execution.speech.targets import Population, declared, names_known, several_called
 from runtime.tape.state import SessionState
 
 

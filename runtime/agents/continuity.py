@@ -7,7 +7,7 @@ from typing import Protocol
 
 from runtime.agents.library import Library
 from runtime.core.errors import ProgramChanged
-from runtime.execution.frame import Frame
+from runtime.execution.frames.frame import Frame
 from runtime.language.program import Program
 from runtime.language.versions import differences, outline
 from runtime.tape.frame_state import FrameState

@@ -6,13 +6,14 @@ from runtime.agents.library import Library
 from runtime.agents.supervisor import Supervisor
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import AgentId
-from runtime.execution.frame import Call, Frame
-from runtime.execution.host import Executable, Host, rebuilt
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import rebuilt
+from runtime.execution.host import Executable, Host
 from runtime.language.program import AgentKind, Program
 
 
 class DeliveryHandlers:
-    """See `runtime.execution.delivery.Handlers`."""
+    """See `runtime.execution.speech.delivery.Handlers`."""
 
     def __init__(self, program: Program, library: Library, host: Host, supervisor: Supervisor) -> None:
         self._program = program

@@ -15,11 +15,12 @@ from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError, QueueFull, UnknownTarget
 from runtime.core.ids import AgentId, MeetingId, parse_meeting_id
 from runtime.core.message import Message, message_to_data
-from runtime.execution.frame import Call, Frame
-from runtime.execution.host import Builtin, Host, site
-from runtime.execution.questions import Questions
-from runtime.execution.signatures import call_arguments
-from runtime.execution.speech import Pages
+from runtime.execution.calls.ask import Questions
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.signatures import call_arguments
+from runtime.execution.host import Builtin, Host
+from runtime.execution.speech.pages import Pages
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC, BUSY, names_of
 from runtime.meetings.meeting import absence, may_join, meeting_of, missing

@@ -14,7 +14,7 @@ from runtime.channels.channel import Channel
 from runtime.core.clock import Clock, until
 from runtime.core.errors import PlaybookError, QueueFull
 from runtime.core.message import Message, MessageType
-from runtime.execution.frame import Call, Frame
+from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.host import Executable, Host
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import (

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runtime.core.message import Message
-from runtime.execution.frame import Frame
-from runtime.execution.handling import HANDLER
+from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.outside import Outside
+from runtime.execution.frames.signatures import SIGNATURES, TAKE_VARIABLES
+from runtime.execution.free.interpreter import Interpreter
+from runtime.execution.free.position import CallShape
 from runtime.execution.host import Executable
-from runtime.execution.interpreter import Interpreter
 from runtime.execution.machine import Machine
-from runtime.execution.outside import Outside
-from runtime.execution.position import CallShape
-from runtime.execution.signatures import SIGNATURES, TAKE_VARIABLES
-from runtime.execution.trigger_kinds import message_trigger, receives_alone
-from runtime.execution.triggers import declared_types
+from runtime.execution.triggers.handling import HANDLER
+from runtime.execution.triggers.kinds import message_trigger, receives_alone
+from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.language.versions import version_of
 from runtime.meetings.invitations import AUTOMATIC

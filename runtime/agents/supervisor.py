@@ -24,11 +24,11 @@ from runtime.core.clock import Clock
 from runtime.core.errors import ProgramChanged, UnknownTarget
 from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
-from runtime.execution.heard import heard_content
+from runtime.execution.free.prompt import said_so_far
 from runtime.execution.host import Executable, Host
-from runtime.execution.prompt import said_so_far
-from runtime.execution.speech import Pages
-from runtime.execution.targets import Target
+from runtime.execution.prompt.heard import heard_content
+from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.targets import Target
 from runtime.language.humans import ANYBODY, humans_of
 from runtime.language.participants import participant_of
 from runtime.language.program import AgentKind, AgentSpec, Program, TriggerKind

@@ -11,9 +11,9 @@ from runtime.channels.participant import Participant
 from runtime.core.address import Address
 from runtime.core.ids import ANYONE, SCHEDULE, AgentId, MeetingId
 from runtime.core.message import Message, MessageType
+from runtime.execution.calls.ask import Questions, answer_of
 from runtime.execution.host import Executable
-from runtime.execution.questions import Questions, answer_of
-from runtime.execution.speech import Pages
+from runtime.execution.speech.pages import Pages
 from runtime.meetings.invitations import DECLINED, JOINED, LEFT, MAX_REASON_CHARS, rejected
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.refusals import refuses

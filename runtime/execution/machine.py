@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
-from runtime.execution.builtins import Builtins
-from runtime.execution.context_window import ContextWindow
+from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
+from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.host import Host
-from runtime.execution.remote import NoRemoteServers, RemoteServers
-from runtime.execution.speech import Pages
-from runtime.execution.step_watcher import StepWatcher
+from runtime.execution.prompt.context_window import ContextWindow
+from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox

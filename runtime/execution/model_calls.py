@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.core.errors import LLMError, PlaybookError
-from runtime.execution.frame import Frame
+from runtime.execution.frames.frame import Frame
 from runtime.execution.machine import Machine
 from runtime.llm.client import CompletionRequest, Usage
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.core.errors import ProgramChanged
-from runtime.execution.frame import Frame
-from runtime.execution.interpreter import Interpreter
+from runtime.execution.frames.frame import Frame
+from runtime.execution.free.interpreter import Interpreter
 from runtime.language.program import PlaybookSpec
 from runtime.language.versions import Version, stands_on
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from runtime.core.errors import JournalError, PlaybookError, StorageError
-from runtime.execution.frame import Frame
+from runtime.execution.frames.frame import Frame
 from runtime.execution.host import Executable
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from runtime.core.errors import PlaybookError, ProgramChanged
-from runtime.execution.frame import Frame
+from runtime.execution.frames.frame import Frame
 from runtime.execution.host import Executable
-from runtime.execution.value_types import coerced
 from runtime.language.program import Param, PlaybookSpec
+from runtime.language.value_types import coerced
 from runtime.language.versions import Version
 from runtime.tape.journal import as_data
 

@@ -27,11 +27,11 @@ from runtime.core.errors import (
     SharedStateConflict,
     Unjournaled,
 )
-from runtime.execution.drive import drive, rehearse
-from runtime.execution.frame import Call, Frame, Handed, HostCalls
-from runtime.execution.host import rebuilt
-from runtime.execution.loop import RUNNING, FrameLoop
-from runtime.execution.signatures import SIGNATURES
+from runtime.execution.frames.drive import drive, rehearse
+from runtime.execution.frames.frame import Call, Frame, Handed, HostCalls
+from runtime.execution.frames.loop import RUNNING, FrameLoop
+from runtime.execution.frames.outcomes import rebuilt
+from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, PythonFence
 from runtime.language.versions import Version
 from runtime.playbooks.playbook import bound, check_signature, state_values
@@ -196,7 +196,7 @@ class PythonPlaybook:
             except SystemExit as error:
                 raise _exits(self.name) from error
         if not isinstance(asyncio.get_running_loop(), FrameLoop):
-            raise Unjournaled("python playbooks need the event loop runtime.execution.loop.FrameLoop")
+            raise Unjournaled("python playbooks need the event loop runtime.execution.frames.loop.FrameLoop")
         while True:
             value = await self._once(frame)
             if not isinstance(value, Again):

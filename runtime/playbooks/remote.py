@@ -13,9 +13,9 @@ from runtime.core.errors import (
     RemoteUnavailable,
     ToolFailed,
 )
-from runtime.execution.frame import Call, Frame
-from runtime.execution.outside import Effect, Outside
-from runtime.execution.remote import RemoteServers, RemoteTool
+from runtime.execution.calls.remote import RemoteServers, RemoteTool
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outside import Effect, Outside
 from runtime.language.program import AgentSpec
 from runtime.tape.journal import as_data
 

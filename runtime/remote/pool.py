@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
-from runtime.execution.remote import RemoteTool
+from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec, Program
 from runtime.language.remote import RemoteSpec, remote_of
 from runtime.remote.server import RemoteOptions, RemoteServer

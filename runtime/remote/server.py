@@ -12,7 +12,7 @@ import anyio
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import OutcomeUnknown, RemoteError, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
-from runtime.execution.remote import RemoteTool
+from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec
 from runtime.language.remote import RemoteSpec
 from runtime.remote.connection import Connection, Lost, Wiring, open_connection

@@ -15,10 +15,10 @@ from mcp_types import Tool
 from referencing import Registry
 
 from runtime.core.plain_text import one_line
-from runtime.execution.remote import RemoteTool
-from runtime.execution.value_types import JSON_NAMES
+from runtime.execution.calls.remote import RemoteTool
 from runtime.language.diagnostics import Span
 from runtime.language.program import Param, PlaybookSpec
+from runtime.language.value_types import JSON_NAMES
 
 KEY = "parley/idempotencyKey"
 """In `_meta` of a call: the key, the same at every repetition. In `_meta` of a tool, as true: it does once what comes

@@ -12,22 +12,22 @@ from runtime.agents.continuity import Continuity
 from runtime.agents.delivery_handlers import DeliveryHandlers
 from runtime.agents.library import Library
 from runtime.agents.supervisor import Supervisor
-from runtime.execution.artifact_calls import ArtifactCalls
-from runtime.execution.builtins import Builtins
-from runtime.execution.company import Company
-from runtime.execution.files import FileCalls
-from runtime.execution.frame_events import FrameEvents
+from runtime.execution.calls.agents import Company
+from runtime.execution.calls.artifacts import ArtifactCalls
+from runtime.execution.calls.ask import Questions
+from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.files import FileCalls
+from runtime.execution.calls.log import LogCalls
+from runtime.execution.calls.program_files import ProgramFiles
+from runtime.execution.calls.reminders import Reminders
+from runtime.execution.calls.shared import SharedCalls
+from runtime.execution.frames.events import FrameEvents
+from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.execution.host import Host
-from runtime.execution.log_calls import LogCalls
 from runtime.execution.machine import Machine
-from runtime.execution.program_files import ProgramFiles
-from runtime.execution.questions import Questions
-from runtime.execution.reminders import Reminders
-from runtime.execution.shared import SharedCalls
-from runtime.execution.speech import Pages
-from runtime.execution.step_watcher import StepWatcher, Watched
-from runtime.execution.trigger_kinds import times_of
-from runtime.execution.triggers import CallTriggers, Handlers, VariableRules
+from runtime.execution.speech.pages import Pages
+from runtime.execution.triggers.kinds import times_of
+from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules
 from runtime.language.program import Program
 from runtime.llm.reading_ahead import ReadingAhead
 from runtime.sessions.binding import Binding

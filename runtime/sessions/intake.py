@@ -9,8 +9,8 @@ from runtime.agents.supervisor import Supervisor
 from runtime.core.address import Address, address_data
 from runtime.core.ids import SCHEDULE, AgentId, MeetingId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote, message_to_data
-from runtime.execution.questions import Questions
-from runtime.execution.speech import Pages
+from runtime.execution.calls.ask import Questions
+from runtime.execution.speech.pages import Pages
 from runtime.sessions.binding import Binding
 from runtime.sessions.inbox import InboxEvent
 from runtime.sessions.succession import WORDS_CHARS

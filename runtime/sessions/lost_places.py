@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from runtime.bus import Bus
-from runtime.execution.questions import Questions
-from runtime.execution.speech import Pages
+from runtime.execution.calls.ask import Questions
+from runtime.execution.speech.pages import Pages
 from runtime.sessions.succession import words_within
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState

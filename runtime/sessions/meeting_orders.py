@@ -11,7 +11,7 @@ from runtime.agents.supervisor import Supervisor
 from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.texts import Texts
-from runtime.execution.speech import Pages
+from runtime.execution.speech.pages import Pages
 from runtime.meetings.shared_state import SharedState
 from runtime.sessions.inbox import InboxEvent
 from runtime.sessions.meeting_view import list_of, shown_value, view_of

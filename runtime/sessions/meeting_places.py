@@ -10,7 +10,7 @@ import anyio
 from runtime.core.address import Address, address_data
 from runtime.core.errors import AdapterError, InboxFull
 from runtime.core.ids import ANYONE
-from runtime.execution.speech import Pages
+from runtime.execution.speech.pages import Pages
 from runtime.meetings.whereabouts import meeting_held_at
 from runtime.sessions.catalog import WholeSession
 from runtime.sessions.inbox import FORK_WANTED, Inbox, InboxEvent

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.texts import Texts
-from runtime.execution.speech import Pages
+from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
 from runtime.meetings.showing import MeetingHabits, Show
 from runtime.meetings.whereabouts import place_of

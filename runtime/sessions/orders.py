@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from runtime.agents.supervisor import Supervisor
-from runtime.execution.speech import Pages
+from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
 from runtime.sessions.backlog import Stop
 from runtime.sessions.inbox import InboxEntry, InboxEvent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from runtime.core.texts import Texts
-from runtime.execution.doing import doing_call, doing_step
+from runtime.execution.speech.doing import doing_call, doing_step
 from runtime.language.program import Program
 from runtime.tape.frame_state import FrameState, WaitState
 from runtime.tape.state import AgentState, SessionState

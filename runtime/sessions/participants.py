@@ -13,9 +13,9 @@ from runtime.core.clock import Clock
 from runtime.core.errors import ExecutionError, RoutingError
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType, message_to_data
-from runtime.execution.delivery import Delivery, addressed
-from runtime.execution.speech import Pages
-from runtime.execution.targets import Target, resolve_target
+from runtime.execution.speech.delivery import Delivery, addressed
+from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.targets import Target, resolve_target
 from runtime.meetings.invitations import JOINED
 from runtime.meetings.shared_state import SharedState
 from runtime.sessions.inbox import InboxEvent

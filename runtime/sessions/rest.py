@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from runtime.execution.speech import Pages
+from runtime.execution.speech.pages import Pages
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.store import Lease, SessionRecord
 from runtime.sessions.surroundings import Surroundings

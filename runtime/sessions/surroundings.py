@@ -12,10 +12,10 @@ from runtime.channels.outbox import Outbox
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
-from runtime.execution.files import Files
+from runtime.execution.calls.files import Files
+from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
+from runtime.execution.frames.step_watcher import WatchSession
 from runtime.execution.machine import TRANSCRIPT_CHARS
-from runtime.execution.remote import NoRemoteServers, RemoteServers
-from runtime.execution.step_watcher import WatchSession
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from runtime.agents.supervisor import Supervisor
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.execution.speech import Pages
+from runtime.execution.speech.pages import Pages
 from runtime.sessions.inbox import InboxEvent
 from runtime.sessions.intake import Intake
 from runtime.sessions.store import SessionRecord

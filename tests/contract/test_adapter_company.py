@@ -15,7 +15,7 @@ from adapters.presenter import Presenter
 from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
-from runtime.execution.loop import FrameLoop
+from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import InboxEntry

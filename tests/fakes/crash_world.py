@@ -18,8 +18,8 @@ from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.message import Mark
-from runtime.execution.files import Files
-from runtime.execution.remote import NoRemoteServers, RemoteServers
+from runtime.execution.calls.files import Files
+from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox

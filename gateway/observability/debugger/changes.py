@@ -8,8 +8,8 @@ from gateway.observability.debugger.expressions import Expressions
 from gateway.observability.debugger.variables import References, shown
 from gateway.observability.debugger.wire import Request
 from runtime.core.errors import DebugError
-from runtime.execution.triggers import declared_types
-from runtime.execution.value_types import coerced
+from runtime.execution.triggers.triggers import declared_types
+from runtime.language.value_types import coerced
 
 
 async def set_variable(request: Request, references: References, expressions: Expressions) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from gateway.observability.debugger.threads import Threads
 from gateway.observability.debugger.wire import Wire
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError, DebugProtocolError
-from runtime.execution.step_watcher import StepWatcher, Watched
+from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 
@@ -58,7 +58,10 @@ class DebugAddress:
 
 
 class Debugger:
-    """Watches the sessions of a node for whoever debugs them; see `runtime.execution.step_watcher.StepWatcher`."""
+    """Watches the sessions of a node for whoever debugs them.
+
+    See `runtime.execution.frames.step_watcher.StepWatcher`.
+    """
 
     def __init__(self, address: DebugAddress, programs: Mapping[str, Program], sandbox: Sandbox, bus: Bus) -> None:
         self.address = address

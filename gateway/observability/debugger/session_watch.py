@@ -16,9 +16,9 @@ from gateway.observability.debugger.moments import Moment, MomentKind, Stepping
 from gateway.observability.debugger.sources import Place, Sources, Spot, real_path, step_of
 from gateway.observability.debugger.variables import names_of
 from runtime.core.errors import DebugError
-from runtime.execution.frame import Call, Frame
-from runtime.execution.statement import control_value
-from runtime.execution.step_watcher import Watched
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.step_watcher import Watched
+from runtime.execution.free.statement import control_value
 from runtime.language.program import Op, PlaybookSpec, Step
 from runtime.tape.frame_state import FrameState
 

@@ -10,7 +10,7 @@ import pytest
 from gateway.arguments import begun_by
 from gateway.settings import Settings
 from gateway.standalone import Ended, Terminal, execute
-from runtime.execution.loop import FrameLoop
+from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_parsed
 from runtime.language.parser import parse
 from runtime.language.rules import RulesLowerer

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from runtime.execution.loop import FrameLoop
+from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 
 

@@ -24,7 +24,7 @@ from runtime.core.errors import QueueFull
 from runtime.core.ids import ANYONE, AgentId, PersonId, SessionId
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.core.texts import english
-from runtime.execution.situation import situation
+from runtime.execution.prompt.situation import situation
 from runtime.meetings.invitations import BUSY, JOINED, rejected
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.state import MeetingState

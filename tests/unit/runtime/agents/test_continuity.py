@@ -12,7 +12,7 @@ from runtime.agents.continuity import Continuity
 from runtime.agents.library import Library
 from runtime.core.errors import ProgramChanged
 from runtime.core.ids import SessionId
-from runtime.execution.remote import NoRemoteServers
+from runtime.execution.calls.remote import NoRemoteServers
 from runtime.language.program import AgentKind, Program
 from runtime.language.versions import version_of
 from runtime.tape.journal import Batch, Journal

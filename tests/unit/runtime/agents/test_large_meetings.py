@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.execution.loop import FrameLoop
+from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.calls import counted
 from tests.fakes.talk import Model, talking

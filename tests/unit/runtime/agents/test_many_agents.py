@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.execution.loop import FrameLoop
-from runtime.execution.signatures import SIGNATURES
+from runtime.execution.frames.loop import FrameLoop
+from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import compile_program
 from runtime.language.doubts import doubts
 from runtime.language.program import Program

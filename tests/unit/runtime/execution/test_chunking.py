@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from runtime.execution.reply_run import ReplyRun
+from runtime.execution.free.reply_run import ReplyRun
 from tests.unit.runtime.execution.test_reply_run import HELLO, STEP_1, STEP_2, Stage
 
 LINES = (

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from runtime.execution.contract import Contract
-from runtime.execution.position import Position, Rejected
-from runtime.execution.summaries import sums_up
-from runtime.execution.verifier import step_line
+from runtime.execution.free.contract import Contract
+from runtime.execution.free.position import Position, Rejected
+from runtime.execution.free.summaries import sums_up
+from runtime.execution.free.verifier import step_line
 from runtime.language.flow import Flow
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.execution.test_verifier import SHAPES, only

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.core.texts import english
-from runtime.execution.doing import MAX_DOING_CHARS, doing_call, doing_step
+from runtime.execution.speech.doing import MAX_DOING_CHARS, doing_call, doing_step
 
 
 @pytest.mark.parametrize(

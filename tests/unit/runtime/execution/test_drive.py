@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from runtime.core.ids import SessionId
-from runtime.execution.drive import drive
-from runtime.execution.frame import Call, Frame, Handed
+from runtime.execution.frames.drive import drive
+from runtime.execution.frames.frame import Call, Frame, Handed
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
 

@@ -14,10 +14,10 @@ from runtime.bus import Bus
 from runtime.core.events import Event
 from runtime.core.ids import SessionId
 from runtime.core.texts import english
-from runtime.execution.frame import Frame
-from runtime.execution.frame_events import FrameEvents
+from runtime.execution.frames.events import FrameEvents
+from runtime.execution.frames.frame import Frame
 from runtime.execution.host import Executable, Host
-from runtime.execution.speech import Pages
+from runtime.execution.speech.pages import Pages
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.crash_world import ADDRESS, World
 

@@ -12,8 +12,8 @@ import pytest
 
 from runtime.core.errors import Divergence, OutcomeUnknown, PlaybookError
 from runtime.core.ids import SessionId
-from runtime.execution.frame import Call, Frame
-from runtime.execution.outside import Effect, Outside
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outside import Effect, Outside
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.tape import Fact
 from tests.fakes.clock import FakeClock

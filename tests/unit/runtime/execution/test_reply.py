@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.execution.reply import ReplyReader
-from runtime.execution.reply_items import (
+from runtime.execution.free.reply import ReplyReader
+from runtime.execution.free.reply_items import (
     Broken,
     Prose,
     Remark,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from runtime.execution.position import Position
-from runtime.execution.reply_run import ReplyRun
-from runtime.execution.utterances import LiveStream
+from runtime.execution.free.position import Position
+from runtime.execution.free.reply_run import ReplyRun
+from runtime.execution.speech.utterances import LiveStream
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from runtime.execution.position import Position
-from runtime.execution.reply_run import ReplyRun
-from runtime.execution.utterances import LiveStream
+from runtime.execution.free.position import Position
+from runtime.execution.free.reply_run import ReplyRun
+from runtime.execution.speech.utterances import LiveStream
 from tests.unit.runtime.execution.test_verifier import position
 
 pytestmark = pytest.mark.anyio

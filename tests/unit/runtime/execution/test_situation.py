@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.core.message import Attachment
-from runtime.execution.situation import MAX_LISTED, situation
+from runtime.execution.prompt.situation import MAX_LISTED, situation
 from runtime.tape.fold import apply
 from runtime.tape.people_state import PersonState
 from runtime.tape.state import SessionState

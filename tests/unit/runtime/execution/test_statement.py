@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from runtime.execution.statement import assigned_names, control_value, lower, mutated_names, with_dollars
+from runtime.execution.free.statement import assigned_names, control_value, lower, mutated_names, with_dollars
 from runtime.sandbox.executor import HostCall
 
 STATE = {"x", "guests", "name", "__"}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from runtime.execution.trigger_kinds import (
+from runtime.execution.triggers.kinds import (
     CallTrigger,
     MessageTrigger,
     call_trigger,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from runtime.execution.conditions import condition_of
-from runtime.execution.triggers import declared_types
+from runtime.execution.triggers.conditions import condition_of
+from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, steps
 

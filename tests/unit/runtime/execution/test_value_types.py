@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from runtime.execution.value_types import coerced, fits
+from runtime.language.value_types import coerced, fits
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runtime.core.errors import UnknownTarget
-from runtime.execution.position import CallShape, Position
-from runtime.execution.verifier import ends_turn, step_line, verify, verify_say_head
+from runtime.execution.free.position import CallShape, Position
+from runtime.execution.free.verifier import ends_turn, step_line, verify, verify_say_head
 from runtime.language.flow import Flow
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.programs import SPAN, steps

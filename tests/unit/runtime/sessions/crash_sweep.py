@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from runtime.execution.loop import FrameLoop
+from runtime.execution.frames.loop import FrameLoop
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_rig import PLATFORMS, Fault, Rig, live

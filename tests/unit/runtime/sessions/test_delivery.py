@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from runtime.execution.delivery import addressed, surely_addressed
+from runtime.execution.speech.delivery import addressed, surely_addressed
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import World

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from runtime.core.texts import english
-from runtime.execution.questions import Questions
+from runtime.execution.calls.ask import Questions
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.store import Lease

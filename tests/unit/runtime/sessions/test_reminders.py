@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from runtime.core.errors import PlaybookError
-from runtime.execution.reminders import due_at
+from runtime.execution.calls.reminders import due_at
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import World

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from runtime.execution.remote import RemoteTool
+from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec, Program
 from runtime.remote.pool import RemotePool
 from runtime.sandbox.monty import MontySandbox

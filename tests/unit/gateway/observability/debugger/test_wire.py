@@ -18,7 +18,7 @@ from gateway.observability.debugger.wire import MAX_BODY_BYTES, MAX_HEAD_BYTES, 
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
-from runtime.execution.loop import FrameLoop
+from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.dap_client import DapClient, Refused, debugging

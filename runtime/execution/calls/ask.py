@@ -1,0 +1,270 @@
+"""Questions with choices: asked as a page, answered by a press or in words, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from runtime.core.address import Address
+from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.message import Message, MessageType
+from runtime.execution.calls.builtins import Builtins
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.signatures import call_arguments, seconds_of
+from runtime.execution.host import Builtin
+from runtime.execution.speech.delivery import addressed
+from runtime.execution.speech.pages import Pages
+from runtime.meetings.invitations import LEFT
+from runtime.tape.frame_rules import call_key
+from runtime.tape.journal import Journal
+from runtime.tape.people_state import PageState, QuestionState
+
+MAX_OPTIONS = 25
+MAX_OPTION_CHARS = 200
+
+MAX_QUESTIONS = 25
+"""Open questions of one session."""
+
+_PREFIX_CHARS = 8
+
+_Asked = tuple[str | None, dict[str, str]]
+"""The one person who is asked, and several, ids by name."""
+
+
+class Questions:
+    """The open questions of one session, and the call that asks one."""
+
+    def __init__(self, journal: Journal, pages: Pages, builtins: Builtins) -> None:
+        self._journal = journal
+        self._pages = pages
+        self._builtins = builtins
+
+    def table(self) -> dict[str, Builtin]:
+        """The call by name."""
+        return {"Ask": self.ask}
+
+    async def ask(self, frame: Frame, call: Call) -> None:
+        """Ask the people, and wait: the chosen option, or what somebody wrote; without options only that.
+
+        Several people by name are each asked: what they answered by these names, once all have. None, or what is there,
+        when the time is over, or the meeting has ended in which it was asked. Who leaves that meeting, or has left it,
+        answers None.
+        """
+        text, options, of, within = call_arguments(call, "question", "options", "of", "within_s", optional=3)
+        within_s = None if within is None else seconds_of(call, within)
+        key = call_key(frame.id, call.pos)
+        if key not in self._journal.state.questions:
+            _check_question(text)
+            person, each = self._whom(of)
+            people = list(each.values()) or ([] if person is None else [person])
+            away = {who for who in people if self._has_left(frame, who)}
+            if people and len(away) == len(people):
+                self._journal.note("res", **site(frame, call), val=dict.fromkeys(each) if each else None)
+                return
+            labels = [] if options is None else _labels(options)
+            await self._put(frame, call, self._addressed(str(text), people), labels, (person, each), within_s)
+            for name in (name for name, who in each.items() if who in away):
+                self._note_gone(frame, call, name)
+        question = self._journal.state.questions[key]
+        if question.each:
+            await self._collect(frame, call, question, within_s)
+            self._journal.note("took", **site(frame, call), mids=[], val=question.answers)
+            await self._journal.commit()
+            return
+        taken = await self._answer(frame, call, within_s)
+        answer = answer_of(taken[0], question.options) if taken else None
+        mids = [message.id for message in taken or ()]
+        self._journal.note("took", **site(frame, call), mids=mids, val=answer)
+        await self._journal.commit()
+
+    async def _collect(self, frame: Frame, call: Call, question: QuestionState, within_s: float | None) -> None:
+        """Take one answer of each; all see how many have answered."""
+        while len(question.answers) < len(question.each):
+            taken = await self._answer(frame, call, within_s)
+            if taken is None:
+                return
+            [message] = taken
+            who = next(name for name, person in question.each.items() if person in (message.sender_id, message.gone))
+            if message.gone is not None:
+                self._note_gone(frame, call, who)
+                continue
+            said = {"mids": [message.id], "who": who, "text": answer_of(message, question.options)}
+            self._journal.note("answered", f=frame.id, pos=call.pos, **said)
+            place = self._journal.state.written_at.get(message.platform_id or "")
+            self._tell_count("session.question_answered", who, question, place)
+            await self._journal.commit()
+
+    def _note_gone(self, frame: Frame, call: Call, who: str) -> None:
+        """One of several will not answer any more."""
+        self._journal.note("answered", f=frame.id, pos=call.pos, mids=[], who=who, text=None)
+        question = self._journal.state.questions[call_key(frame.id, call.pos)]
+        self._tell_count("session.question_left", who, question, question.place)
+
+    def _tell_count(self, key: str, who: str, question: QuestionState, place: Address | None) -> None:
+        count = {"count": len(question.answers), "of": len(question.each)}
+        self._pages.tell(self._pages.texts(key, name=who, **count), place)
+
+    async def _answer(self, frame: Frame, call: Call, within_s: float | None) -> list[Message] | None:
+        """What somebody answers, or the notice that one of several has left; None when the time is over, who was asked
+        has left, or the meeting has ended in which it was asked. Of notices the next wait hears."""
+        taken = await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s)
+        if taken is None or not (taken[0].ends_meeting or taken[0].gone):
+            return taken
+        self._builtins.give_back(frame.state.agent, taken)
+        several = self._journal.state.questions[call_key(frame.id, call.pos)].each
+        return taken if several and taken[0].gone else None
+
+    def _whom(self, of: Any) -> _Asked:
+        """Raises UnknownTarget for somebody who is not here."""
+        each = {str(name).removeprefix("@"): self._person(str(name)) for name in of} if _are_several(of) else {}
+        if len(set(each.values())) < len(each):
+            raise PlaybookError(f"Ask needs different people, not {', '.join(each)}")
+        return None if of is None or each else self._person(str(of)), each
+
+    def _has_left(self, frame: Frame, person: str) -> bool:
+        """Whether a person has left the meeting that goes on in which the frame asks them."""
+        meeting = self._journal.state.meetings.get(frame.state.meeting or "")
+        return meeting is not None and meeting.status != "ended" and meeting.invited.get(person) == LEFT
+
+    async def _put(
+        self, frame: Frame, call: Call, text: str, labels: Sequence[str], asked: _Asked, within_s: float | None
+    ) -> None:
+        person, each = asked
+        await self._builtins.utterances.drop_stream(frame.id, "a question was asked")
+        await self._pages.room()
+        if len(self._journal.state.questions) >= MAX_QUESTIONS:
+            raise PlaybookError(f"{MAX_QUESTIONS} questions are open already, the most that people are asked at once")
+        page = self.put(frame.id, call.pos, text, labels, person, each)
+        source: dict[str, Any] = {"human": True, "ask": page.id, "of": person}
+        source |= {"people": list(each.values())} if each else {}
+        meeting = self._journal.state.meetings.get(frame.state.meeting or "")
+        source |= {"within": meeting.id} if meeting is not None and meeting.status != "ended" else {}
+        due = None if within_s is None else self._builtins.now_s() + within_s
+        self._journal.note("wait", **site(frame, call), source=source, due=due)
+
+    def _addressed(self, text: str, people: Sequence[str]) -> str:
+        """The question with whom it is for before it, where others read along."""
+        state = self._journal.state
+        for person in () if state.private else reversed(people):
+            text = addressed(text, state.people[person].name)
+        return text
+
+    def put(
+        self,
+        frame: str,
+        pos: str,
+        text: str,
+        labels: Sequence[str],
+        of: str | None,
+        each: Mapping[str, str] = MappingProxyType({}),
+    ) -> PageState:
+        """Show a question for which a frame has a place. Does not wait.
+
+        `of` is whose answer counts, by id; `each` are several of whom each is asked, ids by name.
+        """
+        page = self._pages.question(frame, self._prefix, labels)
+        more = {"each": dict(each)} if each else {}
+        self._journal.note("ask", f=frame, pos=pos, page=page.id, text=text, options=list(labels), of=of, **more)
+        self._journal.note("fin", page=page.id, text=text)
+        self._pages.show(page)
+        return page
+
+    def ask_again(self, lost: Address | None = None) -> None:
+        """Show every open question anew: the page that showed it is another session's, and so are its choices.
+
+        After a place was `lost`, only what was asked there and is not on its way.
+        """
+        state = self._journal.state
+        for key, question in list(state.questions.items()):
+            elsewhere = lost is not None and (question.place != lost or question.page in state.pages)
+            if elsewhere or self._answered(question):
+                continue
+            options = question.options
+            page = self._pages.question(question.frame, self._prefix, options)
+            self._journal.note(
+                "reask", f=question.frame, pos=key.removeprefix(call_key(question.frame, "")), page=page.id
+            )
+            self._journal.note("fin", page=page.id, text=question.text)
+            self._pages.show(page)
+
+    @property
+    def _prefix(self) -> str:
+        return str(self._journal.session)[:_PREFIX_CHARS]
+
+    def _person(self, name: str) -> str:
+        """Somebody by id, else by a name that nobody else has: people choose their names themselves."""
+        person = self._builtins.utterances.person(name)
+        if person is not None:
+            return person
+        state = self._journal.state
+        here = ", ".join(map(state.called, state.people))
+        raise UnknownTarget(f"nobody called {name!r} is here; here are {here or 'no people yet'}")
+
+    def open_for(self, choice: str, person: str) -> tuple[QuestionState, str] | None:
+        """The question that a choice of somebody belongs to and the label; None when it was answered or is not known.
+
+        One that several are asked is answered for whoever has answered it.
+        """
+        prefix, _, rest = choice.partition(".")
+        page, _, index = rest.partition(".")
+        if prefix != self._prefix:
+            return None
+        for question in self._journal.state.questions.values():
+            number = _number(index)
+            known = question.page == page and number is not None and number < len(question.options)
+            if known and not self._answered(question, person):
+                return question, question.options[number or 0]
+        return None
+
+    def _answered(self, question: QuestionState, person: str | None = None) -> bool:
+        queue = self._journal.state.agents[self._journal.state.frames[question.frame].agent].queue
+        pressed = [message.sender_id for message in queue if message.answers == question.page]
+        if not question.each:
+            return bool(pressed)
+        if person in question.each.values():
+            return person in pressed or not question.wants(str(person))
+        return len(question.answers) == len(question.each)
+
+
+def answer_of(message: Message, options: Sequence[str]) -> str:
+    """The option that a message means, by its number or its words; else what it says."""
+    words = message.content.strip()
+    if message.type == MessageType.CHOICE:
+        return words
+    for option in options:
+        if words.casefold() == option.casefold():
+            return option
+    number = _number(words.rstrip(".)"))
+    if number is not None and 1 <= number <= len(options):
+        return options[number - 1]
+    return message.content
+
+
+def _are_several(of: Any) -> bool:
+    """Whether `of` names several people. Raises PlaybookError for an empty list."""
+    if not isinstance(of, list | tuple):
+        return False
+    if not of:
+        raise PlaybookError("Ask needs somebody to ask: of=[] names nobody")
+    return True
+
+
+def _number(text: str) -> int | None:
+    """A small number; None for all else, also for one that is too long to be read."""
+    return int(text) if text.isdecimal() and len(text) <= len(str(MAX_OPTIONS)) else None
+
+
+def _check_question(text: object) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise PlaybookError(f"Ask takes a question, a text, not {text!r}")
+
+
+def _labels(options: Any) -> list[str]:
+    if not isinstance(options, list | tuple) or not 1 <= len(options) <= MAX_OPTIONS:
+        raise PlaybookError(f"Ask takes a list of 1 to {MAX_OPTIONS} options, not {options!r}")
+    labels = [str(option).strip() for option in options]
+    if len(set(labels)) < len(labels) or not all(0 < len(label) <= MAX_OPTION_CHARS for label in labels):
+        raise PlaybookError(f"the options of Ask must differ and have 1 to {MAX_OPTION_CHARS} characters: {labels}")
+    return labels

@@ -1,0 +1,271 @@
+"""The host calls that every playbook has: waiting, variables, time, chance; and speaking, by `Utterances`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from math import inf
+from typing import Any
+
+import anyio
+
+from runtime.bus import Bus
+from runtime.core.clock import LOOK_S, Clock, until
+from runtime.core.errors import QueueTimeout
+from runtime.core.message import Message, MessageType, message_to_data
+from runtime.execution.frames.events import FrameEvents
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.signatures import call_arguments, seconds_of
+from runtime.execution.host import Builtin
+from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.targets import Population, wait_source
+from runtime.execution.speech.utterances import Conduits, Utterances
+from runtime.tape.frame_rules import TURN, call_key
+from runtime.tape.frame_state import takes
+from runtime.tape.journal import Journal
+from runtime.tape.state import AgentState
+
+MAX_WAITED_MESSAGES = 100
+"""At most this many messages are taken by one wait."""
+
+_FOR_THEMSELVES = frozenset({MessageType.MEETING_INVITATION, MessageType.CHOICE, MessageType.TRIGGER})
+"""What is not said with other things: it is for who is asked alone."""
+
+
+class Builtins:
+    """The built-in calls of one session. Each notes its own result."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        pages: Pages,
+        conduits: Conduits,
+        population: Population,
+        clock: Clock,
+        bus: Bus,
+    ) -> None:
+        self._journal = journal
+        self._pages = pages
+        self._conduits = conduits
+        self._population = population
+        self._clock = clock
+        self._bus = bus
+        self.utterances = Utterances(journal, pages, conduits, population, clock, bus)
+        self.events: FrameEvents
+        """Tells that frames wait; given before any runs."""
+        self.ended = anyio.Event()
+        """Set when the program has ended."""
+        self.on_variable: Callable[[Frame, Call, str, Any], Awaitable[None]] | None = None
+        """Sets a variable, and notes the result of the call."""
+        self.on_trigger: Callable[[Frame, Call], Awaitable[None]] | None = None
+        """Executes the playbook of a trigger whose code is the call's name."""
+
+    def table(self) -> dict[str, Builtin]:
+        """The calls by name."""
+        return {
+            "Step": self.step,
+            "Trigger": self.trigger,
+            "Say": self.utterances.say,
+            "Var": self.var,
+            "SendMessage": self.utterances.say,
+            "WaitForMessage": self.wait_for_message,
+            "Sleep": self.sleep,
+            "Now": self.now,
+            "Random": self.random,
+            "EndProgram": self.end_program,
+        }
+
+    def source(self, frame: Frame, text: str) -> Any:
+        """What the frame means by waiting for `text`. Raises UnknownTarget."""
+        state = frame.state
+        source = wait_source(text, self._journal.state, self._population, agent=state.agent, meeting=state.meeting)
+        hears_anyway = "any" in source or source.get("meeting") == state.meeting
+        return source if hears_anyway or state.meeting is None else {**source, "within": state.meeting}
+
+    async def step(self, frame: Frame, call: Call) -> None:
+        """The frame goes to a step."""
+        (location,) = call_arguments(call, "location")
+        self._journal.note("res", **site(frame, call), val=location)
+        self._publish("step.executed", frame, step=location)
+
+    async def trigger(self, frame: Frame, call: Call) -> None:
+        """A trigger was found to hold; its playbook is called next."""
+        (code,) = call_arguments(call, "code")
+        self._journal.note("res", **site(frame, call), val=code)
+        self._publish("trigger.fired", frame, trigger=code)
+
+    async def var(self, frame: Frame, call: Call) -> None:
+        """Set a variable of the agent; triggers that it makes true run before the call returns."""
+        name, value = call_arguments(call, "name", "value")
+        name = str(name).removeprefix("$")
+        if self.on_variable is not None:
+            await self.on_variable(frame, call, name, value)
+        else:
+            self._journal.note("res", **site(frame, call), val=value, set={name: value})
+
+    async def now(self, frame: Frame, call: Call) -> None:
+        """The present time, ISO 8601 in UTC."""
+        self._journal.note("res", **site(frame, call), val=self._clock.now().isoformat())
+
+    async def random(self, frame: Frame, call: Call) -> None:
+        """A random number in [0, 1)."""
+        self._journal.note("res", **site(frame, call), val=random.random())
+
+    async def end_program(self, frame: Frame, call: Call) -> None:
+        """End the session."""
+        self._journal.note("res", **site(frame, call), val=None)
+        await self.end()
+
+    async def end(self, *, wanted: bool = False) -> None:
+        """The program ends: nothing of it runs any more. Unless they want it so, people hear what it did not read."""
+        if self._journal.state.ended:
+            return
+        for root in [f.id for f in self._journal.state.frames.values() if f.caller is None]:
+            await self._pages.close_own(root)
+        if not wanted and any(
+            message.from_human for agent in self._journal.state.agents.values() for message in agent.queue
+        ):
+            self._pages.tell(self._pages.texts("session.unread"))
+        self._journal.note("ended")
+        await self._journal.commit()
+        self.ended.set()
+
+    async def notice(self, frame: Frame, text: str) -> None:
+        """Tell the people of the conversation something that the program did not say."""
+        page = await self._pages.adopt(frame.id, "notice")
+        self._journal.note("fin", page=page.id, text=text)
+        self._pages.show(page)
+
+    async def wait_for_message(self, frame: Frame, call: Call) -> None:
+        """Wait for messages of a source; the result is a list of them as data, None when the time is over."""
+        source_text, timeout = call_arguments(call, "source", "timeout_s", optional=1)
+        timeout_s = None if timeout is None else seconds_of(call, timeout)
+        key = call_key(frame.id, call.pos)
+        if key not in self._journal.state.waits:
+            due = None if timeout_s is None else self._clock.now().timestamp() + timeout_s
+            source = self.source(frame, str(source_text))
+            self._journal.note("wait", **site(frame, call), source=source, due=due)
+        taken = await self.receive(frame, call.pos, within_s=timeout_s)
+        values = None if taken is None else [_as_value(message) for message in taken]
+        asides = [_as_value(message) for message in frame.agent.asides] if values else []
+        if values and asides:
+            values[0]["asides"] = asides
+        mids = [message.id for message in taken or ()]
+        self._journal.note("took", **site(frame, call), mids=mids, val=values, asides=bool(asides))
+        await self._journal.commit()
+
+    def now_s(self) -> float:
+        """The present time in seconds since the epoch."""
+        return self._clock.now().timestamp()
+
+    async def sleep(self, frame: Frame, call: Call) -> None:
+        """Wait for a time; a restart does not begin it anew."""
+        (given,) = call_arguments(call, "seconds")
+        seconds = seconds_of(call, given)
+        key = call_key(frame.id, call.pos)
+        if key not in self._journal.state.waits:
+            due = self._clock.now().timestamp() + seconds
+            self._journal.note("wait", **site(frame, call), source=None, due=due)
+        await self._journal.commit()
+        wait = self._journal.state.waits[key]
+        self.events.waits(frame, wait)
+        with self._pages.presence.waiting(frame.id):
+            await until(self._clock, wait.due or 0.0, at_most_s=seconds)
+        self.events.goes_on(frame)
+        self._journal.note("took", **site(frame, call), mids=[], val=None)
+
+    async def receive(
+        self, frame: Frame, pos: str, *, at_most: int = MAX_WAITED_MESSAGES, within_s: float | None = None
+    ) -> list[Message] | None:
+        """Wait as the tape says at `pos`, going idle first; None when the time is over.
+
+        That is by the calendar, or `within_s` from now if the calendar is set back. A turn that waits for an agent is
+        given with its answer, in order, what others said meanwhile, which woke nobody.
+        """
+        self.events.waits(frame, self._journal.state.waits[call_key(frame.id, pos)])
+        with self._pages.presence.waiting(frame.id):
+            taken = await self._receive(frame, pos, at_most, within_s)
+        self.events.goes_on(frame)
+        return taken
+
+    async def _receive(self, frame: Frame, pos: str, at_most: int, within_s: float | None) -> list[Message] | None:
+        last_s = self._clock.monotonic() + (inf if within_s is None else within_s)
+        wait = self._journal.state.waits[call_key(frame.id, pos)]
+        await self._journal.commit()
+        source, taken = wait.source or {}, list[Message]()
+        while not taken:
+            left_s = None if wait.due is None else self._left_s(wait.due, last_s)
+            piece_s = None if left_s is None else min(left_s, LOOK_S)
+            try:
+                came = await self._conduits.queue(frame.state.agent).get_batch(
+                    lambda message: takes(wait.source or {}, message),  # a question may be asked again meanwhile
+                    min_messages=1,
+                    max_messages=at_most,
+                    timeout_s=piece_s,
+                )
+            except QueueTimeout:
+                if piece_s != left_s:
+                    continue
+                return None
+            if not frame.alive:
+                await anyio.sleep_forever()  # stopped while it was handed over: whoever did that cancels us
+            if pos == TURN and "agents" in source:
+                came = await self._with_others(frame, came, at_most)
+            taken = await self._without_triggers(frame, pos, as_they_are(came, frame.agent))
+        return taken
+
+    async def _without_triggers(self, frame: Frame, pos: str, taken: Sequence[Message]) -> list[Message]:
+        """Executes the playbooks whose time has come, while the frame goes on waiting; gives the other messages."""
+        rest = [message for message in taken if message.type != MessageType.TRIGGER]
+        for message in taken:
+            if message.type == MessageType.TRIGGER:
+                if self.on_trigger is not None:
+                    await self.on_trigger(frame, Call(f"{pos}:{message.id}", message.content))
+                self._journal.note("dropped", agent=frame.state.agent, mids=[message.id])
+        return rest
+
+    async def _with_others(self, frame: Frame, came: Sequence[Message], at_most: int) -> list[Message]:
+        """What came, and what others said before it, in the order in which the agent has it."""
+        others = await self._conduits.queue(frame.state.agent).get_batch(
+            lambda message: message.type not in _FOR_THEMSELVES and message.meeting_id in (None, frame.state.meeting),
+            min_messages=0,
+            max_messages=at_most - len(came),
+            timeout_s=0.0,
+        )
+        places = {message.id: place for place, message in enumerate(frame.agent.queue)}
+        return sorted([*came, *others], key=lambda message: places.get(message.id, -1))
+
+    def _left_s(self, due: float, last_s: float) -> float:
+        return max(0.0, min(due - self._clock.now().timestamp(), last_s - self._clock.monotonic()))
+
+    def give_back(self, agent: str, messages: Sequence[Message]) -> None:
+        """Put messages that were received, and not taken on the tape, before all others: the next wait has them."""
+        for message in reversed(messages):
+            self._conduits.queue(agent).put(message, priority=True)
+
+    def forget(self, agent: str, messages: Collection[Message]) -> None:
+        """Take messages out of an agent's queue that were shown to its work, on the tape already."""
+        taken = {message.id for message in messages}
+        self._conduits.queue(agent).remove(lambda message: message.id in taken)
+
+    def _publish(self, name: str, frame: Frame, **data: Any) -> None:
+        self._bus.publish(
+            name,
+            session_id=self._journal.session,
+            frame=frame.id,
+            agent_id=frame.state.agent,
+            playbook=frame.state.playbook,
+            **data,
+        )
+
+
+def as_they_are(messages: Sequence[Message], agent: AgentState) -> list[Message]:
+    """What a queue gave, as the tape has it by now: in order, changed, and without what was taken back or dropped."""
+    given = {message.id for message in messages}
+    return [message for message in agent.queue if message.id in given]
+
+
+def _as_value(message: Message) -> dict[str, Any]:
+    data = message_to_data(message)
+    return {"sender": data["from"], "name": data.get("name", message.sender_class), "text": message.content, **data}

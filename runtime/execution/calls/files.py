@@ -1,0 +1,124 @@
+"""The host calls for files: reading what a person sent, and sending one."""
+
+from __future__ import annotations
+
+import codecs
+import mimetypes
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from runtime.core.address import Address
+from runtime.core.errors import PlaybookError
+from runtime.core.files import FILE_URL, clean_file_name
+from runtime.core.message import Attachment
+from runtime.core.plain_text import whole_characters
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.signatures import call_arguments
+from runtime.execution.host import Builtin
+from runtime.execution.speech.pages import Pages
+from runtime.tape.journal import Journal
+
+MAX_READ_BYTES = 8 * 1024 * 1024
+"""A longer file is not fetched for reading."""
+
+DEFAULT_READ_CHARS = 20_000
+MAX_READ_CHARS = 200_000
+"""What one call may bring onto the tape."""
+
+_TEXT_ENDINGS = {".md": "text/markdown", ".csv": "text/csv", ".json": "application/json", ".txt": "text/plain"}
+_BINARY_KINDS = ("image", "audio", "video", "font")
+
+
+class Files(Protocol):
+    """Where files come from and go to. Raises AdapterError and StorageError."""
+
+    async def fetch(self, address: Address, attachment: Attachment, /, *, max_bytes: int) -> bytes:
+        """The content of a file that somebody sent in this conversation. Raises NotDelivered when it is gone."""
+        ...
+
+    async def keep(self, data: bytes, media_type: str, /) -> str:
+        """Keep a content and return its id; the same content has the same id. Raises FileTooLarge."""
+        ...
+
+
+class FileCalls:
+    """The calls of one session; each notes its own result."""
+
+    def __init__(self, journal: Journal, pages: Pages, address: Address, files: Files) -> None:
+        self._journal = journal
+        self._pages = pages
+        self._address = address
+        self._files = files
+
+    def table(self) -> dict[str, Builtin]:
+        """The calls by name."""
+        return {"ReadFile": self.read_file, "SendFile": self.send_file}
+
+    async def read_file(self, frame: Frame, call: Call) -> None:
+        """The text of a file that a person sent here, cut at `max_chars`; on the tape, so it is fetched once."""
+        wanted, max_chars = call_arguments(call, "name", "max_chars", optional=1)
+        limit = DEFAULT_READ_CHARS if max_chars is None else max(1, min(int(max_chars), MAX_READ_CHARS))
+        attachment = find_file(wanted, self._journal.state.files)
+        if attachment.media_type.partition("/")[0] in _BINARY_KINDS:
+            raise PlaybookError(_not_text(attachment))
+        data = await self._files.fetch(self._address, attachment, max_bytes=MAX_READ_BYTES)
+        text = decoded(data)
+        if text is None:
+            raise PlaybookError(_not_text(attachment))
+        if len(text) > limit:
+            text = f"{text[:limit]}\n… (cut: {limit} of {len(text)} characters)"
+        self._journal.note("res", **site(frame, call), val=text)
+        await self._journal.commit()
+
+    async def send_file(self, frame: Frame, call: Call) -> None:
+        """Send a file to the people of the conversation, with a text beside it; shown exactly once."""
+        name, content, text = call_arguments(call, "name", "content", "text", optional=1)
+        if not isinstance(content, str):
+            raise PlaybookError(f"SendFile takes the file's content as text, not as {type(content).__name__}")
+        data = whole_characters(content).encode()
+        clean = clean_file_name(str(name))
+        media_type = media_type_of(clean)
+        id_ = await self._files.keep(data, media_type)
+        await self._pages.room()
+        page = self._pages.with_file(frame.id, Attachment(clean, media_type, FILE_URL + id_, len(data)))
+        self._journal.note("fin", page=page.id, text=str(text or ""), **site(frame, call), val=None)
+        self._pages.show(page)
+        await self._journal.commit()
+
+
+def media_type_of(name: str) -> str:
+    """The type of a text file by its name's ending; plain text when that says nothing."""
+    dot = name.rfind(".")
+    known = _TEXT_ENDINGS.get(name[dot:].lower()) if dot >= 0 else None
+    return known or mimetypes.guess_type(name)[0] or "text/plain"
+
+
+def find_file(wanted: Any, files: Sequence[Attachment]) -> Attachment:
+    """The latest file of this name, or the one that a message gives as data. Raises PlaybookError that names all."""
+    if isinstance(wanted, Mapping):
+        wanted = wanted.get("url") or wanted.get("name")
+    elif isinstance(wanted, list | tuple) and len(wanted) > 2:
+        wanted = wanted[2]
+    name = str(wanted or "").strip()
+    for attachment in reversed(files):
+        if name == attachment.url or name.casefold() == attachment.name.casefold():
+            return attachment
+    known = ", ".join(dict.fromkeys(attachment.name for attachment in files)) or "none"
+    raise PlaybookError(f"nobody sent a file {name!r} here; the files are: {known}")
+
+
+def decoded(data: bytes) -> str | None:
+    """The text of a file in UTF-8, UTF-16 with its mark, or Windows' Latin; None when it is no text."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace")
+    if b"\0" in data or data.startswith((b"%PDF-", b"PK\x03\x04", b"\x1f\x8b")):
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", errors="replace")
+
+
+def _not_text(attachment: Attachment) -> str:
+    return f"{attachment.name} is {attachment.media_type}, not text; ReadFile reads text files only"

@@ -1,0 +1,59 @@
+"""The host call with which a program writes into the gateway's log."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.bus import Bus
+from runtime.core.errors import PlaybookError
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.host import Builtin
+from runtime.tape.journal import Journal, as_data
+
+MAX_LOGGED_VALUES = 50
+
+
+class LogCalls:
+    """`Log`, for one session."""
+
+    def __init__(self, journal: Journal, bus: Bus, program: str) -> None:
+        self._journal = journal
+        self._bus = bus
+        self._program = program
+        self._lines: deque[tuple[int, Mapping[str, Any]]] = deque()
+        """What is on the tape with the fact of this number, and is not written yet."""
+
+    def table(self) -> Mapping[str, Builtin]:
+        """The call by name."""
+        return {"Log": self.log}
+
+    async def log(self, frame: Frame, call: Call) -> None:
+        """Write a line, with values by name, as soon as it is on the tape. The code does not wait for that."""
+        line, values = _line_of(call)
+        about = {"frame": frame.id, "agent_id": frame.state.agent, "agent": frame.agent.klass}
+        about |= {"playbook": frame.state.playbook, "program": self._program}
+        seq = self._journal.note("res", **site(frame, call), val=None)
+        self._lines.append((seq, {**about, "line": line, "values": values}))
+        self._journal.hurry()
+
+    def durable(self, seq: int) -> None:
+        """The facts up to this one are on the tape: a line is written once, or in a crash just now never."""
+        while self._lines and self._lines[0][0] <= seq:
+            self._bus.publish("program.logged", session_id=self._journal.session, **self._lines.popleft()[1])
+
+
+def _line_of(call: Call) -> tuple[str, dict[str, Any]]:
+    """What is written. Raises PlaybookError."""
+    named = dict(call.kwargs)
+    texts = [*call.args, *([named.pop("text")] if "text" in named else [])]
+    if len(texts) != 1:
+        raise PlaybookError('Log takes one text, and values by name: Log("sold", pieces=3)')
+    if len(named) > MAX_LOGGED_VALUES:
+        raise PlaybookError(f"Log takes at most {MAX_LOGGED_VALUES} values, not {len(named)}")
+    try:
+        return str(texts[0]), as_data(named)
+    except (TypeError, ValueError) as error:
+        raise PlaybookError(f"a value that Log was given is not data: {error}") from error

@@ -1,0 +1,159 @@
+"""The host call by which an agent has itself told something later, and what tells it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import anyio
+
+from runtime.core.clock import LOOK_S, Clock, until
+from runtime.core.errors import PlaybookError, QueueFull
+from runtime.core.ids import AgentId, MessageId
+from runtime.core.message import Message, MessageType
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.signatures import call_arguments
+from runtime.execution.host import Builtin
+from runtime.execution.triggers.kinds import TimeTrigger
+from runtime.tape.journal import Journal
+from runtime.tape.state import ReminderState
+
+MAX_REMINDERS = 200
+"""Reminders of one session that are still to come."""
+
+MAX_REMINDER_CHARS = 4000
+LONGEST = timedelta(days=3660)
+
+_EXACT_S = 0.001
+
+Times = Mapping[str, Mapping[str, TimeTrigger]]
+"""When playbooks are executed at times, by agent class and by the trigger's code."""
+
+Deliver = Callable[[AgentId, Message], bool]
+"""Brings a message into an agent's queue; False when there is no such agent any more. Raises QueueFull."""
+
+
+class Reminders:
+    """The reminders of one session; `run` tells them."""
+
+    def __init__(self, journal: Journal, deliver: Deliver, clock: Clock, times: Times | None = None) -> None:
+        self._journal = journal
+        self._deliver = deliver
+        self._clock = clock
+        self._times = times or {}
+        self._changed = anyio.Event()
+
+    def table(self) -> dict[str, Builtin]:
+        """The call by its name."""
+        return {"Remind": self.remind}
+
+    async def remind(self, frame: Frame, call: Call) -> None:
+        """Have the agent told a text as a message, at a time or so many seconds from now; gives the time in UTC."""
+        when, text = call_arguments(call, "when", "text")
+        due = due_at(when, self._clock.now())
+        if len(str(text)) > MAX_REMINDER_CHARS:
+            raise PlaybookError(f"a reminder may have {MAX_REMINDER_CHARS} characters, this one has {len(str(text))}")
+        if len(self._journal.state.reminders) >= MAX_REMINDERS:
+            raise PlaybookError(f"{MAX_REMINDERS} reminders are still to come; no more can be set")
+        self._journal.note("remind", agent=frame.state.agent, due=due.timestamp(), text=str(text))
+        self._journal.note("res", **site(frame, call), val=due.isoformat())
+        self._look()
+
+    def noted(self, kind: str) -> None:
+        """Hears every fact: a new agent may have playbooks that are executed at times."""
+        if kind == "agent" and self._times:
+            self._look()
+
+    def _look(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    def _plan(self) -> None:
+        """Write down the next time of every trigger that has none."""
+        state, now = self._journal.state, self._clock.now()
+        if state.ended:
+            return
+        planned = {(reminder.agent, reminder.trigger) for reminder in state.reminders.values()}
+        for agent in list(state.agents.values()):
+            for code, times in self._times.get(agent.klass, {}).items():
+                if (agent.id, code) not in planned:
+                    due = times.next_after(now).timestamp()
+                    self._journal.note("remind", agent=agent.id, due=due, text="", trigger=code)
+                    self._journal.hurry()
+
+    async def run(self) -> None:
+        """Tell what is due, for ever."""
+        while True:
+            reminders, changed = self._journal.state.reminders, self._changed
+            self._plan()
+            if not reminders:
+                await changed.wait()
+                continue
+            id_, first = min(reminders.items(), key=lambda item: item[1].due)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_cancel_after, changed, tasks.cancel_scope)
+                await until(self._clock, first.due)
+                tasks.cancel_scope.cancel()
+            if first.due <= self._clock.now().timestamp() + _EXACT_S and id_ in reminders:
+                await self._tell(id_, first)
+
+    async def _tell(self, id_: str, reminder: ReminderState) -> None:
+        agent = AgentId(reminder.agent)
+        klass = self._journal.state.agents[reminder.agent].klass
+        message = Message(
+            id=MessageId(id_),
+            sender_id=agent,
+            sender_class=klass,
+            content=reminder.trigger or reminder.text,
+            created_at=self._clock.now(),
+            recipient_id=agent,
+            type=MessageType.TRIGGER if reminder.trigger else MessageType.REMINDER,
+        )
+        try:
+            if self._is_told(reminder) or not self._deliver(agent, message):
+                self._journal.note("unremind", id=id_)
+        except QueueFull:
+            await self._clock.sleep_until(self._clock.monotonic() + LOOK_S)
+            return
+        self._journal.hurry()
+
+    def _is_told(self, reminder: ReminderState) -> bool:
+        """Whether a trigger's time came before, and the agent has not seen to that yet."""
+        queue = self._journal.state.agents[reminder.agent].queue
+        told = (message.content for message in queue if message.type == MessageType.TRIGGER)
+        return reminder.trigger is not None and reminder.trigger in told
+
+
+async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
+
+
+def due_at(when: Any, now: datetime) -> datetime:
+    """What a program means by `when`: seconds from now, or a time of ISO 8601, which is UTC where it names no zone.
+
+    Raises PlaybookError.
+    """
+    try:
+        seconds = float(when)
+    except (TypeError, ValueError):
+        return _time(str(when), now)
+    if isinstance(when, bool) or not math.isfinite(seconds) or not 0 <= seconds <= LONGEST.total_seconds():
+        raise PlaybookError(f"a reminder comes in 0 to {LONGEST.total_seconds():.0f} seconds, not in {when}")
+    return now + timedelta(seconds=seconds)
+
+
+def _time(text: str, now: datetime) -> datetime:
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise PlaybookError(
+            f'{text!r} is no time; give seconds from now, or a time such as "2026-05-01T09:00:00+02:00"'
+        ) from error
+    due = (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
+    if due > now + LONGEST:
+        raise PlaybookError(f"a reminder comes within {LONGEST.days} days, not on {due:%Y-%m-%d}")
+    return due

@@ -1,0 +1,159 @@
+"""Drives the code of a frame: its calls go to the host, its results come from the tape, live and in replay alike."""
+
+from __future__ import annotations
+
+import anyio
+
+from runtime.core.errors import Divergence, Unjournaled
+from runtime.execution.frames.frame import Body, Call, Frame, Handed, HostCalls, shortened
+
+
+async def drive(frame: Frame, body: Body, host: HostCalls, *, prefix: str = "") -> None:
+    """Run `body` to its end, handing it the results of its calls one at a time, in the order of the tape.
+
+    The same path live and in replay: a result reaches the code only from the journal, and only when the code is quiet;
+    nothing without a record starts before the records are used up. `prefix` selects the positions of this body.
+    Raises Divergence when code and journal do not agree, Unjournaled when the code waits for anything else.
+    """
+    calls = _Calls(frame, body, prefix)
+    waiting: list[Call] = []
+    checked = False
+    while True:
+        await body.quiet()
+        if not frame.alive:
+            await anyio.sleep_forever()  # the program has ended, or was stopped: whoever did that cancels us
+        waiting += calls.take()
+        if body.ended:
+            return
+        for call in calls.take_cancelled():
+            waiting = [other for other in waiting if other.pos != call.pos]
+            await host.give_up(frame, call)
+        if await calls.hand_next():
+            continue
+        if not checked:
+            calls.check_under_way()
+            checked = True
+        frame.expect_change()
+        for call in waiting:
+            host.start(frame, call)
+        waiting.clear()
+        if not calls.issued:
+            raise Unjournaled(
+                f"{frame.state.playbook} waits for something that is not a host call; use Sleep, WaitForMessage or a "
+                "playbook instead of waiting outside the journal"
+            )
+        await frame.change()
+
+
+async def rehearse(frame: Frame, body: Body) -> None:
+    """Run `body` through the recorded results and start nothing. Raises Divergence where it does something else."""
+    calls = _Calls(frame, body, "")
+    while True:
+        await body.quiet()
+        calls.take()
+        calls.take_cancelled()
+        if body.ended or not await calls.hand_next():
+            break
+    calls.check_handed()
+    calls.check_under_way()
+
+
+class _Calls:
+    """The calls that a body has made, and its place in the frame's results."""
+
+    def __init__(self, frame: Frame, body: Body, prefix: str) -> None:
+        self.issued: dict[str, Call] = {}
+        """Those that wait for a result."""
+        self._frame = frame
+        self._body = body
+        self._prefix = prefix
+        self._handed = 0
+        self._order_read: list[str] | None = None
+        self._own: list[str] = []
+        self._looked_at = 0
+
+    def take(self) -> list[Call]:
+        """New calls; returns those that have no result yet."""
+        new = self._body.take_calls()
+        for call in new:
+            check_call(self._frame, call)
+            self.issued[call.pos] = call
+        return [call for call in new if call.pos not in self._frame.state.records]
+
+    def take_cancelled(self) -> list[Call]:
+        """Calls that the code gave up."""
+        return [call for call in self._body.take_cancelled() if self.issued.pop(call.pos, None) is not None]
+
+    async def hand_next(self) -> bool:
+        """Give the code the next result; False when it has them all."""
+        order = self._order()
+        if self._handed == len(order):
+            return False
+        pos = order[self._handed]
+        self._handed += 1
+        record = self._frame.state.records[pos]
+        if self.issued.pop(pos, None) is not None:
+            await self._body.hand(Handed(pos, record.value, record.error, record.variables))
+        elif not self._was_cancelled(pos):
+            raise _never_made(self._frame, pos)
+        return True
+
+    def check_handed(self) -> None:
+        """Raise Divergence when the code has ended and there are results for it."""
+        for pos in self._order()[self._handed :]:
+            if pos not in self.issued and not self._was_cancelled(pos):
+                raise _never_made(self._frame, pos)
+
+    def check_under_way(self) -> None:
+        """Raise Divergence when the tape has begun a call that the code does not make."""
+        for pos in self._frame.under_way():
+            if pos.startswith(self._prefix) and pos not in self.issued:
+                raise _never_made(self._frame, pos)
+
+    def _order(self) -> list[str]:
+        """The positions of the results that are this body's; what was looked at once is not looked at again."""
+        order = self._frame.state.order
+        if order is not self._order_read:
+            self._order_read, self._own, self._looked_at = order, [], 0
+        self._own += [pos for pos in order[self._looked_at :] if pos.startswith(self._prefix)]
+        self._looked_at = len(order)
+        return self._own
+
+    def _was_cancelled(self, pos: str) -> bool:
+        error = self._frame.state.records[pos].error
+        return error is not None and error[0] == "Cancelled"
+
+
+def check_call(frame: Frame, call: Call) -> None:
+    """Raise Divergence when the tape has another call than `call` at its position, finished or not."""
+    known = frame.known(call.pos)
+    if known is None or (known.name, known.digest) == (call.name, call.digest):
+        return
+    differs = "with other arguments" if known.name == call.name else "instead"
+    raise _diverged(
+        frame,
+        call.place,
+        f"as call {call.pos} of its turn {frame.state.turn} the journal has {known.name} (arguments #{known.digest}), "
+        f"{known.became}; the code now calls {_shown(call)} (arguments #{call.digest}) {differs}",
+    )
+
+
+def _never_made(frame: Frame, pos: str) -> Divergence:
+    known = frame.known(pos)
+    what = f"{known.name} (arguments #{known.digest}), {known.became}" if known is not None else "a call"
+    return _diverged(
+        frame, None, f"as call {pos} of its turn {frame.state.turn} the journal has {what}; the code never makes it"
+    )
+
+
+def _diverged(frame: Frame, place: str | None, detail: str) -> Divergence:
+    state = frame.state
+    what = f"{state.playbook} did something else when it was executed again{f' ({place})' if place else ''}"
+    why = "it was changed, or depends on more than arguments, variables and calls (Now and Random give time and chance)"
+    return Divergence(what, f"frame {frame.id}: {detail}; {why}")
+
+
+def _shown(call: Call) -> str:
+    """A call as its author wrote it, more or less."""
+    given = [repr(value) for value in call.args] + [f"{name}={value!r}" for name, value in call.kwargs.items()]
+    return f"{call.name}({shortened(', '.join(given))})"

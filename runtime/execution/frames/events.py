@@ -1,0 +1,85 @@
+"""Tells what becomes of frames: when they are taken up, wait for long, and end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from runtime.bus import Bus
+from runtime.execution.frames.frame import Frame
+from runtime.tape.frame_state import WaitState
+from runtime.tape.journal import Journal
+
+About = Mapping[str, Any]
+"""What every event of a frame says."""
+
+
+class FrameEvents:
+    """The events `frame.*` of one session. Each frame that is taken up is let go of exactly once."""
+
+    def __init__(self, journal: Journal, bus: Bus, **session: str) -> None:
+        """`session` is what all of them say of their session besides its id."""
+        self._journal = journal
+        self._bus = bus
+        self._session = {"session_id": journal.session, **session}
+        self._begun: set[str] = set()
+
+    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Told of every fact."""
+        if kind == "start":
+            self._begun.add(data["f"])
+
+    def taken_up(self, frame: Frame, kind: str) -> About:
+        """A frame is in memory: it has begun, or goes on where it was."""
+        state, agent = frame.state, frame.agent
+        about = {
+            **self._session,
+            "frame": frame.id,
+            "caller": None if state.caller is None else state.caller.frame,
+            "agent_id": state.agent,
+            "agent": agent.klass,
+            "playbook": state.playbook,
+            "kind": kind,
+            "participant_id": agent.person or self._journal.state.person,
+            "meeting_id": state.meeting,
+        }
+        arguments = state.kwargs or state.args
+        if frame.id in self._begun:
+            self._begun.discard(frame.id)
+            self._bus.publish("frame.started", **about, arguments=arguments)
+        else:
+            self._bus.publish("frame.restored", **about, arguments=arguments)
+        return about
+
+    def let_go(self, about: About, outcome: Mapping[str, Any]) -> None:
+        """It is no more in memory: `val` is what it returned, `exc` what it raised; neither: it was stopped, or its
+        session leaves memory."""
+        if "val" in outcome:
+            self._bus.publish("frame.returned", **about, value=outcome["val"])
+        elif "exc" in outcome:
+            error_type, error = outcome["exc"]
+            self._bus.publish("frame.failed", **about, error_type=error_type, error=error)
+        else:
+            self._bus.publish("frame.stopped", **about)
+
+    def waits(self, frame: Frame, wait: WaitState) -> None:
+        """It waits, and may do so for long."""
+        until = None if wait.due is None else datetime.fromtimestamp(wait.due, UTC).isoformat()
+        self._tell("frame.parked", frame, waits_for=_whom(wait.source), until=until)
+
+    def goes_on(self, frame: Frame) -> None:
+        """What it waited for has come, or the time is over."""
+        self._tell("frame.resumed", frame)
+
+    def _tell(self, name: str, frame: Frame, **data: Any) -> None:
+        self._bus.publish(name, session_id=self._journal.session, frame=frame.id, **data)
+
+
+def _whom(source: Mapping[str, Any] | None) -> str:
+    """Whom or what a wait is for: "people", "meeting", "agents" or "time"."""
+    if source is None:
+        return "time"
+    if source.get("any") or source.get("human"):
+        return "people"
+    return "meeting" if "meeting" in source else "agents"

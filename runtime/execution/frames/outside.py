@@ -1,0 +1,99 @@
+"""Effects outside of Parley: intended on the tape before they happen, and never repeated by guessing.
+
+The order is: `intent` committed, the effect under its key, its result committed at once. A restart that finds an
+intent without a result repeats the effect under the same key where that happens once, and else records that nobody
+knows (OutcomeUnknown), for the code that made the call to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.core.errors import JournalError, OutcomeUnknown, PlaybookError, StorageError
+from runtime.execution.frames.drive import check_call
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import described, rebuilt, site
+from runtime.tape.frame_rules import call_key
+from runtime.tape.frame_state import CallRecord, IntentState
+from runtime.tape.journal import Journal, as_data
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Something that happens outside.
+
+    `happen` takes the effect's key, the same at every repetition, and returns JSON data; where it cannot tell whether
+    it happened it raises OutcomeUnknown. `repeatable`: under one key it happens once, or doing it again does no harm.
+    `what` names it for people: "Weather.forecast of https://…".
+    """
+
+    what: str
+    happen: Callable[[str], Awaitable[Any]]
+    repeatable: bool = False
+
+
+class Outside:
+    """The outside effects of one session."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    async def perform(self, frame: Frame, call: Call, effect: Effect) -> None:
+        """Have `effect` happen as the answer to `call`; what comes of it is the call's record, exceptions included.
+
+        Goes on where a crash left it. Raises StorageError, and Divergence when another call is recorded here.
+        """
+        check_call(frame, call)
+        if call.pos in frame.state.records:
+            return
+        intent = self._journal.state.intents.get(call_key(frame.id, call.pos))
+        if intent is None:
+            intent = await self._intend(frame, call)
+        elif not effect.repeatable:
+            self._record(frame, call, exc=described(_unknown(effect)))
+            await self._journal.commit()
+            return
+        try:
+            value = await _data(effect, intent.key)
+        except (StorageError, JournalError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it raises is its result, for the code that made the call
+            self._record(frame, call, exc=described(error))
+        else:
+            self._record(frame, call, val=value)
+        await self._journal.commit()
+
+    async def value(self, frame: Frame, call: Call, effect: Effect) -> Any:
+        """As `perform`, and returns the value or raises the exception that it came to."""
+        await self.perform(frame, call, effect)
+        record: CallRecord = frame.state.records[call.pos]
+        if record.error is not None:
+            raise rebuilt(record.error)
+        return record.value
+
+    async def _intend(self, frame: Frame, call: Call) -> IntentState:
+        key = f"{self._journal.session}.{self._journal.state.seq + 1}"
+        self._journal.note("intent", **site(frame, call), key=key)
+        intent = self._journal.state.intents[call_key(frame.id, call.pos)]
+        await self._journal.commit()
+        return intent
+
+    def _record(self, frame: Frame, call: Call, **outcome: Any) -> None:
+        if frame.alive:
+            self._journal.note("res", **site(frame, call), **outcome)
+
+
+async def _data(effect: Effect, key: str) -> Any:
+    value = await effect.happen(key)
+    try:
+        return as_data(value)
+    except (TypeError, ValueError) as error:
+        raise PlaybookError(f"{effect.what} happened, but gave what is not JSON data: {error}") from error
+
+
+def _unknown(effect: Effect) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        f"{effect.what} was begun before a restart, and nobody knows whether it happened; look before doing it again"
+    )

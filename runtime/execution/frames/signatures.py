@@ -1,0 +1,88 @@
+"""What the built-in host calls take."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import Any
+
+from runtime.core.errors import PlaybookError
+from runtime.execution.frames.frame import Call
+
+SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "Step": (1, ("location",)),
+    "Trigger": (1, ("code",)),
+    "Say": (2, ("target", "message", "ack_within_s")),
+    "Ask": (1, ("question", "options", "of", "within_s")),
+    "Var": (2, ("name", "value")),
+    "Artifact": (3, ("name", "summary", "value")),
+    "SaveArtifact": (3, ("name", "summary", "value")),
+    "LoadArtifact": (1, ("name",)),
+    "LoadFile": (1, ("path", "inline", "silent")),
+    "Loadfile": (1, ("path", "inline", "silent")),
+    "SendMessage": (2, ("target", "message")),
+    "CreateAgent": (1, ("klass",)),
+    "IdleAgent": (1, ("klass",)),
+    "CallAgent": (2, ("agent", "playbook", "arguments")),
+    "WaitForMessage": (1, ("source", "timeout_s")),
+    "Sleep": (1, ("seconds",)),
+    "Remind": (2, ("when", "text")),
+    "Log": (1, ("text",)),
+    "Now": (0, ()),
+    "Random": (0, ()),
+    "ReadFile": (1, ("name", "max_chars")),
+    "SendFile": (2, ("name", "content", "text")),
+    "Share": (2, ("name", "value", "expected", "meeting")),
+    "Shared": (0, ("name", "meeting", "with_version")),
+    "EndProgram": (0, ()),
+    "InviteToMeeting": (1, ("attendees", "meeting")),
+    "EndMeeting": (0, ("meeting",)),
+    "LeaveMeeting": (0, ("meeting",)),
+    "Yld": (1, ("source",)),
+    "Return": (0, ("value",)),
+}
+"""How many arguments each call needs, and the names of all it takes, in order."""
+
+BUILT_IN = frozenset(SIGNATURES)
+"""Names that nothing else can have: neither what a reply defines nor a variable hides a built-in call."""
+
+TAKE_VARIABLES = frozenset({"CreateAgent", "IdleAgent", "Log"})
+"""Calls that take any further names: variables of an agent that is made, values of a line."""
+
+
+FORMS = {"Say": 'Say("user", "the text")'}
+"""How calls are written that are easily got wrong."""
+
+
+def as_written(name: str) -> str:
+    """A call's form, to stand behind what is wrong with it; empty for calls that need none."""
+    return f"; it is called as {FORMS[name]}" if name in FORMS else ""
+
+
+LONGEST_WAIT_S = 10 * 366 * 86_400.0
+"""Ten years: what is to be waited for longer than that is a mistake."""
+
+
+def seconds_of(call: Call, value: Any) -> float:
+    """A time that a call was given, in seconds. Raises PlaybookError."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError, OverflowError):
+        seconds = nan
+    if not seconds <= LONGEST_WAIT_S:
+        raise PlaybookError(f"{call.name} takes a time in seconds, at most {LONGEST_WAIT_S:.0f}, not {value!r}")
+    return max(0.0, seconds)
+
+
+def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:
+    """The values of a call's parameters in order, None for optional ones that are missing. Raises PlaybookError."""
+    if len(call.args) > len(names):
+        raise PlaybookError(f"{call.name} takes {', '.join(names)}; it was given {len(call.args)} arguments")
+    given = dict(zip(names, call.args, strict=False)) | dict(call.kwargs)
+    unknown = sorted(set(given) - set(names))
+    required = names[: len(names) - optional]
+    missing = [name for name in required if name not in given]
+    if unknown or missing:
+        what = f"does not take {unknown[0]!r}" if unknown else f"needs {missing[0]!r}"
+        form = as_written(call.name) or f"; it takes {', '.join(names)}"
+        raise PlaybookError(f"{call.name} {what}{form}")
+    return [given.get(name) for name in names]

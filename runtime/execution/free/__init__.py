@@ -1,0 +1,1 @@
+"""Statements that a model writes: read, checked and run in the sandbox."""

@@ -1,0 +1,294 @@
+"""Fetch, decode, verify, execute: one frame of natural language on a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import anyio
+
+from runtime.core.errors import ContextTooLong, LLMError, NoWorker, VerificationError
+from runtime.core.message import Message, MessageType
+from runtime.execution.compaction import Compaction, transcript_chars
+from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.outcomes import RaisedByPlaybook
+from runtime.execution.free.placeholders import Description
+from runtime.execution.free.position import CallShape, Position, Rejected
+from runtime.execution.free.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
+from runtime.execution.free.raw import RawAnswer
+from runtime.execution.free.reply_run import ReplyRun
+from runtime.execution.free.standpoint import Standpoint
+from runtime.execution.free.statement_run import StatementRun
+from runtime.execution.machine import Machine
+from runtime.execution.model_calls import ModelCalls
+from runtime.execution.speech.doing import doing_step
+from runtime.execution.speech.utterances import LiveStream
+from runtime.language.program import AgentSpec, PlaybookSpec
+from runtime.llm.client import CompletionRequest
+from runtime.tape.frame_rules import TURN
+
+MAX_REJECTIONS = 2
+"""A turn's reply is refused at most this often: the model gets one corrective turn."""
+
+MAX_BREAKS = 2
+"""A reply that breaks off in the middle is asked for again at most this often in a row."""
+
+MAX_TURNS = 200
+"""A playbook that takes more turns without waiting for anybody is taken to go in circles."""
+
+MAX_ROUNDS = 50
+"""Likewise for one without steps, whose end depends on the model alone."""
+
+_WAITS_FOR_NOBODY = frozenset({"call"})
+
+
+class Interpreter:
+    """Executes one frame of an LLM playbook, turn by turn, live and after a restart alike."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        frame: Frame,
+        agent: AgentSpec,
+        playbook: PlaybookSpec,
+        callable_now: Callable[[], Mapping[str, CallShape]],
+        state_types: Mapping[str, str],
+    ) -> None:
+        self._machine = machine
+        self._frame = frame
+        self._agent = agent
+        self._agent_id = frame.state.agent
+        self._playbook = playbook
+        self._standpoint = Standpoint(machine, frame, agent, playbook, callable_now, state_types)
+        self._statements = StatementRun(machine, frame, self._standpoint, self._refused)
+        self._other_chars = 0
+        self._calls = ModelCalls(machine, frame)
+        self._raw = RawAnswer(machine.journal, frame, agent, playbook)
+        self._description = Description(machine, frame, self._standpoint, playbook.description)
+        self._compaction = Compaction(machine.journal, machine.llm, self._calls, machine.transcript_chars)
+
+    async def run(self) -> Any:
+        """Execute the frame to its value. Raises VerificationError or RaisedByPlaybook when it fails."""
+        while self._frame.alive:
+            if self._compaction.due(self._frame.state, self._fits_chars()):
+                await self._compact()
+            await self._hear()
+            await self._turn()
+            ending = self._frame.state.ending
+            if ending is None:
+                continue
+            self._calls.publish("turn.completed")
+            if ending.kind == "return":
+                return ending.value
+            await self._yield(str(ending.value))
+        return None
+
+    async def _hear(self) -> None:
+        """Wait for the messages that the last turn yielded for."""
+        if self._frame.state.waits_for is None:
+            return
+        journal = self._machine.journal
+        key = f"{self._frame.id}|{TURN}"
+        if key not in journal.state.waits:
+            journal.note(
+                "wait", f=self._frame.id, pos=TURN, name="Yld", dig="", source=self._frame.state.waits_for, due=None
+            )
+        taken = await self._machine.builtins.receive(self._frame, TURN)
+        mids = [message.id for message in taken or ()]
+        journal.note("took", f=self._frame.id, pos=TURN, mids=mids)
+        await journal.commit()
+
+    async def _yield(self, source: str) -> None:
+        """End the turn: what was left unsaid is closed, the journal collapses to locals and transcript."""
+        frame, journal = self._frame, self._machine.journal
+        word = source.strip().lower()
+        if word == "exit":
+            await self._machine.builtins.end()
+            return
+        waits = None if word in _WAITS_FOR_NOBODY else self._machine.builtins.source(frame, source)
+        await self._machine.pages.close_own(frame.id)
+        state = frame.state
+        most = MAX_TURNS if self._playbook.steps else MAX_ROUNDS
+        if waits is None and state.unwaited >= most:
+            raise VerificationError(f"{self._playbook.name} went on for {most} turns without waiting for anybody")
+        journal.note(
+            "turn",
+            f=frame.id,
+            heard=heard_text(state),
+            said=said_text(state),
+            gave=results_text(state),
+            waits=waits,
+        )
+        if waits is None and (steering := self._steering()):
+            journal.note("steer", f=frame.id, mids=[message.id for message in steering])
+            self._machine.builtins.forget(self._agent_id, steering)
+
+    async def _turn(self) -> None:
+        """Take the turn to its end, or to what has to be waited out until somebody writes."""
+        try:
+            await self._description.resolve()
+            if self._playbook.mode == "raw":
+                await self._answer()
+            else:
+                await self._work()
+        except NoWorker as error:
+            await self._park("sandbox.failed", error)
+
+    async def _answer(self) -> None:
+        try:
+            await self._raw.take(self._calls)
+        except LLMError as error:
+            await self._park("llm.failed", error)
+
+    async def _work(self) -> None:
+        """Run what is left of the turn's statements, then ask the model, until the turn has ended."""
+        for index, statement in enumerate(self._frame.state.statements):
+            if not statement.done:
+                await self._statements.execute(index)
+        breaks = 0
+        while self._frame.state.ending is None:
+            if self._cut():
+                return
+            run = self._reply_run()
+            try:
+                await self._ask(run)
+            except LLMError as error:
+                if isinstance(error, ContextTooLong):
+                    self._calls.broke_off(error)
+                    if await self._compact():
+                        continue
+                breaks += 1
+                if not run.said_anything or breaks > MAX_BREAKS:
+                    await self._park("llm.failed", error)
+                    return
+                self._calls.broke_off(error)
+
+    async def _compact(self) -> bool:
+        """Shorten what the model is told of earlier turns; False when that cannot be."""
+        return await self._calls.allowed() and await self._compaction.shorten(self._frame.state, self._fits_chars())
+
+    def _fits_chars(self) -> int | None:
+        """How long the past may be beside what else the model was told last."""
+        return self._machine.window.past_chars(self._other_chars)
+
+    def _steering(self) -> list[Message]:
+        """What people said to the agent while it worked, when that is for the work to see."""
+        if not self._machine.steers:
+            return []
+        return [m for m in self._frame.agent.queue if m.from_human and m.type != MessageType.CHOICE]
+
+    def _cut(self) -> bool:
+        """End the turn behind the last statement, so that the next one sees what people said meanwhile."""
+        state = self._frame.state
+        done = state.statements and state.statements[-1].done and not state.statements[-1].error
+        if not done or not self._steering():
+            return False
+        self._machine.journal.note("end", f=self._frame.id, how="yield", val="call")
+        return True
+
+    def _reply_run(self) -> ReplyRun:
+        state = self._frame.state
+        error = state.statements[-1].error if state.statements else None
+        failure = f"{error[0]}: {error[1]}" if error else None
+        return ReplyRun(self, [s.source for s in state.statements], state.turn_steps, failure)
+
+    async def _ask(self, run: ReplyRun) -> None:
+        """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""
+        machine, frame = self._machine, self._frame
+        self._standpoint.look_again()
+        program = machine.servers.equipped(machine.program)
+        request = CompletionRequest(build_prompt(program, self._agent, machine.journal.state, frame.state))
+        await self._calls.begin(request)
+        try:
+            with machine.pages.presence.working(self._agent_id, self._doing()):
+                async with machine.llm.stream(request) as completion:
+                    async for piece in completion:
+                        self._calls.heard(piece)
+                        await run.feed(piece)
+                        self._calls.reads_on()
+                        if run.over:
+                            break
+                    if not run.over:
+                        await run.close()
+                    usage = completion.usage
+        finally:
+            with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
+                await machine.builtins.utterances.drop_stream(frame.id, "the reply broke off")
+        self._calls.end(usage)
+        told = sum(len(message.content) for message in request.messages)
+        self._other_chars = told - transcript_chars(frame.state.transcript)
+        machine.window.answered(told, usage)
+        if run.rejected is not None:
+            if machine.watcher is not None:
+                await machine.watcher.refused(frame, run.rejected.rule, run.rejected.message)
+            self._reject(run.rejected)
+
+    def _doing(self) -> str | None:
+        """The step that is executed, in the words of the program."""
+        line = (self._frame.state.step or "").split(":")
+        step = self._playbook.step(line[1]) if len(line) > 1 else None
+        return doing_step(step.text, self._machine.pages.texts) if step is not None else None
+
+    def _reject(self, rejected: Rejected) -> None:
+        frame = self._frame
+        self._machine.journal.note("rej", f=frame.id, **rejection_data(rejected))
+        self._refused(rejected.rule, rejected.message)
+        if len(frame.state.rejections) < MAX_REJECTIONS:
+            return
+        error = frame.state.statements[-1].error if rejected.rule == "failed" else None
+        if error is not None:  # one cause is told, however many playbooks it goes through
+            raise RaisedByPlaybook(*error)
+        raise VerificationError(
+            f"the model's reply was refused twice{self._called()}: {rejected.message} (rule: {rejected.rule})"
+        )
+
+    def _called(self) -> str:
+        """Whose playbook this is, for one that another one called."""
+        caller = self._frame.state.caller
+        if caller is None:
+            return ""
+        by = self._machine.journal.state.frames[caller.frame].agent
+        owner = "" if by == self._agent_id else f"{self._agent.name}."
+        return f" in {owner}{self._playbook.name}"
+
+    def _refused(self, rule: str, error: str) -> None:
+        self._calls.publish("step.rejected", rule=rule, error=error)
+
+    async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
+        """Write down a verified statement and run it."""
+        await self._statements.accept(source, remarks)
+
+    def value_of(self, name: str) -> Any:
+        """See `Standpoint.value_of`."""
+        return self._standpoint.value_of(name)
+
+    def position(self) -> Position:
+        """Where the frame is now, for the verifier."""
+        return self._standpoint.position()
+
+    async def _park(self, event: str, error: LLMError | NoWorker) -> None:
+        """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""
+        self._calls.publish(event, error=f"{type(error).__name__}: {error}")
+        await self._machine.builtins.notice(self._frame, self._machine.pages.texts("session.trouble", error=error))
+        self._machine.journal.note("park", f=self._frame.id, waits={"human": True})
+
+    async def open_stream(self, target: str) -> LiveStream | None:
+        """Begin to show what is said to `target`."""
+        if self._machine.watcher is not None:
+            await self._machine.watcher.about_to_say(self._frame)
+        utterances = self._machine.builtins.utterances
+        return await utterances.open_stream(self._frame, utterances.target(self._frame, target))
+
+    @property
+    def halted(self) -> bool:
+        """Whether the last statement ended the turn or failed: nothing more of this reply runs."""
+        state = self._frame.state
+        if state.ending is not None or bool(self._steering()):
+            return True
+        return bool(state.statements and state.statements[-1].error)
+
+    @property
+    def half_said(self) -> bool:
+        """Whether people see the beginning of something that is not finished."""
+        pages = self._machine.journal.state.pages.values()
+        return any(p.frame == self._frame.id and p.status == "open" and p.opened for p in pages)

@@ -1,0 +1,109 @@
+"""Placeholders in a playbook's description: `{expression}`, evaluated once when the playbook is called.
+
+Those in words are left to the model, which sees the description.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Collection
+from typing import Any
+
+from runtime.core.errors import NoWorker, SandboxError
+from runtime.execution.frames.drive import drive
+from runtime.execution.frames.frame import Frame
+from runtime.execution.free.standpoint import Standpoint
+from runtime.execution.free.statement import SnippetBody, call_name, lower
+from runtime.execution.machine import Machine
+from runtime.execution.prompt.situation import shown_value
+from runtime.language.placeholders import placeholders
+from runtime.sandbox.executor import Snippet
+from runtime.sandbox.policy import check as check_policy
+
+POSITION = "d"
+"""Calls of placeholders have positions that begin so: `d0.1` is the second call of the first placeholder."""
+
+MAX_PLACEHOLDER_CHARS = 20_000
+"""What stands for one is cut here."""
+
+_VALUE = "placeholder_value"
+
+
+class Description:
+    """The description of a frame's playbook, with values in the place of its placeholders."""
+
+    def __init__(self, machine: Machine, frame: Frame, standpoint: Standpoint, template: str) -> None:
+        self._machine = machine
+        self._frame = frame
+        self._standpoint = standpoint
+        self._template = template
+
+    async def resolve(self) -> None:
+        """Evaluate them, once for the frame; what a call gave is on the tape, so a restart does not make it again."""
+        state = self._frame.state
+        if state.turn or state.description is not None or "{" not in self._template:
+            return
+        text, at = "", 0
+        for number, placeholder in enumerate(one for one in placeholders(self._template) if one.code):
+            value = await self._value(number, placeholder.code)
+            written = self._template[placeholder.start : placeholder.end] if value is None else value
+            text += self._template[at : placeholder.start] + written
+            at = placeholder.end
+        self._machine.journal.note("described", f=self._frame.id, text=text + self._template[at:])
+        await self._machine.journal.commit()
+
+    async def _value(self, number: int, source: str) -> str | None:
+        """What stands for an expression; None where it names something that is not known, so that it is only text."""
+        tree = ast.parse(source)
+        functions = self._standpoint.functions([source])
+        variables = self._frame.agent.variables
+        known = self._standpoint.names(variables)
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        owners = {name.partition(".")[0] for name in functions}
+        if check_policy(tree) is not None:
+            return None
+        if any(name not in known and name not in owners and not hasattr(builtins, name) for name in names - _own(tree)):
+            return None
+        awaited = ast.fix_missing_locations(_Awaiting(functions).visit(tree))
+        lowered = lower(f"{_VALUE} = {ast.unparse(awaited)}", (), functions)
+        used = self._standpoint.used(variables, [lowered.source])
+        snippet = Snippet(lowered.source, names=used, functions=functions, keep=(_VALUE,))
+        async with self._machine.sandbox.evaluate(snippet) as evaluation:
+            body = SnippetBody(evaluation, f"{POSITION}{number}")
+            try:
+                await drive(self._frame, body, self._machine.host, prefix=f"{POSITION}{number}.")
+                value = dict(evaluation.kept).get(_VALUE)
+            except NoWorker:
+                raise
+            except SandboxError as error:
+                return f"(not known: {error})"
+            if evaluation.error is not None:
+                return f"(not known: {evaluation.error.type}: {evaluation.error.text})"
+            return _shown(value)
+
+
+class _Awaiting(ast.NodeTransformer):
+    """Has every call of a host function awaited, wherever it stands in an expression."""
+
+    def __init__(self, functions: Collection[str]) -> None:
+        self._functions = functions
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        self.generic_visit(node.value)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return ast.Await(node) if call_name(node.func) in self._functions else node
+
+
+def _own(tree: ast.AST) -> set[str]:
+    """Names that an expression gives itself, in comprehensions."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str) and len(value) <= MAX_PLACEHOLDER_CHARS:
+        return value
+    return shown_value(value, MAX_PLACEHOLDER_CHARS)

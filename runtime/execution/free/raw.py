@@ -1,0 +1,67 @@
+"""Playbooks in the mode `raw`: one question to the model, and its answer is the value."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from runtime.execution.frames.frame import Frame
+from runtime.execution.model_calls import ModelCalls
+from runtime.execution.prompt.situation import shown_value
+from runtime.language.program import AgentSpec, PlaybookSpec
+from runtime.language.value_types import coerced
+from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.tape.frame_state import FrameState
+from runtime.tape.journal import Journal
+
+_FENCED = re.compile(r"\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+
+
+def raw_prompt(agent: AgentSpec, playbook: PlaybookSpec, frame: FrameState) -> tuple[ChatMessage, ...]:
+    """What the agent is, then the description with its values; arguments that it does not name follow it."""
+    question = frame.description if frame.description is not None else playbook.description
+    rest = {name: value for name, value in frame.kwargs.items() if not _names(playbook.description, name)}
+    parts = [question, *playbook.notes]
+    if rest:
+        parts.append("\n".join(f"{name}: {shown_value(value, 20_000)}" for name, value in rest.items()))
+    system = f"You are {agent.name}. {agent.description}".strip()
+    return ChatMessage("system", system, cacheable=True), ChatMessage("user", "\n\n".join(parts))
+
+
+def _names(description: str, name: str) -> bool:
+    return re.search(rf"\{{[^}}]*\b{re.escape(name)}\b", description) is not None
+
+
+class RawAnswer:
+    """The one turn of a raw playbook."""
+
+    def __init__(self, journal: Journal, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec) -> None:
+        self._journal = journal
+        self._frame = frame
+        self._agent = agent
+        self._playbook = playbook
+
+    async def take(self, calls: ModelCalls) -> None:
+        """Ask, unless that was done. Raises LLMError."""
+        if self._frame.state.ending is not None:
+            return
+        request = CompletionRequest(raw_prompt(self._agent, self._playbook, self._frame.state))
+        text = await calls.text(request)
+        self._journal.note("end", f=self._frame.id, how="return", val=value_of(text, self._playbook.returns))
+        await self._journal.commit()
+
+
+def value_of(text: str, declared: str | None) -> Any:
+    """An answer as the declared result, where it says exactly that; else the text."""
+    text = text.strip()
+    if declared is None or declared == "str":
+        return text
+    found = _FENCED.fullmatch(text)
+    bare = found[1].strip() if found else text
+    try:
+        if declared.partition("[")[0] in ("list", "dict"):
+            return coerced(json.loads(bare), declared)
+        return coerced(bare, declared)
+    except ValueError:
+        return text

@@ -1,0 +1,267 @@
+"""One reply of the model on its way into execution: resumed or repeated, verified, streamed, run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+from runtime.execution.free.contract import Contract
+from runtime.execution.free.position import Position, Rejected
+from runtime.execution.free.reply import ReplyReader
+from runtime.execution.free.reply_items import (
+    Broken,
+    Prose,
+    Remark,
+    ReplyItem,
+    SayHeld,
+    SayName,
+    SayStarted,
+    SayText,
+    Statement,
+)
+from runtime.execution.free.statement import call_name, with_dollars
+from runtime.execution.free.verifier import ends_turn, step_line, verify, verify_say_head
+from runtime.execution.speech.utterances import LiveStream
+
+_STREAMABLE = (str, int, bool)
+"""Values whose `str()` is what an f-string shows; floats and others are left to the executed call."""
+
+
+class Executor(Protocol):
+    """What a reply runs on."""
+
+    async def accept(self, source: str, remarks: Sequence[str] = (), /) -> None:
+        """Run a verified statement; `remarks` stand before it."""
+        ...
+
+    async def open_stream(self, target: str, /) -> LiveStream | None:
+        """Begin to show what is said to `target`."""
+        ...
+
+    def position(self) -> Position:
+        """Where the frame is now."""
+        ...
+
+    def value_of(self, name: str, /) -> Any:
+        """A variable as the next statement sees it. Raises KeyError."""
+        ...
+
+    @property
+    def halted(self) -> bool:
+        """Whether nothing more of this reply may run."""
+        ...
+
+    @property
+    def half_said(self) -> bool:
+        """Whether people see the beginning of something that is not finished."""
+        ...
+
+
+class ReplyRun:
+    """Feeds a reply to an executor. `over` says that the rest of the reply is not wanted; `rejected` why, if so.
+
+    After a break the reply must begin with `# resume: <count>`, or repeat every executed statement exactly (then they
+    are skipped), or begin with a Step that legally follows and was not executed yet. Anything else is refused before
+    any of it runs or is shown. Where the last statement failed (`failure` says how), another one may stand in its
+    place, and the same one may not.
+    """
+
+    def __init__(
+        self, executor: Executor, executed: Sequence[str], turn_steps: Sequence[str], failure: str | None = None
+    ) -> None:
+        self.over = False
+        self.rejected: Rejected | None = None
+        self.said_anything = False
+        self._executor = executor
+        self._executed = [_normal(source) for source in executed]
+        self._turn_steps = frozenset(turn_steps)
+        self._failure = failure
+        self._repeated = 0
+        self._continues = not executed
+        self._reader = ReplyReader()
+        self._contract = Contract()
+        self._remarks: list[str] = []
+        self._stream: LiveStream | None = None
+        self._final: str | None = None
+        self._prose = ""
+        self._ran = False
+        self._steps: dict[type, Callable[[Any], Awaitable[None]]] = {
+            Prose: self._on_prose,
+            Remark: self._on_remark,
+            Statement: self._on_statement,
+            SayStarted: self._on_say_started,
+            SayText: self._on_say_text,
+            SayName: self._on_say_name,
+            SayHeld: self._on_say_held,
+            Broken: self._on_broken,
+        }
+
+    async def feed(self, text: str) -> None:
+        """Take the next piece of the reply."""
+        self.said_anything = self.said_anything or bool(text.strip())
+        await self._run(self._reader.feed(text))
+
+    async def close(self) -> None:
+        """The reply is complete: run what was held back, or say what it lacks."""
+        await self._run(self._reader.close())
+        if self.over:
+            return
+        if self._final is not None:
+            await self._accept(self._final)
+        elif not self.said_anything:
+            self._reject("empty", "the reply is empty; answer with one Python block")
+        elif not self._continues:
+            self._reject("resume", _RESUME.format(count=len(self._executed)))
+        elif self._prose and not self._ran:
+            self._reject(
+                "format", "the reply is prose; answer with one Python block and nothing else", self._prose[:200]
+            )
+        else:
+            self._reject("end", "the reply ends without Yld or Return")
+
+    async def _run(self, items: Sequence[ReplyItem]) -> None:
+        for item in items:
+            if self.over:
+                return
+            await self._steps[type(item)](item)
+
+    def _reject(self, rule: str, message: str, source: str = "") -> None:
+        self._refuse(Rejected(rule, message, source, self._executor.position().legal_steps()))
+
+    def _refuse(self, rejected: Rejected) -> None:
+        self.rejected = rejected
+        self.over = True
+        self._stream = None
+
+    async def _on_prose(self, item: Prose) -> None:
+        self._prose += item.text
+
+    async def _on_remark(self, item: Remark) -> None:
+        word, _, count = item.text.partition(":")
+        if word.strip() != "resume":
+            self._contract.hear(item.text)
+            self._remarks.append(item.text)
+            return
+        if self._continues:
+            return
+        if count.strip() == str(len(self._executed)) and not self._repeated:
+            self._continues = True
+        else:
+            self._reject("resume", _RESUME.format(count=len(self._executed)))
+
+    async def _on_statement(self, item: Statement) -> None:
+        source = with_dollars(item.source, item.dollar_names)
+        if not self._continues and not self._starts_after(source) and not self._mends(source):
+            self._repeat(source)
+            self._remarks.clear()
+            return
+        self._continues = True
+        if self._final is not None:
+            self._reject("end", f"nothing may follow {self._final}", source)
+            return
+        position = self._position()
+        rejected = verify(source, position) or self._contract.check(source, position, item.source)
+        if rejected is not None:
+            self._refuse(rejected)
+        elif ends_turn(source):
+            self._final = source
+        else:
+            await self._accept(source, item.source)
+
+    def _repeat(self, source: str) -> None:
+        if _normal(source) != self._executed[self._repeated]:
+            self._reject("resume", _RESUME.format(count=len(self._executed)), source)
+            return
+        if self._at_failure:
+            self._reject("failed", f"this statement was executed and failed: {self._failure}", source)
+            return
+        self._repeated += 1
+        self._continues = self._repeated == len(self._executed)
+
+    @property
+    def _at_failure(self) -> bool:
+        """Whether everything was repeated but the last statement, which failed."""
+        return self._failure is not None and self._repeated == len(self._executed) - 1
+
+    def _mends(self, source: str) -> bool:
+        """Whether `source` stands in the place of the statement that failed."""
+        return self._at_failure and _normal(source) != self._executed[-1]
+
+    def _starts_after(self, source: str) -> bool:
+        """Whether a reply that begins with `source` goes on by itself: a legal next Step that was not executed.
+
+        Not while a sentence is half said: that must be finished first.
+        """
+        if self._repeated or self._executor.half_said:
+            return False
+        step = _step_location(source)
+        if step is None or step in self._turn_steps:
+            return False
+        position = self._executor.position()
+        line = step_line(step, position)
+        return line is not None and position.flow is not None and position.flow.may_follow(position.step, line)
+
+    def _position(self) -> Position:
+        position = self._executor.position()
+        position.ended = self._final is not None
+        return position
+
+    async def _accept(self, source: str, written: str | None = None) -> None:
+        self._stream, self._ran = None, True
+        self._contract.ran(source, self._executor.position(), written)
+        remarks, self._remarks = self._remarks, []
+        await self._executor.accept(source, remarks)
+        if self._executor.halted:
+            self.over = True
+
+    async def _on_say_started(self, item: SayStarted) -> None:
+        if not self._continues:
+            return
+        position = self._position()
+        rejected = verify_say_head(item.target, position) or self._contract.check_say(position)
+        if rejected is not None:
+            self._refuse(rejected)
+            return
+        self._stream = await self._executor.open_stream(item.target)
+
+    async def _on_say_text(self, item: SayText) -> None:
+        if self._stream is not None:
+            await self._stream.write(item.text)
+
+    async def _on_say_name(self, item: SayName) -> None:
+        if self._stream is None:
+            return
+        try:
+            value = self._executor.value_of(item.name)
+        except KeyError:
+            value = None
+        if isinstance(value, _STREAMABLE):
+            await self._stream.write(str(value))
+        else:
+            self._stream = None
+
+    async def _on_say_held(self, _: SayHeld) -> None:
+        self._stream = None
+
+    async def _on_broken(self, item: Broken) -> None:
+        self._refuse(Rejected("parse", f"{item.message} (line {item.line})", item.source))
+
+
+_RESUME = (
+    "{count} statements of the reply that broke off were executed; begin with `# resume: {count}`, or repeat all of "
+    "them exactly"
+)
+
+
+def _normal(source: str) -> str:
+    return ast.unparse(ast.parse(source))
+
+
+def _step_location(source: str) -> str | None:
+    match ast.parse(source).body:
+        case [ast.Expr(value=ast.Await(value=ast.Call(func=func, args=[ast.Constant(value=str(location))])))] if (
+            call_name(func) == "Step"
+        ):
+            return location
+    return None

@@ -1,0 +1,127 @@
+"""Running the accepted statements of a turn, each against its journal, and writing down what they came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from runtime.core.errors import NoWorker, SandboxError, VerificationError
+from runtime.execution.frames.drive import drive
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import RaisedByPlaybook, site, unwrapped
+from runtime.execution.free.contract import END, leaves_early
+from runtime.execution.free.standpoint import Standpoint
+from runtime.execution.free.statement import Lowered, SnippetBody, control_value, lower
+from runtime.execution.free.verifier import check_step
+from runtime.execution.machine import Machine
+from runtime.sandbox.executor import Evaluation, HostCall, Snippet
+
+MAX_FAILURES = 3
+"""A turn's code may fail at most this often before its playbook does."""
+
+_IMPORTED = ("import asyncio",)
+"""What code may use without saying so."""
+
+Refused = Callable[[str, str], None]
+"""Told of a statement that failed: the rule, and how."""
+
+
+class StatementRun:
+    """Runs the statements of one frame in the sandbox."""
+
+    def __init__(self, machine: Machine, frame: Frame, standpoint: Standpoint, on_failure: Refused) -> None:
+        self._machine = machine
+        self._frame = frame
+        self._standpoint = standpoint
+        self._on_failure = on_failure
+
+    async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
+        """Write down a verified statement, and the remarks before it, and run it."""
+        said = {"re": list(remarks)} if remarks else {}
+        self._machine.journal.note("stmt", f=self._frame.id, src=source, **said)
+        await self.execute(len(self._frame.state.statements) - 1)
+
+    async def execute(self, index: int) -> None:
+        """Run one statement of the turn; its failure is for the model to see. Raises NoWorker, and RaisedByPlaybook
+        when the turn has failed too often."""
+        frame = self._frame
+        state = frame.state
+        statement = state.statements[index]
+        if self._machine.watcher is not None:
+            await self._machine.watcher.about_to_run(frame, statement.source)
+        functions = self._standpoint.functions([statement.source, *state.prelude])
+        lowered = lower(statement.source, self._standpoint.state_names(), functions)
+        snippet = Snippet(
+            source=lowered.source,
+            names=self._standpoint.used(statement.variables, [lowered.source, *state.prelude]),
+            functions=functions,
+            prelude=(*_IMPORTED, *state.prelude) if "asyncio" in lowered.source else tuple(state.prelude),
+            keep=lowered.keep,
+        )
+        async with self._machine.sandbox.evaluate(snippet) as evaluation:
+            body = SnippetBody(evaluation, index)
+            try:
+                await drive(frame, body, self, prefix=f"{index}.")
+            except NoWorker:
+                raise
+            except SandboxError as error:
+                self._note_failure("SandboxError", str(error))
+                return
+            if body.control is not None:
+                self._note_ending(body.control)
+            elif evaluation.error is not None:
+                self._note_failure(evaluation.error.type, evaluation.error.text)
+            else:
+                self._note_done(lowered, evaluation)
+
+    def start(self, frame: Frame, call: Call, /) -> None:
+        """See `HostCalls`. What moves control is looked at again: where that is shows only while the statement runs."""
+        refused = None
+        if call.name == "Step":
+            refused = check_step(str(control_value(call, "location")), self._standpoint.position())
+        elif call.name == END:
+            refused = leaves_early(END, self._standpoint.position())
+        if refused is None:
+            self._machine.host.start(frame, call)
+        else:
+            self._machine.journal.note("res", **site(frame, call), exc=[VerificationError.__name__, refused.text])
+
+    async def give_up(self, frame: Frame, call: Call, /) -> None:
+        """See `HostCalls`."""
+        await self._machine.host.give_up(frame, call)
+
+    def _note_done(self, lowered: Lowered, evaluation: Evaluation) -> None:
+        try:
+            kept = dict(evaluation.kept)
+        except SandboxError as error:
+            self._note_failure("SandboxError", str(error))
+            return
+        prelude = [lowered.source] if lowered.definition else []
+        self._machine.journal.note("done", f=self._frame.id, loc=kept, prelude=prelude)
+
+    def _note_ending(self, control: HostCall) -> None:
+        source = str(control_value(control, "source", "user")).strip().lower()
+        leaves = control.name == "Return" or source in ("exit", "return")
+        early = leaves_early(control.name, self._standpoint.position()) if leaves else None
+        if early is not None:
+            self._note_failure(VerificationError.__name__, early.text)
+        else:
+            self._note_end(control)
+
+    def _note_end(self, control: HostCall) -> None:
+        if control.name == "Return":
+            value = control_value(control, "value")
+            self._machine.journal.note("end", f=self._frame.id, how="return", val=value)
+            return
+        source = str(control_value(control, "source", "user"))
+        kind = "return" if source.strip().lower() == "return" else "yield"
+        value = None if kind == "return" else source
+        self._machine.journal.note("end", f=self._frame.id, how=kind, val=value)
+
+    def _note_failure(self, type_name: str, text: str) -> None:
+        frame = self._frame
+        type_name, text = unwrapped(type_name, text)
+        self._machine.journal.note("failed", f=frame.id, exc=[type_name, text])
+        self._on_failure("raised", f"{type_name}: {text}")
+        failures = sum(1 for statement in frame.state.statements if statement.error)
+        if failures >= MAX_FAILURES:
+            raise RaisedByPlaybook(type_name, text)

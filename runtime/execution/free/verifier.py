@@ -1,0 +1,280 @@
+"""The verification contract: the model proposes a statement, the runtime says whether it is a legal next one."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator, Sequence
+
+from runtime.core.errors import UnknownTarget
+from runtime.execution.frames.signatures import BUILT_IN, as_written
+from runtime.execution.free.position import Position, Rejected
+from runtime.execution.free.statement import CONTROL, assigned_names, call_name, mutated_names, nodes_in, parsed
+from runtime.language.value_types import coerced
+from runtime.sandbox.policy import HOST_FUNCTIONS
+from runtime.sandbox.policy import check as check_policy
+
+_PROTECTED = HOST_FUNCTIONS | BUILT_IN
+
+
+def verify(source: str, position: Position) -> Rejected | None:
+    """None when the statement may run in `position`, else why not. Nothing of it has run or been shown."""
+    try:
+        tree = parsed(source)
+    except (SyntaxError, ValueError) as error:
+        return Rejected("parse", f"this is not Python: {error}", source)
+    violation = check_policy(tree, protected=_PROTECTED)
+    if violation is not None:
+        return Rejected("policy", f"{violation.message} ({violation.rule})", source)
+    if position.ended:
+        return Rejected("end", "nothing may follow Return or Yld", source)
+    for rule in (_check_names, _check_use, _check_calls, _check_steps, _check_end):
+        rejected = rule(tree, position)
+        if rejected is not None:
+            return Rejected(rejected.rule, rejected.message, source, rejected.legal)
+    return None
+
+
+def verify_say_head(target: str, position: Position) -> Rejected | None:
+    """None when a `Say` to `target` may begin to be shown in `position`."""
+    if position.ended:
+        return Rejected("end", "nothing may follow Return or Yld")
+    if position.flow is not None and position.step is None:
+        return _no_step(position, "Say")
+    return _check_literal(position.check_target, target, "target")
+
+
+def _no_step(position: Position, name: str) -> Rejected:
+    return Rejected("step", f"{name} comes before any Step: say first which step it carries out", "", _legal(position))
+
+
+def _legal(position: Position) -> tuple[str, ...]:
+    return position.legal_steps()
+
+
+def calls_in(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of a statement in their order, by the names they use."""
+    nodes = [node for node in nodes_in(tree) if isinstance(node, ast.Call)]
+    for node in sorted(nodes, key=lambda n: (n.lineno, n.col_offset)):
+        name = call_name(node.func)
+        if name is not None:
+            yield name, node
+
+
+def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
+    bound = assigned_names(tree) | {node.arg for node in nodes_in(tree) if isinstance(node, ast.arg)}
+    agents = {name.partition(".")[0] for name in position.functions if "." in name}
+    for name in sorted((assigned_names(tree) | mutated_names(tree)) & position.read_only):
+        return Rejected("name", f"{name} is only read; `await Share(name, value)` sets a value for all in the meeting")
+    for name in sorted(set(_bound_aside(tree)) & position.variables):
+        return Rejected("name", f"${name} is set by `{name} = …`, and this would hide it; use another name here")
+    for node in nodes_in(tree):
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            continue
+        known = node.id in bound or node.id in position.names or node.id in position.functions
+        known = known or node.id in agents or node.id in position.unlisted
+        if known or hasattr(builtins, node.id) or node.id == "asyncio":
+            continue
+        return Rejected("name", f"{node.id!r} is not known here; known are {_listed(position.names)}")
+    return None
+
+
+def _bound_aside(tree: ast.AST) -> Iterator[str]:
+    """The names that a statement binds in other ways than by an assignment or a loop, which no variable is set by."""
+    for node in nodes_in(tree):
+        match node:
+            case ast.NamedExpr(target=ast.Name(id=name)) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name
+            case ast.MatchMapping(rest=str(name)):
+                yield name
+            case ast.alias():
+                yield (node.asname or node.name).partition(".")[0]
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "no variables yet"
+
+
+def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
+    agents = {name.partition(".")[0] for name in position.functions if "." in name}
+    if _says_perhaps(tree):
+        return Rejected("say", "a Say that depends on something stands below an `if`, not inside an expression")
+    for name, node in calls_in(tree):
+        shape = position.functions.get(name)
+        if shape is None:
+            if name.partition(".")[0] in position.unlisted:
+                continue
+            if name.partition(".")[0] in agents and "." in name:
+                public = sorted(f for f in position.functions if f.startswith(name.partition(".")[0] + "."))
+                return Rejected("call", f"{name} is not a public playbook; public are {', '.join(public)}")
+            continue
+        mismatch = shape.mismatch(node)
+        if mismatch is not None:
+            form = as_written(name)
+            return Rejected("arguments", f"{name} {mismatch.partition(';')[0] if form else mismatch}{form}")
+        rejected = _check_meaning(name, [shape.argument(node, index) for index in (0, 1)], position)
+        if rejected is not None:
+            return rejected
+    return None
+
+
+_IN_THE_REPLY = frozenset({"Step", "Trigger", "Yld", "Return"})
+"""Calls that say where control is: they stand in the reply itself."""
+
+
+def _check_use(tree: ast.AST, position: Position) -> Rejected | None:
+    """Whether host functions are called where they are named: what is passed on, or put into a function, is executed
+    where nobody has looked."""
+    called, named, functions = set[int](), list[ast.Name](), list[ast.AST]()
+    for node in nodes_in(tree):
+        if isinstance(node, ast.Call):
+            called.add(id(node.func))
+        elif isinstance(node, ast.Name) and node.id in HOST_FUNCTIONS:
+            named.append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            functions.append(node)
+    for node in named:
+        if id(node) not in called:
+            return Rejected(
+                "call", f"{node.id} is called where it is named, as `await {node.id}(…)`, and not passed on"
+            )
+    for name in (name for node in functions for name, _ in calls_in(node) if name in _IN_THE_REPLY):
+        return Rejected("call", f"{name} stands in the reply itself, not in a function", "", _legal(position))
+    return None
+
+
+def _says_perhaps(tree: ast.AST) -> bool:
+    """Whether an expression says something only in some cases: its text would be shown before that is known."""
+    choosing = (node for node in nodes_in(tree) if isinstance(node, ast.IfExp | ast.BoolOp))
+    return any(name == "Say" for node in choosing for name, _ in calls_in(node))
+
+
+def _check_meaning(name: str, arguments: Sequence[ast.expr | None], position: Position) -> Rejected | None:
+    first, second = arguments
+    text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
+    if name == "Say" and text is not None:
+        return _check_literal(position.check_target, text, "target")
+    if name == "Yld" and text is not None and text.lower() not in ("call", "exit", "return"):
+        return _check_literal(position.check_source, text, "source")
+    if name == "Trigger" and text is not None:
+        return _check_trigger(text, position)
+    if name == "Var" and text is not None and second is not None:
+        return _check_type(text.removeprefix("$"), second, position)
+    return None
+
+
+def _check_trigger(code: str, position: Position) -> Rejected | None:
+    if trigger_key(code, position) is not None:
+        return None
+    known = ", ".join(sorted(position.triggers)) or "none"
+    return Rejected("trigger", f"there is no trigger {code!r}; this agent has {known}")
+
+
+def trigger_key(code: str, position: Position) -> str | None:
+    """The trigger that a reply means by `Agent:Playbook:T1:CND` or a part of it; None when there is none."""
+    parts = code.split(":")
+    keys = [":".join(parts[at : at + length]) for length in (3, 2) for at in range(len(parts) - length + 1)]
+    return next((key for key in keys if key in position.triggers), None)
+
+
+def _check_literal(check: Callable[[str], object], text: str, rule: str) -> Rejected | None:
+    try:
+        check(text)
+    except UnknownTarget as error:
+        return Rejected(rule, str(error))
+    return None
+
+
+def _check_type(name: str, value: ast.expr, position: Position) -> Rejected | None:
+    declared = position.types.get(name)
+    if declared is None:
+        return None
+    try:
+        literal = ast.literal_eval(value)
+    except (ValueError, TypeError):
+        return None
+    try:
+        coerced(literal, declared)
+    except ValueError as error:
+        return Rejected("type", f"${name} {error}")
+    return None
+
+
+_FREE = frozenset({"Step", "Var", "Trigger"})
+"""Calls that may stand before the first Step."""
+
+
+def _check_steps(tree: ast.AST, position: Position) -> Rejected | None:
+    seen = [position.step]
+    for name, node in calls_in(tree):
+        if name == "Step":
+            rejected = _check_step(node, position, seen)
+            if rejected is not None:
+                return rejected
+        elif position.flow is not None and seen == [None] and name in position.functions and name not in _FREE:
+            return _no_step(position, name)
+    return None
+
+
+def _check_step(node: ast.Call, position: Position, seen: list[str | None]) -> Rejected | None:
+    first = node.args[0] if node.args else node.keywords[0].value
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        return Rejected("step", "a Step is named by its text, as in the program", "", _legal(position))
+    if position.flow is None:
+        return Rejected("step", f"{position.playbook} has no steps; leave out {first.value!r}")
+    line = step_line(first.value, position)
+    if line is None:
+        return Rejected("step", f"there is no step {first.value!r} in {position.playbook}", "", _legal(position))
+    if not any(position.flow.may_follow(before, line) for before in seen):
+        return Rejected("order", f"{first.value!r} may not follow {_here(position)}", "", _legal(position))
+    seen.append(line)
+    return None
+
+
+def check_step(location: str, position: Position) -> Rejected | None:
+    """None when control, which has come to `position`, may go to a step, else why not."""
+    line = step_line(location, position)
+    if position.flow is None or (line is not None and position.flow.may_follow(position.step, line)):
+        return None
+    return Rejected("order", f"{location!r} may not follow {_here(position)}", "", _legal(position))
+
+
+def _here(position: Position) -> str:
+    return f"step {position.step}" if position.step else "the beginning"
+
+
+def step_line(location: str, position: Position) -> str | None:
+    """The line of `Playbook:line:code` when the playbook has exactly this step, else None."""
+    parts = location.split(":")
+    if len(parts) != 3 or parts[0].rpartition(".")[2] != position.playbook:
+        return None
+    return parts[1] if position.steps.get(parts[1]) == parts[2] else None
+
+
+def _check_end(tree: ast.AST, position: Position) -> Rejected | None:
+    for node in nodes_in(tree):
+        for block in _blocks(node):
+            for index, statement in enumerate(block[:-1]):
+                if isinstance(statement, ast.Expr) and _is_control(statement.value):
+                    return Rejected("end", f"nothing may follow {ast.unparse(block[index])}")
+    return None
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield block
+
+
+def _is_control(value: ast.expr) -> bool:
+    inner = value.value if isinstance(value, ast.Await) else value
+    return isinstance(inner, ast.Call) and call_name(inner.func) in CONTROL
+
+
+def ends_turn(source: str) -> bool:
+    """Whether the statement is itself a `Yld` or `Return`."""
+    body = parsed(source).body
+    return bool(body) and isinstance(body[-1], ast.Expr) and _is_control(body[-1].value)

@@ -1,0 +1,145 @@
+"""What is true now, as the model sees it: where a frame stands, what it knows, who is there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from runtime.core.message import Attachment
+from runtime.execution.prompt.artifacts import is_large, shown_artifact
+from runtime.meetings.shared_state import who
+from runtime.tape.frame_state import FrameState
+from runtime.tape.state import AgentState, MeetingState, SessionState
+
+MAX_VALUE_CHARS = 2000
+"""A value longer than this is shown to the model by its beginning and its length."""
+
+MAX_LISTED_FILES = 10
+"""The model is told of so many files that people sent."""
+
+MAX_LISTED = 40
+"""The model is told of so many agents, people, or participants of a meeting; of the others it is told how many."""
+
+MAX_SHARED_VALUE_CHARS = 1000
+"""Likewise as `MAX_VALUE_CHARS` for a value that a meeting shares."""
+
+MAX_SHARED_CHARS = 8000
+"""So much is shown of all of them together; of the others their names."""
+
+
+def situation(state: SessionState, frame: FrameState) -> str:
+    """What is true now: who is there, their meetings, files; then what changes most, where the frame stands."""
+    agent = state.agents[frame.agent]
+    lines = [
+        f"You execute {frame.playbook} as {agent.klass} (agent {agent.id}).",
+        *_company(state, agent),
+        *_files(state),
+        *_meetings(state, frame),
+        "Call stack: " + ", ".join(stack_entries(state, frame)),
+    ]
+    if frame.kwargs or frame.args:
+        lines.append(f"Arguments: {shown_value(frame.kwargs or frame.args)}")
+    shown = {name: value for name, value in agent.variables.items() if name == "__" or not name.startswith("_")}
+    values = (f"${name} = {_named_value(agent, name, value)}" for name, value in shown.items())
+    lines.append("Variables: " + ("; ".join(values) or "none"))
+    if frame.locals:
+        lines.append("Locals: " + "; ".join(f"{n} = {_named_value(agent, n, v)}" for n, v in frame.locals.items()))
+    return "\n".join(lines)
+
+
+def _named_value(agent: AgentState, name: str, value: Any) -> str:
+    summary = agent.artifacts.get(name)
+    if summary is not None or is_large(value):
+        return shown_artifact(name, value, summary)
+    return shown_value(value)
+
+
+def _company(state: SessionState, agent: AgentState) -> Iterator[str]:
+    if len(state.agents) > 1:
+        others = (f"{other.klass} (agent {other.id})" for other in state.agents.values() if other.id != agent.id)
+        yield "Other agents: " + _listed(others, len(state.agents) - 1)
+    if state.people:
+        yield "People here: " + _listed((_person(state, id_) for id_ in state.people), len(state.people))
+
+
+def _person(state: SessionState, id_: str) -> str:
+    """A person by the name that means only them, and the name they show."""
+    person, called = state.people[id_], state.called(id_)
+    return called if person.declared in (None, person.name) else f"{called} (shown as {person.name})"
+
+
+def _files(state: SessionState) -> Iterator[str]:
+    if state.files:
+        yield "Files people sent: " + "; ".join(file_line(file) for file in state.files[-MAX_LISTED_FILES:])
+
+
+def _meetings(state: SessionState, frame: FrameState) -> Iterator[str]:
+    for meeting in state.meetings.values():
+        if meeting.status == "ended":
+            if meeting.id == frame.meeting:
+                yield f"Meeting {meeting.id} ({meeting.topic}) has ended."
+                yield from _shared(state, meeting)
+        elif frame.agent in meeting.joined:
+            yield from _meeting(state, meeting)
+        elif meeting.invited.get(frame.agent) == "":
+            yield f"You are invited to meeting {meeting.id} ({meeting.topic}) by {who(state, meeting.host)}"
+
+
+def _meeting(state: SessionState, meeting: MeetingState) -> Iterator[str]:
+    present = _listed((who(state, one) for one in meeting.joined), len(meeting.joined))
+    begun = "" if meeting.status == "active" else ", not begun"
+    yield f"Meeting {meeting.id} ({meeting.topic}{begun}; host: agent {meeting.host}): {present}"
+    if meeting.asks:
+        said = (f"{who(state, one)}: {meeting.invited.get(one) or 'no answer yet'}" for one in meeting.asks)
+        yield f"Invited to meeting {meeting.id}: " + _listed(said, len(meeting.asks), "; ")
+    yield from _shared(state, meeting)
+
+
+def _shared(state: SessionState, meeting: MeetingState) -> Iterator[str]:
+    """What a meeting shares; of what is too much in all the names alone."""
+    left, values = MAX_SHARED_CHARS, []
+    for name, known in meeting.shared.items():
+        text = shown_value(known.value, MAX_SHARED_VALUE_CHARS)
+        text = text if len(text) <= left else f'… (await Shared("{name}") reads it)'
+        left -= len(text)
+        values.append(f"{name} = {text} (version {known.version}, {who(state, known.by)})")
+    if values:
+        yield f"Shared state of meeting {meeting.id}: " + "; ".join(values)
+
+
+def _listed(shown: Iterator[str], count: int, between: str = ", ") -> str:
+    more = f"{between}and {count - MAX_LISTED:,} more" if count > MAX_LISTED else ""
+    return between.join(islice(shown, MAX_LISTED)) + more
+
+
+def stack_entries(state: SessionState, frame: FrameState) -> list[str]:
+    """The call stack, innermost first: `Main:03:QUE`, `Talk:01:EXE[meeting 100]`, another's `Host.Main:03:QUE`."""
+    entries = []
+    current: FrameState | None = frame
+    while current is not None:
+        at = f":{current.step.split(':', 1)[1]}" if current.step and ":" in current.step else ""
+        meeting = f"[meeting {current.meeting}]" if current.meeting else ""
+        owner = "" if current.agent == frame.agent else f"{state.agents[current.agent].klass}."
+        entries.append(f"{owner}{current.playbook}{at}{meeting}")
+        current = state.frames.get(current.caller.frame) if current.caller else None
+    return entries
+
+
+def shown_value(value: Any, max_chars: int = MAX_VALUE_CHARS) -> str:
+    """A value as the model sees it: JSON, cut when it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    if len(text) <= max_chars:
+        return text
+    return f"{text[:max_chars]}… ({len(text)} characters in all)"
+
+
+def file_line(file: Attachment) -> str:
+    """A file as the model sees it: `file report.csv (text/csv, 1,234 bytes)`."""
+    kind = _KINDS.get(file.media_type.partition("/")[0], "file")
+    size = "" if file.size_bytes is None else f", {file.size_bytes:,} bytes"
+    return f"{kind} {file.name} ({file.media_type}{size})"
+
+
+_KINDS = {"image": "image", "audio": "voice or sound", "video": "video"}

@@ -1,0 +1,1 @@
+"""What agents say: pages, delivery, receipts, signs of work."""

@@ -1,0 +1,239 @@
+"""How what agents say reaches the people whom it is for: as they want it, by what the program says of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import anyio
+
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageError
+from runtime.core.ids import parse_meeting_id
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.targets import Target
+from runtime.language.humans import ANYBODY, HumanSpec
+from runtime.tape.journal import Journal
+from runtime.tape.people_state import PageState
+from runtime.tape.state import SessionState
+
+_WORD = r"(?<!\w){}(?!\w)"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way of one utterance. `piece_chars`: it is shown while it is written, in pieces of at least so many
+    characters. `hold_s`: it is held back at most so long, for what follows. Neither: it is not shown in the chat.
+
+    `handlers` are the declared humans whose playbooks are given it, with the ids of those who are them.
+    """
+
+    piece_chars: int = 0
+    hold_s: float | None = None
+    handlers: tuple[tuple[str, HumanSpec], ...] = ()
+
+    @property
+    def shown(self) -> bool:
+        """Whether the chat shows it, now or later."""
+        return bool(self.piece_chars) or self.hold_s is not None
+
+
+class Handlers(Protocol):
+    """Runs the playbooks that are given messages instead of the chat."""
+
+    async def hand(self, frame: Frame, call: Call, handler: str, /) -> None:
+        """Run `handler` with the arguments of `call`, as a part of what `frame` does; once, also after a crash.
+
+        Raises what the playbook raised, and UnknownTarget when there is none.
+        """
+        ...
+
+
+class Delivery:
+    """Applies the preferences of the people of one session.
+
+    Several people who share a conversation see what at least one of them wants to see: as it is written if one wants
+    that, in the smallest pieces that one wants, else together when the shortest of their times is over. Handlers are
+    given what those want whose they are, besides.
+    """
+
+    def __init__(self, journal: Journal, pages: Pages, humans: Sequence[HumanSpec], clock: Clock) -> None:
+        self.handlers: Handlers
+        self._journal = journal
+        self._pages = pages
+        self._humans = {spec.declared: spec for spec in humans}
+        self._clock = clock
+        self._timers: dict[str, anyio.CancelScope] = {}
+        pages.mentioned = self.mentioned
+
+    def way(self, frame: Frame, target: Target, text: str | None) -> Way:
+        """The way of what `frame` says; `text` is None while it is being written."""
+        hearers = self._wanting(target, text)
+        handled = () if self._is_handling(frame.id) else tuple(h for h in hearers if h[1].delivery.channel == "custom")
+        return self._way(hearers, handled)
+
+    def show(self, agent: str, target: Target, text: str) -> PageState | None:
+        """Have people see, as they want it, what an agent says without a frame: it is played in another process.
+
+        No handler is given it: those who have one see it in the chat. None when they see it later, or not at all.
+        """
+        way = self._way(self._wanting(target, text), ())
+        if not way.shown:
+            return None
+        held = next((page for page in self._held() if (page.agent, page.to) == (agent, target.key)), None)
+        page = held or self._pages.said_by(agent, target.key)
+        if way.hold_s is None and held is None:
+            self._journal.note("fin", page=page.id, text=text)
+            return page
+        self._journal.note("held", page=page.id, text=text, due=self.until(page, way.hold_s or 0.0))
+        if way.hold_s is None:
+            self._release(agent)
+        return None
+
+    def _wanting(self, target: Target, text: str | None) -> list[tuple[str, HumanSpec]]:
+        """Those who hear it and want to."""
+        return [(who, spec) for who, spec in self._hearers(target) if self._wants(who, spec, target, text)]
+
+    def _way(self, hearers: Sequence[tuple[str, HumanSpec]], handled: tuple[tuple[str, HumanSpec], ...]) -> Way:
+        kinds = [spec.delivery for who, spec in hearers if (who, spec) not in handled]
+        pieces = [kind.streaming_chunk_size for kind in kinds if kind.channel != "buffered"]
+        holds = [kind.buffer_timeout_s for kind in kinds if kind.channel == "buffered"]
+        if pieces or not holds:
+            return Way(min(pieces, default=0), None, handled)
+        return Way(0, min(holds), handled)
+
+    def _hearers(self, target: Target) -> list[tuple[str, HumanSpec]]:
+        state = self._journal.state
+        meeting = state.meetings.get(str(target.meeting))
+        who = [target.person] if target.person is not None else (meeting.people if meeting else []) or [*state.people]
+        return [(person, self._spec(person)) for person in who] or [("", ANYBODY)]
+
+    def _spec(self, person: str) -> HumanSpec:
+        known = self._journal.state.people.get(person)
+        return self._humans.get(known.declared or "", ANYBODY) if known is not None else ANYBODY
+
+    def _wants(self, person: str, spec: HumanSpec, target: Target, text: str | None) -> bool:
+        wanted = spec.delivery.meeting_notifications
+        if target.meeting is None or wanted == "all":
+            return True
+        if wanted == "none":
+            return False
+        known = self._journal.state.people[person]
+        names = {known.name, spec.name, spec.declared}
+        named = "|".join(re.escape(name) for name in names)
+        return person in target.agents or re.search(_WORD.format(f"(?:{named})"), text or "", re.IGNORECASE) is not None
+
+    def _is_handling(self, frame: str) -> bool:
+        """Whether a playbook that was given a message is at work: what it says itself is for the chat."""
+        state = self._journal.state
+        found = state.frames.get(frame)
+        while found is not None and found.caller is not None:
+            if found.caller.hidden and ":d" in found.caller.pos:
+                return True
+            found = state.frames.get(found.caller.frame)
+        return False
+
+    def mentioned(self, page: PageState) -> dict[str, str]:
+        """The people whom a page may mention: ids by name. A name that several show is whose the page is, or nobody."""
+        state = self._journal.state
+        kind, _, whose = page.to.partition(" ")
+        held = parse_meeting_id(page.to) is not None
+        found: dict[str, str] = {}
+        for person, known in state.people.items():
+            if held and self._spec(person).delivery.meeting_notifications == "none":
+                continue
+            if state.people_named(known.name) == [person] or (kind == "person" and whose == person):
+                found[known.name] = person
+            spec = self._humans.get(known.declared or "")
+            if spec is not None:
+                found |= {spec.declared: person, spec.name: person}
+        return found
+
+    async def hand_over(self, frame: Frame, call: Call, way: Way, target: Target, text: str) -> None:
+        """Give an utterance to the playbooks of those who want that."""
+        for index, (person, spec) in enumerate(way.handlers):
+            message = {
+                "text": text,
+                "sender": f"agent {frame.state.agent}",
+                "name": frame.agent.klass,
+                "to": spec.declared,
+                "person": person,
+                "meeting": target.meeting,
+            }
+            handler = spec.delivery.handler or ""
+            await self.handlers.hand(frame, Call(f"{call.pos}:d{index}", handler, (message,)), handler)
+
+    # -- what is held back
+
+    async def held_page(self, frame: Frame, target: Target) -> PageState:
+        """The page on which the agent's utterance to `target` is held, with what was held before it."""
+        agent, key = frame.state.agent, target.key
+        held = (p for p in self._held() if p.agent == agent and p.to == key)
+        return next(held, None) or await self._pages.adopt(frame.id, key)
+
+    def until(self, page: PageState, hold_s: float) -> float:
+        """When a page is shown that is held from now on, in seconds since the epoch: it stays so for what follows."""
+        if page.status == "held":
+            return page.due or 0.0
+        self._pages.tasks.start_soon(self._expire, page.id, hold_s)
+        return self._clock.now().timestamp() + hold_s
+
+    async def _expire(self, page: str, hold_s: float) -> None:
+        with anyio.CancelScope() as self._timers[page]:
+            await self._clock.sleep_until(self._clock.monotonic() + hold_s)
+        self._timers.pop(page, None)
+        held = self._journal.state.pages.get(page)
+        if held is not None and held.status == "held":
+            try:
+                self._pages.release(held)
+            except StorageError:
+                return  # the session is gone; the next one shows it
+
+    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Hears every fact: what is held is shown when a person writes, or whoever said it goes on to wait, to ask, to
+        send a file or to an end."""
+        if kind in ("heard", "ended"):
+            self._release(None)
+        elif kind == "page" and data.get("file") is not None:
+            self._release(data["agent"])
+        elif (kind == "wait" and data.get("source") is not None) or kind in ("park", "ask"):
+            self._release(self._journal.state.frames[data["f"]].agent)
+        elif kind == "ret" and ":" not in data["f"]:
+            self._release(data["f"].partition(".")[0])
+        elif kind == "stop":
+            self._release(data["agent"])
+
+    def _release(self, agent: str | None) -> None:
+        for page in self._held():
+            if agent in (None, page.agent):
+                self._pages.release(page)
+                if page.id in self._timers:
+                    self._timers.pop(page.id).cancel()
+
+    def _held(self) -> list[PageState]:
+        return held_pages(self._journal.state)
+
+
+def held_pages(state: SessionState) -> list[PageState]:
+    """What is held back to be shown with what follows it."""
+    return [page for page in state.pages.values() if page.status == "held"]
+
+
+def addressed(text: str, name: str | None) -> str:
+    """The text as it is said to one of several people: it begins with `@name`, unless it does so already."""
+    return text if name is None or _begins_with(text, f"@{name}") else f"@{name} {text}"
+
+
+def surely_addressed(text: str, name: str | None) -> str:
+    """What `addressed` surely begins with of a text that is still being written."""
+    tag = f"@{name}".casefold()
+    undecided = name is not None and len(text) <= len(tag) and tag.startswith(text.casefold())
+    return "" if undecided else addressed(text, name)
+
+
+def _begins_with(text: str, tag: str) -> bool:
+    rest = text[len(tag) : len(tag) + 1]
+    return text[: len(tag)].casefold() == tag.casefold() and not (rest.isalnum() or rest == "_")

@@ -1,0 +1,310 @@
+"""What agents say to people: pages that grow while they are written, and are finished exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from runtime.bus import Bus
+from runtime.channels.outbox import LivePage, Outbox, PageSpec
+from runtime.core.address import Address, Speaker, address_data
+from runtime.core.errors import AdapterError
+from runtime.core.ids import MessageId, StreamId
+from runtime.core.message import Attachment, Choice, Message
+from runtime.core.stream import StreamObserver, StreamStart
+from runtime.core.texts import Texts
+from runtime.execution.speech.page_records import PageRecord, PageStream, UnseenPage
+from runtime.execution.speech.presence import Presence
+from runtime.execution.speech.signs import Signs
+from runtime.meetings.whereabouts import place_of, place_of_elsewhere
+from runtime.tape.journal import Journal
+from runtime.tape.people_state import PageState
+
+INTERRUPTED = " ⏹"
+"""Closes an utterance that was broken off and will not be finished."""
+
+MAX_UNFINISHED_PAGES = 8
+"""A conversation with this many utterances on their way makes its agents wait."""
+
+
+class Pages:
+    """The pages of one session: on the tape first, then on the platform.
+
+    `page` is noted when an utterance begins, `opening` committed before its first text is sent, `sent` when the
+    platform has it, the final text before the final edit, and `shown` noted when people see it. What is final and not
+    shown is repaired after a restart; an open page is gone on with by its frame's next utterance to the same target.
+    """
+
+    def __init__(
+        self, journal: Journal, outbox: Outbox, address: Address, tasks: TaskGroup, bus: Bus, texts: Texts
+    ) -> None:
+        self.texts = texts
+        self.presence = Presence(journal, outbox, address)
+        self.signs = Signs(journal, outbox, address, self._spec)
+        self.signs.on_rest = lambda: self._room.set()
+        self.tasks = tasks
+        self.mentioned: Callable[[PageState], Mapping[str, str]] = lambda _page: {}
+        """The people whom a page may mention: ids by name."""
+        self.moves: Callable[[PageState], bool] = lambda _page: False
+        """Asked of a page that was refused for good: whether it is noted that it is shown where the session lives."""
+        self._journal = journal
+        self._outbox = outbox
+        self.address = address
+        self._bus = bus
+        self._live: dict[str, LivePage] = {}
+        self._streams: dict[StreamId, str] = {}
+        self._messages: dict[MessageId, str] = {}
+        self._texts: dict[str, str] = {}
+        self._unfinished = 0
+        self._room = anyio.Event()
+        self._resting = False
+        self._quiet = False
+
+    def repair(self) -> None:
+        """Show what is final or closed and was not seen to be shown. Called once, after the tapes were read."""
+        for page in list(self._journal.state.pages.values()):
+            if page.status == "held":
+                self.release(page)
+            elif page.status != "open":
+                self.show(page)
+        self.signs.restore()
+
+    @property
+    def unfinished(self) -> int:
+        """How many pages and signs are on their way, those included that are held back for a while."""
+        held = sum(page.status == "held" for page in self._journal.state.pages.values())
+        return self._unfinished + held + self.signs.under_way
+
+    async def room(self) -> None:
+        """Wait while too many utterances are on their way."""
+        while self._unfinished >= MAX_UNFINISHED_PAGES:
+            await self._next_shown()
+
+    async def all_shown(self) -> None:
+        """Return when nothing is on its way any more."""
+        while self.unfinished:
+            await self._next_shown()
+
+    async def _next_shown(self) -> None:
+        """Return when something more was shown; all who wait so do."""
+        if self._room.is_set():
+            self._room = anyio.Event()
+        await self._room.wait()
+
+    async def adopt(self, frame: str, to: str) -> PageState:
+        """The page for the frame's next utterance: its open one, or a new one below what its callers left open.
+
+        One that is open in another place than what is said now is closed.
+        """
+        place = place_of(self._journal.state, frame, to)
+        page = self._journal.state.open_page(frame, to)
+        if page is not None and page.place == place:
+            return page
+        await self._close(
+            lambda other: other.to == to and (frame == other.frame or frame.startswith(other.frame + ":"))
+        )
+        agent = self._journal.state.frames[frame].agent
+        seq = self._journal.note("page", f=frame, agent=agent, to=to, **self._setting(agent, place))
+        return self._journal.state.pages[str(seq)]
+
+    def _setting(self, agent: str, place: Address | None) -> dict[str, Any]:
+        """What a fact says of where a page of an agent stands, and what it answers there."""
+        found: dict[str, Any] = {"reply": self._answered(agent, place)}
+        return found if place is None else found | {"place": address_data(place)}
+
+    def _answered(self, agent: str, place: Address | None) -> str | None:
+        """The platform's id of the message that the agent's next page quotes: where others can read along, and it was
+        written."""
+        state = self._journal.state
+        answering = state.agents[agent].answering
+        return None if state.private or state.written_at.get(answering or "") != place else answering
+
+    def question(self, frame: str, prefix: str, options: Sequence[str]) -> PageState:
+        """A page of its own for a question; `prefix` makes the ids of its choices unique in the conversation.
+
+        Without options the answer is free.
+        """
+        agent = self._journal.state.frames[frame].agent
+        number = self._journal.state.seq + 1
+        choices: list[list[Any]] = [[f"{prefix}.{number}.{index}", label] for index, label in enumerate(options)]
+        choices = choices or [[f"{prefix}.{number}.free", "", True]]
+        setting = self._setting(agent, place_of(self._journal.state, frame, "ask"))
+        seq = self._journal.note("page", f=frame, agent=agent, to="ask", choices=choices, **setting)
+        return self._journal.state.pages[str(seq)]
+
+    def with_file(self, frame: str, file: Attachment) -> PageState:
+        """A page of its own for a file; what is finished with it is the text beside it."""
+        agent = self._journal.state.frames[frame].agent
+        data = [file.name, file.media_type, file.url, file.size_bytes]
+        place = place_of(self._journal.state, frame, "file")
+        at = {} if place is None else {"place": address_data(place)}
+        seq = self._journal.note("page", f=frame, agent=agent, to="file", file=data, **at)
+        return self._journal.state.pages[str(seq)]
+
+    async def close_own(self, frame: str) -> None:
+        """Close what the frame, or a frame it called, left open: nothing will finish it."""
+        await self._close(lambda page: page.frame == frame or page.frame.startswith(frame + ":"))
+
+    async def close_all(self) -> None:
+        """Close whatever is open: the program cannot go on."""
+        await self._close(lambda _: True)
+
+    async def _close(self, condition: Callable[[PageState], bool]) -> None:
+        for page in [p for p in self._journal.state.pages.values() if p.status == "open" and condition(p)]:
+            said = self._texts.pop(page.id, None) or page.opened.get(0, "")
+            self._journal.note("close", page=page.id, text=said.rstrip() + INTERRUPTED)
+            if not page.opened:
+                self._abandon(page.id)
+                continue
+            self._publish("page.closed", page)
+            self.show(page)
+
+    def withdraw(self) -> None:
+        """Show nothing more of agents that people have not begun to see; what else there is comes to its end."""
+        for page in [page for page in self._journal.state.pages.values() if not page.opened and page.frame]:
+            owed = page.status != "open"
+            self._journal.note("close", page=page.id, text=page.text)
+            self._texts.pop(page.id, None)
+            self._abandon(page.id)
+            if owed:
+                self._journal.note("shown", page=page.id, lost=True)
+
+    def _abandon(self, page_id: str) -> None:
+        live = self._live.pop(page_id, None)
+        if live is not None:
+            live.abandon()
+
+    def expect_stream(self, stream: StreamId, page: PageState) -> None:
+        """The stream that is about to start is the text of `page`."""
+        self._streams[stream] = page.id
+
+    def expect_message(self, message: MessageId, page: PageState) -> None:
+        """The message that is about to be delivered is the final text of `page`."""
+        self._messages[message] = page.id
+
+    def observe(self, start: StreamStart) -> StreamObserver | None:
+        """The observer that shows a stream while it runs; None when it is on show already, for another who is there."""
+        page_id = self._streams.pop(start.stream_id, None)
+        if page_id is None:
+            return None
+        page = self._journal.state.pages[page_id]
+        return PageStream(lambda: self._page(page), page_id, self._texts)
+
+    async def deliver(self, message: Message) -> None:
+        """Show a finished message; returns at once, the page finishes on its own."""
+        page = self._journal.state.pages.get(self._messages.pop(message.id, ""))
+        if page is not None:
+            self.show(page)
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Within it nobody is told anything."""
+        self._quiet = True
+        try:
+            yield
+        finally:
+            self._quiet = False
+
+    def tell(self, text: str, place: Address | None = None) -> None:
+        """Show people something that no playbook says: those of the session's own conversation, or of a place."""
+        if self._quiet:
+            return
+        at = {} if place is None else {"place": address_data(place)}
+        seq = self._journal.note("page", f="", agent="", to="notice", **at)
+        self._journal.note("fin", page=str(seq), text=text)
+        self.show(self._journal.state.pages[str(seq)])
+
+    def said_by(self, agent: str, to: str) -> PageState:
+        """The page of what an agent says without a frame of its own, to be finished or held at once: it is played in
+        another process."""
+        place = place_of_elsewhere(self._journal.state, agent, to)
+        seq = self._journal.note("page", f="", agent=agent, to=to, **self._setting(agent, place))
+        return self._journal.state.pages[str(seq)]
+
+    def show(self, page: PageState) -> None:
+        """Bring a final or closed page to people's eyes, in the background."""
+        self._unfinished += 1
+        live = self._page(page)
+        live.ends()
+        self.tasks.start_soon(self._finish, page, live)
+
+    def release(self, page: PageState) -> None:
+        """Show what was held back."""
+        self._journal.note("fin", page=page.id, text=page.text)
+        self.show(page)
+
+    def let_go(self) -> None:
+        """Show nothing more, also of what is said from now on: the session leaves memory. What is not whole is gone on
+        with by the next one."""
+        self._resting = True
+        for live in self._live.values():
+            live.abandon()
+
+    async def rest(self) -> None:
+        """Show nothing more; return when what is on its way was answered and written down."""
+        self._resting = True
+        async with anyio.create_task_group() as tasks:
+            for live in list(self._live.values()):
+                tasks.start_soon(live.rest)
+
+    async def _finish(self, page: PageState, live: LivePage) -> None:
+        delivered: bool | None = None
+        try:
+            await self._journal.commit()
+            delivered = await live.finish(page.text)
+        except AdapterError as error:
+            self._publish("page.failed", page, error=str(error))
+        finally:
+            self._unfinished -= 1
+            self._room.set()
+        self._live.pop(page.id, None)
+        self._texts.pop(page.id, None)
+        if delivered is False and self.moves(page):
+            self.show(page)
+        elif delivered is not None:
+            self._journal.note("shown", page=page.id, lost=not delivered)
+            self._publish("page.finished", page, delivered=delivered)
+        if not self._unfinished:
+            await self._journal.commit()
+
+    def _publish(self, name: str, page: PageState, **data: Any) -> None:
+        about = {"session_id": self._journal.session, "agent_id": page.agent, "page_id": page.id, "frame": page.frame}
+        self._bus.publish(name, **about, **data)
+
+    def _page(self, page: PageState) -> LivePage:
+        live = self._live.get(page.id)
+        if live is None and self._resting:
+            live = self._live[page.id] = UnseenPage()
+        if live is None:
+            spec = replace(
+                self._spec(page.id, page.agent, page.parts, page.reply_to, page.place),
+                choices=tuple(Choice(*choice) for choice in page.choices),
+                file=page.file,
+                people=self.mentioned(page),
+            )
+            spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
+            live = self._live[page.id] = self._outbox.page(
+                spec, PageRecord(self._journal, page, spec.address, self._bus)
+            )
+        return live
+
+    def _addressee(self, page: PageState) -> str:
+        """The name of the one person to whom it is said, where others read it too."""
+        state = self._journal.state
+        person = state.people.get(page.to.removeprefix("person "))
+        return "" if person is None or state.private or len(state.people) == 1 else person.name
+
+    def _spec(
+        self, page: str, agent: str, parts: Mapping[int, str], reply_to: str | None, place: Address | None
+    ) -> PageSpec:
+        state = self._journal.state
+        known = state.agents.get(agent)
+        speaker = Speaker(agent, known.klass if known else "Parley")
+        people = {known.name: person for person, known in state.people.items()}
+        id_, address, home = f"{self._journal.session}.{page}", place or self.address, place and self.address
+        return PageSpec(id_, address, speaker, dict(parts), reply_to, people, home=home)

@@ -1,0 +1,123 @@
+"""Acknowledgements of what agents say, for the calls that want them: on the tape, so that a restart goes on waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import anyio
+
+from runtime.channels.acknowledgements import Acknowledgements
+from runtime.core.clock import Clock, until
+from runtime.core.errors import PlaybookError
+from runtime.core.ids import ANYONE, AgentId, MessageId
+from runtime.core.message import Message
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.speech.presence import Presence
+from runtime.tape.acks import AckState
+from runtime.tape.frame_rules import call_key
+from runtime.tape.journal import Journal
+
+MAX_WITHIN_S = 7 * 24 * 3600.0
+"""No acknowledgement is waited for longer."""
+
+_CONSUMED = frozenset({"took", "start", "anew", "steer", "fetched"})
+
+
+class Receipts:
+    """Who has got what the frames of one session said."""
+
+    def __init__(self, journal: Journal, presence: Presence, acknowledgements: Acknowledgements, clock: Clock) -> None:
+        self._journal = journal
+        self._presence = presence
+        self._live = acknowledgements
+        self._clock = clock
+        self._waiting: dict[str, anyio.Event] = {}
+
+    def begun(self, frame: Frame, call: Call) -> bool:
+        """Whether the call has said its text already, and only waits."""
+        return call_key(frame.id, call.pos) in self._journal.state.acks
+
+    def ask(
+        self, frame: Frame, call: Call, message: Message, who: Collection[str], *, page: str | None, to: str
+    ) -> None:
+        """Write down that the call waits for `who` to acknowledge `message`: agents by consuming it, people by seeing
+        its page."""
+        due = self._clock.now().timestamp() + message.ack_within_s
+        about = {"message": message.id, "who": list(who), "page": page, "to": to}
+        self._journal.note("acks", **site(frame, call), due=due, **about)
+
+    async def collect(self, frame: Frame, call: Call, within_s: float) -> None:
+        """Wait until all have acknowledged it, or cannot, or the time is over; the result says who did."""
+        key = call_key(frame.id, call.pos)
+        await self._journal.commit()
+        wait = self._journal.state.waits.get(key)
+        if wait is not None:
+            with self._presence.waiting(frame.id):
+                await self._settled(key, wait.due or 0.0, within_s)
+        ack = self._journal.state.acks.get(key)
+        if ack is None:
+            await anyio.sleep_forever()  # stopped meanwhile: whoever did that cancels us
+            raise AssertionError("unreachable")
+        self._journal.note("took", **site(frame, call), mids=[], val=self._value(ack))
+        await self._journal.commit()
+
+    async def _settled(self, key: str, due: float, within_s: float) -> None:
+        event = self._waiting[key] = anyio.Event()
+        self._look(key)
+
+        async def expire() -> None:
+            await until(self._clock, due, at_most_s=within_s)
+            event.set()
+
+        try:
+            async with anyio.create_task_group() as timer:
+                timer.start_soon(expire)
+                await event.wait()
+                timer.cancel_scope.cancel()
+        finally:
+            del self._waiting[key]
+
+    def _value(self, ack: AckState) -> dict[str, list[str]]:
+        return {
+            "acknowledged": [self._called(who) for who in ack.acknowledged],
+            "missing": [self._called(who) for who in (*ack.awaited, *ack.refused)],
+        }
+
+    def _called(self, who: str) -> str:
+        if who.isdecimal():
+            return f"agent {who}"
+        return "user" if who == ANYONE else self._journal.state.called(who)
+
+    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Hears every fact: a message was consumed, or will not be, or people see it."""
+        if kind in _CONSUMED and self._live.remembered:
+            self._acknowledge(data.get("agent") or self._owner(data), data.get("mids") or ())
+        elif kind in ("dropped", "stop") and self._live.remembered:
+            for message in data.get("mids") or data.get("drop") or ():
+                self._live.give_up(MessageId(message), AgentId(data["agent"]))
+        for key in list(self._waiting):
+            self._look(key)
+
+    def _owner(self, data: Mapping[str, Any]) -> str:
+        frame = self._journal.state.frames.get(data.get("f", ""))
+        return frame.agent if frame is not None else ""
+
+    def _acknowledge(self, agent: str, messages: Collection[str]) -> None:
+        for message in messages:
+            self._live.acknowledge(MessageId(message), AgentId(agent))
+
+    def _look(self, key: str) -> None:
+        ack = self._journal.state.acks.get(key)
+        if ack is None or not ack.awaited:
+            self._waiting[key].set()
+
+
+def within_of(given: Any) -> float | None:
+    """How long an acknowledgement is waited for, None for a call that wants none. Raises PlaybookError."""
+    if given is None or given is False:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= MAX_WITHIN_S:
+        raise PlaybookError(f"ack_within_s is {given!r}; it is a number of seconds, at most {MAX_WITHIN_S:g}")
+    return float(given)

@@ -1,0 +1,294 @@
+"""What agents say, to people and to each other: at once, or shown while it is being written."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import anyio
+
+from runtime.bus import Bus
+from runtime.channels.acknowledgements import Acknowledgements
+from runtime.channels.channel import Channel
+from runtime.channels.message_queue import MessageQueue
+from runtime.core.clock import Clock
+from runtime.core.ids import AgentId, ParticipantId, StreamId, new_message_id, new_stream_id
+from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, message_to_data
+from runtime.core.plain_text import whole_characters
+from runtime.core.stream import StreamStart
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.signatures import call_arguments
+from runtime.execution.speech.delivery import Delivery, Way, addressed, surely_addressed
+from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.receipts import Receipts, within_of
+from runtime.execution.speech.targets import Population, Target, person_named, resolve_target
+from runtime.tape.journal import Journal
+from runtime.tape.people_state import PageState
+
+NOT_SHOWN = Way()
+"""The way of what no person hears."""
+
+
+class Conduits(Protocol):
+    """The channels and queues of a session."""
+
+    @property
+    def acknowledgements(self) -> Acknowledgements:
+        """Of what is said in the channels."""
+        ...
+
+    def channel(self, agent: str, target: Target) -> Channel:
+        """The channel by which `agent` reaches `target`, made if need be."""
+        ...
+
+    def queue(self, agent: str) -> MessageQueue: ...
+
+
+class LiveStream:
+    """An utterance in progress: `Say` whose text is still being written."""
+
+    def __init__(self, channel: Channel, stream: StreamId, target: Target, piece_chars: int, whom: str | None) -> None:
+        """At least `piece_chars` characters are shown at a time; `whom` of several people it is said to, by name."""
+        self.channel = channel
+        self.stream = stream
+        self.target = target
+        self.whom = whom
+        self._piece_chars = piece_chars
+        self._text = ""
+        self._shown_chars = 0
+
+    async def write(self, text: str) -> None:
+        """Show the next piece, when there is enough of it."""
+        self._text += text
+        await self._show(self._piece_chars)
+
+    async def _show(self, at_least_chars: int) -> None:
+        said = surely_addressed(self._text, self.whom) if self._text.strip() else ""
+        if len(said) - self._shown_chars >= at_least_chars:
+            piece, self._shown_chars = said[self._shown_chars :], len(said)
+            await self.channel.stream_chunk(self.stream, piece)
+
+    async def fail(self, reason: str) -> None:
+        """End the stream without a message; its page stays open for the frame's next utterance."""
+        await self._show(1)
+        await self.channel.complete_stream(self.stream, None, error=reason)
+
+
+class Utterances:
+    """`Say`, for one session: each is a message, and a page where people hear it."""
+
+    def __init__(
+        self, journal: Journal, pages: Pages, conduits: Conduits, population: Population, clock: Clock, bus: Bus
+    ) -> None:
+        self._journal = journal
+        self._pages = pages
+        self._conduits = conduits
+        self._population = population
+        self._clock = clock
+        self._bus = bus
+        self._streams: dict[str, LiveStream] = {}
+        self.delivery = Delivery(journal, pages, population.humans, clock)
+        self.receipts = Receipts(journal, pages.presence, conduits.acknowledgements, clock)
+        self._turns: dict[tuple[str, str], anyio.Lock] = {}
+
+    def target(self, frame: Frame, text: str) -> Target:
+        """Whom the frame means by `text`. Raises UnknownTarget."""
+        return resolve_target(text, self._journal.state, self._population, meeting=frame.state.meeting)
+
+    def person(self, text: str) -> str | None:
+        """The id of the person whom programs mean by `text`; None when it means nobody. Raises UnknownTarget for a
+        name that several have, and for a declared human who is not here."""
+        return person_named(text, self._journal.state, self._population)
+
+    async def begin_stream(self, frame: Frame, target: Target) -> LiveStream | None:
+        """Start to show an utterance to `target` while it is written; None when nobody would see it grow."""
+        channel = self._conduits.channel(frame.state.agent, target)
+        way = self.delivery.way(frame, target, None) if _has_people(channel) else NOT_SHOWN
+        if not way.piece_chars:
+            return None
+        page = await self._pages.adopt(frame.id, target.key)
+        start = StreamStart(new_stream_id(), channel.id, self._me(frame), frame.agent.klass, target.recipient)
+        self._pages.expect_stream(start.stream_id, page)
+        if not await channel.start_stream(start):
+            return None
+        return LiveStream(channel, start.stream_id, target, way.piece_chars, self._whom(target))
+
+    def _whom(self, target: Target) -> str | None:
+        """The name of the one person whom it is said to, where others read along."""
+        state = self._journal.state
+        return None if state.private or target.person is None else state.people[target.person].name
+
+    async def open_stream(self, frame: Frame, target: Target) -> LiveStream | None:
+        """Begin to show what the frame's next `Say` will say; one to another target, or none at all, ends it."""
+        live = await self.begin_stream(frame, target)
+        if live is not None:
+            self._streams[frame.id] = live
+        return live
+
+    async def drop_stream(self, frame_id: str, reason: str) -> None:
+        """End the frame's stream, if it has one, without a message."""
+        live = self._streams.pop(frame_id, None)
+        if live is not None:
+            await live.fail(reason)
+
+    async def say(self, frame: Frame, call: Call) -> None:
+        """Say something to somebody; the text may be given piece by piece by an async iterable."""
+        target_text, text, ack = call_arguments(call, "target", "message", "ack_within_s", optional=1)
+        within_s = within_of(ack)
+        if within_s is not None and self.receipts.begun(frame, call):
+            await self.receipts.collect(frame, call, within_s)
+            return
+        target = self.target(frame, str(target_text))
+        await self._pages.room()
+        async with self._turn(frame, target):
+            if isinstance(text, AsyncIterable):
+                said = await self._say_written(frame, call, target, text)
+            else:
+                text = whole_characters(str(text))
+                said = await self._finish_say(frame, call, target, text, await self._begun(frame, target))
+        if within_s is not None and said:
+            await self.receipts.collect(frame, call, within_s)
+
+    @asynccontextmanager
+    async def _turn(self, frame: Frame, target: Target) -> AsyncIterator[None]:
+        """One after another: a frame has one open page per target."""
+        key = (frame.id, target.key)
+        turn = self._turns.setdefault(key, anyio.Lock())
+        try:
+            async with turn:
+                yield
+        finally:
+            if not turn.locked():
+                self._turns.pop(key, None)
+
+    async def _say_written(self, frame: Frame, call: Call, target: Target, pieces: AsyncIterable[str]) -> bool:
+        live = await self.begin_stream(frame, target)
+        text = ""
+        try:
+            async for written in pieces:
+                piece = whole_characters(written)
+                text += piece
+                if live is not None:
+                    await live.write(piece)
+        except BaseException:
+            if live is not None:
+                with anyio.CancelScope(shield=True):  # a stream completes, also when its call is cancelled
+                    await live.fail("the text broke off")
+            raise
+        return await self._finish_say(frame, call, target, text, live)
+
+    async def _begun(self, frame: Frame, target: Target) -> LiveStream | None:
+        """The stream in which this utterance was shown while it was written."""
+        live = self._streams.pop(frame.id, None)
+        if live is not None and live.target != target:
+            await live.fail("another target was spoken to")
+            return None
+        return live
+
+    async def _finish_say(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> bool:
+        """Bring a text to whom it is for; False when there is none: then nobody hears anything, or sees a page."""
+        if not text.strip():
+            if live is not None:
+                await live.fail("nothing was said")
+            wants_acks = call_arguments(call, "target", "message", "ack_within_s", optional=1)[2]
+            value: Any = None if within_of(wants_acks) is None else {"acknowledged": [], "missing": []}
+            self._journal.note("res", **site(frame, call), val=value)
+            return False
+        channel = self._conduits.channel(frame.state.agent, target)
+        text = addressed(text, live.whom if live is not None else self._whom(target))
+        way = self.delivery.way(frame, target, text) if _has_people(channel) else NOT_SHOWN
+        self._tell_routed(frame, call, channel, text)
+        await self.delivery.hand_over(frame, call, way, target, text)
+        page = await self._page(frame, target, way, live)
+        message = self._message(frame, call, target, text, live)
+        if page is None:
+            await channel.send(message)  # first: an agent that cannot take it makes the call fail
+            self._note_said(frame, call, message, channel, target, {})
+        else:
+            known: dict[str, Any] = {"page": page.id, "text": message.content}
+            if live is None and way.hold_s is not None:
+                known["due"] = self.delivery.until(page, way.hold_s)
+            else:
+                self._pages.expect_message(message.id, page)
+            self._note_said(frame, call, message, channel, target, known)
+            if live is not None:
+                await live.channel.complete_stream(live.stream, message)
+            else:
+                await channel.send(message)
+        if target.meeting is not None:
+            self._journal.note("spoke", id=target.meeting, message=message_to_data(message))
+        await self._journal.commit()
+        about: dict[str, Any] = {"agent_id": frame.state.agent, "playbook": frame.state.playbook}
+        about |= {"message_id": message.id, "chars": len(text)}
+        self._bus.publish("message.delivered", session_id=self._journal.session, **about)
+        return True
+
+    def _tell_routed(self, frame: Frame, call: Call, channel: Channel, text: str) -> None:
+        spec = str(call_arguments(call, "target", "message", "ack_within_s", optional=1)[0])
+        about = {"frame": frame.id, "channel_id": channel.id, "sender_id": frame.state.agent}
+        self._bus.publish(
+            "message.routed",
+            session_id=self._journal.session,
+            **about,
+            receiver_spec=spec,
+            message_length=len(text),
+        )
+
+    def _note_said(
+        self,
+        frame: Frame,
+        call: Call,
+        message: Message,
+        channel: Channel,
+        target: Target,
+        known: Mapping[str, Any],
+    ) -> None:
+        """The call's result, or that it waits for acknowledgements; `known` is what a fact says of the page, if any."""
+        kind = "res" if not known else "held" if "due" in known else "fin"
+        if not message.ack_required:
+            self._journal.note(kind, **known, **site(frame, call), val=None, to=target.key)
+            return
+        if known:
+            self._journal.note(kind, **known)
+        who = [str(hearer.id) for hearer in channel.hearers(message) if known or str(hearer.id).isdecimal()]
+        self.receipts.ask(frame, call, message, who, page=known.get("page"), to=target.key)
+
+    async def _page(self, frame: Frame, target: Target, way: Way, live: LiveStream | None) -> PageState | None:
+        if live is None and way.hold_s is not None:
+            return await self.delivery.held_page(frame, target)
+        return await self._pages.adopt(frame.id, target.key) if way.shown or live is not None else None
+
+    def _message(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> Message:
+        within_s = within_of(call_arguments(call, "target", "message", "ack_within_s", optional=1)[2])
+        kind = MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST
+        state = self._journal.state
+        klass = None
+        if target.recipient is not None:
+            other = state.agents.get(str(target.recipient))
+            person = state.people.get(str(target.recipient))
+            klass = other.klass if other else (person.declared if person else None) or HUMAN_CLASS
+        return Message(
+            id=new_message_id(),
+            sender_id=self._me(frame),
+            sender_class=frame.agent.klass,
+            content=text,
+            created_at=self._clock.now(),
+            recipient_id=target.recipient,
+            recipient_class=klass,
+            type=kind,
+            meeting_id=target.meeting,
+            target_agent_ids=target.agents,
+            stream_id=live.stream if live is not None else None,
+            ack_required=within_s is not None,
+            ack_within_s=within_s or ACK_WITHIN_S,
+        )
+
+    @staticmethod
+    def _me(frame: Frame) -> ParticipantId:
+        return AgentId(frame.state.agent)
+
+
+def _has_people(channel: Channel) -> bool:
+    return any(not str(participant.id).isdecimal() for participant in channel.participants)

@@ -1,0 +1,1 @@
+"""Playbooks that begin without a call."""

@@ -1,0 +1,185 @@
+"""What kind of trigger a text states: one that the runtime sees by itself, or one that only a model can judge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from cronsim import CronSim, CronSimError
+
+from runtime.core.message import Message, MessageType
+from runtime.execution.triggers.conditions import condition_of
+from runtime.language.program import AgentSpec, PlaybookSpec, Trigger, TriggerKind
+
+_UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
+
+_CALL = re.compile(
+    r"\s*(?:when|whenever|once|if|right)?\s*"
+    r"(?:(?P<before>before)|(?P<after>after))\s+(?:calling\s+|(?:a|the|each|every)\s+call\s+(?:of|to)\s+)?"
+    r"`?(?P<name>[A-Za-z]\w*)(?:\(.*?\))?`?(?:\s+(?:is\s+called|was\s+called|has\s+returned|returns?|runs?))?\s*\.?\s*\Z",
+    re.IGNORECASE,
+)
+_RETURNS = re.compile(
+    r"\s*(?:when|whenever|once)\s+`?(?P<name>[A-Za-z]\w*)(?:\(.*?\))?`?\s+"
+    r"(?:(?P<called>is\s+called)|returns|has\s+returned|is\s+done)\s*\.?\s*\Z",
+    re.IGNORECASE,
+)
+_EVERY = re.compile(
+    r"\s*every\s+(?:(?P<number>\d+(?:\.\d+)?)\s+)?(?P<unit>second|minute|hour|day|week)s?\s*\.?\s*\Z", re.IGNORECASE
+)
+_DAILY = re.compile(
+    r"\s*(?:(?:every\s+day|daily|each\s+day)\s+at|at)\s+(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)"
+    r"(?:\s*(?:every\s+day|daily|each\s+day))?(?:\s*utc)?\s*\.?\s*\Z",
+    re.IGNORECASE,
+)
+_MESSAGE = re.compile(
+    r"\s*(?:when|whenever|if|on|upon)\s+(?:(?:a|an|any|each|every|the)\s+)?(?:new\s+)?messages?\s+"
+    r"(?:from\s+(?:(?:a|an|any|the)\s+)?(?P<before>\w+)\s+)?(?:comes?(?:\s+in)?|arrives?|is\s+received|was\s+received)"
+    r"(?:\s+from\s+(?:(?:a|an|any|the)\s+)?(?P<behind>\w+))?\s*\.?\s*\Z",
+    re.IGNORECASE,
+)
+_SENDERS = {
+    **dict.fromkeys(("user", "users", "person", "people", "human", "humans"), "user"),
+    **dict.fromkeys(("agent", "agents"), "agent"),
+    **dict.fromkeys(("anybody", "anyone", "somebody", "someone"), ""),
+}
+
+_INVITED = re.compile(
+    r"\s*(?:when|whenever|if|once|upon)\s+(?:you\s+are\s+|being\s+)?(?:invited|asked)\s+to\b.*\bmeeting\b", re.I
+)
+_CRON = re.compile(
+    r"\s*(?:cron|schedule)\s*:?\s*`?(?P<fields>(?:[\d*/,A-Za-z#-]+\s+){4}[\d*/,A-Za-z#-]+)`?\s*\Z", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallTrigger:
+    """Something is done `when` ("before", "after") a playbook of the agent is executed."""
+
+    when: Literal["before", "after"]
+    playbook: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTrigger:
+    """A message comes from `sender`: "user", "agent" (any), or an agent class; None for anybody."""
+
+    sender: str | None
+
+    def fits(self, message: Message) -> bool:
+        """Whether it is such a message."""
+        if message.type not in (MessageType.DIRECT, MessageType.MEETING_BROADCAST):
+            return False
+        if self.sender is None:
+            return True
+        if self.sender == "user":
+            return message.from_human
+        return not message.from_human and self.sender in ("agent", message.sender_class.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class TimeTrigger:
+    """Something is done at times: every `every_s` seconds, or as five fields of crontab say, in UTC."""
+
+    every_s: float | None = None
+    cron: str | None = None
+
+    def next_after(self, at: datetime) -> datetime:
+        """The first time after `at`."""
+        if self.cron is not None:
+            return next(CronSim(self.cron, at))
+        return at + timedelta(seconds=self.every_s or 0.0)
+
+
+def call_trigger(text: str, playbooks: Sequence[str]) -> CallTrigger | None:
+    """`Before calling Ship`, `When Ship returns`: about one of `playbooks`."""
+    found = _CALL.match(text) or _RETURNS.match(text)
+    if found is None:
+        return None
+    name = next((name for name in playbooks if name.lower() == found["name"].lower()), None)
+    if name is None:
+        return None
+    before = found.groupdict().get("before") or found.groupdict().get("called")
+    return CallTrigger("before" if before else "after", name)
+
+
+def message_trigger(text: str) -> MessageTrigger | None:
+    """`When a message comes from the Accountant`, `Whenever any message arrives`."""
+    found = _MESSAGE.match(text)
+    if found is None:
+        return None
+    sender = (found["before"] or found["behind"] or "").lower()
+    return MessageTrigger(_SENDERS.get(sender, sender) or None)
+
+
+def receives_alone(playbook: PlaybookSpec) -> bool:
+    """Whether a playbook can be begun by the runtime with what was said: it needs one argument at most."""
+    return sum(param.default is None for param in playbook.params) <= 1
+
+
+def time_trigger(text: str) -> TimeTrigger | None:
+    """`Every 10 minutes`, `Every day at 09:00`, `cron: 0 9 * * 1-5`."""
+    if (found := _EVERY.match(text)) is not None:
+        return TimeTrigger(every_s=float(found["number"] or 1) * _UNITS[found["unit"].lower()])
+    if (found := _DAILY.match(text)) is not None:
+        return TimeTrigger(cron=f"{int(found['minute'])} {int(found['hour'])} * * *")
+    if (found := _CRON.match(text)) is not None and _is_cron(found["fields"]):
+        return TimeTrigger(cron=found["fields"])
+    return None
+
+
+def _is_cron(fields: str) -> bool:
+    try:
+        CronSim(fields, datetime(2026, 1, 1))  # noqa: DTZ001 - only whether it can be read
+    except CronSimError:
+        return False
+    return True
+
+
+def begins_alone(playbook: PlaybookSpec) -> bool:
+    """Whether a playbook can be begun by the runtime: one that needs arguments is called by who has them."""
+    return all(param.default is not None for param in playbook.params)
+
+
+def times_of(agent: AgentSpec) -> dict[str, TimeTrigger]:
+    """When an agent's playbooks are executed at times, by the codes of their triggers."""
+    return {
+        f"{agent.name}:{playbook.name}:{trigger.code}": times
+        for playbook in agent.playbooks
+        if begins_alone(playbook)
+        for trigger in playbook.triggers
+        if trigger.kind is not TriggerKind.BGN and (times := time_trigger(trigger.text)) is not None
+    }
+
+
+def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> bool:
+    """Whether only the model that executes `agent` can tell that a trigger holds, or with what to call its playbook."""
+    if trigger.kind is TriggerKind.BGN:
+        return False
+    if message_trigger(trigger.text) is not None and receives_alone(playbook):
+        return False
+    if playbook.meeting and _INVITED.match(trigger.text):
+        return False
+    if not begins_alone(playbook):
+        return True
+    names = [playbook.name for playbook in (*agent.playbooks, *owner.playbooks)]
+    computed = condition_of(trigger.text) or time_trigger(trigger.text)
+    return computed is None and call_trigger(trigger.text, names) is None
+
+
+def judges(agent: AgentSpec, others: Sequence[AgentSpec]) -> bool:
+    """Whether the model that executes this agent has triggers to judge."""
+    return any(judged_by_model(agent, *trigger) for trigger in triggers_of(agent, others))
+
+
+def triggers_of(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple[AgentSpec, PlaybookSpec, Trigger]]:
+    """The triggers that concern an agent: its own, and those of others' public playbooks; not the beginnings."""
+    for owner in (agent, *others):
+        for playbook in owner.playbooks:
+            if owner is agent or playbook.public:
+                yield from (
+                    (owner, playbook, trigger) for trigger in playbook.triggers if trigger.kind is not TriggerKind.BGN
+                )

@@ -1,0 +1,203 @@
+"""Variables as they are updated: their declared types, and the triggers that hold by it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from runtime.bus import Bus
+from runtime.core.errors import PlaybookError
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.host import Callees, Host
+from runtime.execution.triggers.conditions import condition_of
+from runtime.execution.triggers.kinds import CallTrigger, begins_alone, call_trigger, triggers_of
+from runtime.language.program import AgentKind, AgentSpec, Trigger
+from runtime.language.value_types import coerced
+from runtime.tape.frame_rules import call_key
+from runtime.tape.frame_state import FrameState
+from runtime.tape.journal import Journal
+
+_TYPE = r"(?:[a-z]+|Optional|Union|Literal|Any|None)(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?"
+_STATE_NAME = re.compile(rf"\$([A-Za-z_]\w*)(?::({_TYPE}(?: ?\| ?{_TYPE})*))?")
+
+
+def declared_types(agent: AgentSpec) -> dict[str, str]:
+    """The state variables that an agent's playbooks mention, each with its declared type ("" for none)."""
+    types: dict[str, str] = {}
+    for playbook in agent.playbooks:
+        texts = [step.text for step in playbook.walk_steps()]
+        texts += [trigger.text for trigger in playbook.triggers] + [playbook.description, *playbook.notes]
+        for name, kind in (found for text in texts for found in _STATE_NAME.findall(text)):
+            types[name] = types.get(name) or kind
+        for param in playbook.params:
+            if param.state:
+                types[param.name] = types.get(param.name) or (param.type or "")
+    return types
+
+
+class Handlers:
+    """Executes playbooks that triggers start: the frame that is executed is left where it is and goes on behind them.
+
+    Each is a frame below it that its code does not know of. None begins while it is being executed already, so that
+    what it does itself does not start it again.
+    """
+
+    def __init__(self, journal: Journal, host: Host, callees: Callees, bus: Bus) -> None:
+        self._journal = journal
+        self._host = host
+        self._callees = callees
+        self._bus = bus
+
+    @property
+    def frames(self) -> Collection[str]:
+        """The frames that are being executed."""
+        return self._journal.state.frames
+
+    def at_work(self, agent: str, name: str) -> bool:
+        """Whether the playbook that `agent` calls `name` is being executed."""
+        owner, _, playbook = name.rpartition(".")
+        state = self._journal.state
+        klass = owner or state.agents[agent].klass
+        return any(f.playbook == playbook and state.agents[f.agent].klass == klass for f in state.frames.values())
+
+    async def run(self, frame: Frame, call: Call) -> None:
+        """Execute one, unless that was done; its failure stands in the frame's records."""
+        found = self._callees.find(frame.state.agent, call.name)
+        if found is None or call.pos in frame.state.records:
+            return
+        if f"{frame.id}:{call.pos}" not in self._journal.state.frames:
+            self._bus.publish(
+                "trigger.fired",
+                session_id=self._journal.session,
+                frame=frame.id,
+                agent_id=frame.state.agent,
+                playbook=frame.state.playbook,
+                trigger=call.name,
+            )
+        await self._host.run_child(frame, call, *found, hidden=True)
+
+    async def due(self, frame: Frame, call: Call) -> None:
+        """Execute the playbook of a trigger, `Agent:Playbook:T1`, whose time has come; none that is not there."""
+        _, playbook, *_ = [*call.name.split(":"), "", ""]
+        if f"{frame.id}:{call.pos}" in self.frames or not self.at_work(frame.state.agent, playbook):
+            await self.run(frame, Call(call.pos, playbook))
+
+
+class CallTriggers:
+    """Playbooks that are executed before or after others of their agent, or of an agent that may call them."""
+
+    def __init__(self, agents: Mapping[str, AgentSpec], handlers: Handlers) -> None:
+        self._handlers = handlers
+        self._names: dict[tuple[str, CallTrigger], list[str]] = {}
+        sharing = shares_triggers(agents)
+        for agent in agents.values():
+            for name, trigger in automatic(agent, sharing):
+                owner = agents[name.rpartition(".")[0] or agent.name]
+                found = call_trigger(trigger.text, [playbook.name for playbook in (*agent.playbooks, *owner.playbooks)])
+                if found is not None and agent.playbook(found.playbook) is not None:
+                    self._names.setdefault((agent.name, found), []).append(name)
+
+    async def run(self, when: Literal["before", "after"], frame: Frame) -> None:
+        """Execute those of a frame that is about to begin, or whose playbook has come to its end."""
+        state = frame.state
+        names = self._names.get((frame.agent.klass, CallTrigger(when, state.playbook)), ())
+        calls = [Call(f"{when}{index}", name) for index, name in enumerate(names)]
+        if when == "before":
+            calls = [*(Call(f"before.set{index}", name) for index, name in enumerate(state.fired)), *calls]
+        if not calls or (when == "before" and _has_begun(state)):
+            return
+        for call in calls:
+            name = call.name
+            if f"{frame.id}:{call.pos}" in self._handlers.frames or not self._handlers.at_work(state.agent, name):
+                await self._handlers.run(frame, call)
+
+
+def _has_begun(state: FrameState) -> bool:
+    return bool(state.turn or state.statements or any(not pos.startswith("before") for pos in state.records))
+
+
+def shares_triggers(agents: Mapping[str, AgentSpec]) -> Sequence[AgentSpec]:
+    """The agents whose triggers may concern others."""
+    return [
+        agent
+        for agent in agents.values()
+        if agent.kind is not AgentKind.HUMAN and any(each.public and each.triggers for each in agent.playbooks)
+    ]
+
+
+def automatic(agent: AgentSpec, sharing: Sequence[AgentSpec]) -> Iterator[tuple[str, Trigger]]:
+    """The triggers whose playbooks the runtime can begin for an agent: its own, and those of others of `sharing`, each
+    with the name by which it calls the playbook."""
+    others = [other for other in sharing if other.name != agent.name]
+    for owner, playbook, trigger in triggers_of(agent, others):
+        if begins_alone(playbook):
+            yield (playbook.name if owner is agent else f"{owner.name}.{playbook.name}"), trigger
+
+
+class VariableRules:
+    """What happens when a variable is set: its declared type is checked, and triggers that become true are run."""
+
+    def __init__(
+        self,
+        agents: Mapping[str, AgentSpec],
+        journal: Journal,
+        handlers: Handlers,
+    ) -> None:
+        self._types = {name: declared_types(spec) for name, spec in agents.items()}
+        self._journal = journal
+        self._handlers = handlers
+        sharing = shares_triggers(agents)
+        self._conditions = {
+            name: [
+                (called, condition)
+                for called, trigger in automatic(spec, sharing)
+                if (condition := condition_of(trigger.text)) is not None
+            ]
+            for name, spec in agents.items()
+        }
+
+    async def update(self, frame: Frame, call: Call, name: str, value: Any, summary: str | None = None) -> None:
+        """Set the variable and run what it triggers. Raises PlaybookError for a value that does not fit its type.
+
+        With a summary it is an artifact, and the call gives None.
+        """
+        value = self._typed(frame, name, value)
+        given: dict[str, Any] = {"val": value} if summary is None else {"val": None, "art": {name: summary}}
+        key = call_key(frame.id, call.pos)
+        fired = self._journal.state.fired.get(key)
+        if fired is None:
+            fired = self.fired_by(frame.state.agent, {name: value})
+            if not fired:
+                self._journal.note("res", **site(frame, call), **given, set={name: value})
+                return
+            self._journal.note("set", f=frame.id, pos=call.pos, name=name, val=value, fired=fired)
+        for index, playbook in enumerate(fired):
+            await self._handlers.run(frame, Call(f"{call.pos}:t{index}", playbook))
+        failure = self._failure(frame, call, len(fired))
+        outcome: dict[str, Any] = given if failure is None else {"exc": list(failure)}
+        self._journal.note("res", **site(frame, call), **outcome)
+
+    @staticmethod
+    def _failure(frame: Frame, call: Call, fired: int) -> tuple[str, str] | None:
+        """How the first of the triggered playbooks that failed did so: for the code that set the variable to see."""
+        records = (frame.state.records.get(f"{call.pos}:t{index}") for index in range(fired))
+        return next((record.error for record in records if record is not None and record.error), None)
+
+    def _typed(self, frame: Frame, name: str, value: Any) -> Any:
+        declared = self._types.get(frame.agent.klass, {}).get(name) or ""
+        try:
+            return coerced(value, declared)
+        except ValueError as error:
+            raise PlaybookError(f"${name} {error}") from error
+
+    def fired_by(self, agent: str, changes: Mapping[str, Any]) -> list[str]:
+        """The playbooks whose conditions begin to hold when variables of an agent change so."""
+        owner = self._journal.state.agents[agent]
+        before, after = owner.variables, {**owner.variables, **changes}
+        return [
+            playbook
+            for playbook, condition in self._conditions.get(owner.klass, ())
+            if condition(after) and not condition(before) and not self._handlers.at_work(agent, playbook)
+        ]
