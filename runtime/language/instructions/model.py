@@ -1,0 +1,229 @@
+"""Instructions: what a line of PBAsm has the runtime do, and what it has to ask a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from runtime.language.instructions.expression import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """An operand that only a model can make something of."""
+
+    text: str
+
+
+Operand = Expression | Prose
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Exact words: literal texts and expressions whose values stand between them."""
+
+    parts: tuple[str | Expression, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that it reads."""
+        return frozenset().union(*(part.names for part in self.parts if isinstance(part, Expression)))
+
+
+Words = Template | Prose
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What gets a value: a variable of the agent, or with `path` a part of it (`$order.items[0]`)."""
+
+    name: str
+    type: str = ""
+    path: tuple[str | Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a call; `name` is "" for one that is given by its position."""
+
+    name: str
+    value: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Say something to each of `targets`, and go on."""
+
+    targets: tuple[str, ...]
+    words: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Say something, then wait until `sources` have answered and the wanted values are there.
+
+    `until` says when the talk is done; without it and without `wants` any message is an answer.
+    """
+
+    targets: tuple[str, ...]
+    words: Words | None
+    sources: tuple[str, ...]
+    wants: tuple[Variable, ...] = ()
+    until: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call a playbook or a built-in; the result goes to `result`. `instruction` is prose about what it is for."""
+
+    name: str
+    arguments: tuple[Argument, ...] = ()
+    result: Variable | None = None
+    instruction: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Give variables a value. With `operator` ("+") the old value is the left operand."""
+
+    variables: tuple[Variable, ...]
+    value: Operand
+    operator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """Have the model think before it goes on; people do not see it."""
+
+    about: Prose
+
+
+class Side(StrEnum):
+    """Which part of a branch a condition begins."""
+
+    IF = "if"
+    ELSE_IF = "else if"
+    ELSE = "else"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Execute what is below when `test` holds; `test` is None for a plain else."""
+
+    side: Side
+    test: Operand | None
+
+
+class LoopKind(StrEnum):
+    """What ends a loop."""
+
+    WHILE = "while"
+    UNTIL = "until"
+    EACH = "each"
+    TIMES = "times"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Execute what is below again and again. `over` is the test, the items or the count.
+
+    `variable` gets each item. `at_most` bounds the rounds. `body_first`: the test comes after each round.
+    """
+
+    kind: LoopKind
+    over: Operand
+    variable: Variable | None = None
+    at_most: int | None = None
+    body_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Go on at a line, when `test` holds if there is one."""
+
+    line: str
+    test: Operand | None = None
+    unless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Leave the innermost loop, or go on with its next round."""
+
+    next_round: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait for a message of each of `sources`."""
+
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """The playbook ends with a value."""
+
+    value: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The program ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A heading: what is below it is executed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Everything else: a model carries it out with statements, fenced to this line. `why` says why it is free."""
+
+    text: Prose
+    why: str = "its meaning is left to the model"
+
+
+Action = Say | Ask | Call | Set | Think | Wait | Return | End | Group | Free | Jump | Leave
+Meaning = Action | Condition | Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """A decoded line: what it does, in order. The last part decides where control goes next."""
+
+    line: str
+    op: str
+    text: str
+    parts: tuple[Meaning, ...]
+
+    @property
+    def head(self) -> Meaning:
+        """The part that says what kind of line it is."""
+        return self.parts[0]
+
+    @property
+    def location(self) -> str:
+        """Its line and code, as in `Main:<02.01:QUE>`."""
+        return f"{self.line}:{self.op}"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An instruction in its place. `below` are the lines below it, `beside` all lines of its own list."""
+
+    instruction: Instruction
+    parent: str | None
+    below: tuple[str, ...]
+    beside: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The decoded steps of one playbook, by line."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    first: str | None = None

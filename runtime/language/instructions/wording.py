@@ -1,0 +1,64 @@
+"""Words of conditions that everybody reads one way, as the symbols that they stand for."""
+
+from __future__ import annotations
+
+import re
+
+_V = r"(\$\w+(?:\.\w+|\[[^\]]*\])*)"
+_NUMBER = r"(-?\d+(?:\.\d+)?|\$\w+(?:\.\w+|\[[^\]]*\])*)"
+_IS = r"(?:is|are|was|becomes?|equals?)"
+
+_WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), symbol)
+    for pattern, symbol in (
+        (rf"{_V}\s+is\s+not\s+between\s+{_NUMBER}\s+and\s+{_NUMBER}", r"(not (\2 <= \1 <= \3))"),
+        (rf"{_V}\s+is\s+between\s+{_NUMBER}\s+and\s+{_NUMBER}", r"(\2 <= \1 <= \3)"),
+        (rf"{_V}\s+(?:is|are)\s+not\s+(?:given|set|known|defined)\b", r"(\1 == None)"),
+        (rf"{_V}\s+(?:is|are)\s+(?:unset|unknown|missing|undefined)\b", r"(\1 == None)"),
+        (rf"{_V}\s+(?:does not exist|has no value|was not given)\b", r"(\1 == None)"),
+        (rf"{_V}\s+(?:exists|has a value|(?:is|are|was)\s+(?:given|set|known|defined))\b", r"(\1 != None)"),
+        (rf"{_V}\s+(?:is|are)\s+not\s+empty\b", r"(not not \1)"),
+        (rf"{_V}\s+(?:is|are)\s+empty\b", r"(not \1)"),
+        (rf"{_V}\s+is\s+even\b", r"(\1 % 2 == 0)"),
+        (rf"{_V}\s+is\s+odd\b", r"(\1 % 2 == 1)"),
+        (rf"{_V}\s+is\s+positive\b", r"(\1 > 0)"),
+        (rf"{_V}\s+is\s+negative\b", r"(\1 < 0)"),
+        (rf"{_V}\s+(?:is|are)\s+(?:true|yes)\b", r"(\1 == True)"),
+        (rf"{_V}\s+(?:is|are)\s+(?:false|no)\b(?!\s+\w)", r"(\1 == False)"),
+        (rf"{_V}\s+(?:does not contain|doesn't contain)\s+(\"[^\"]*\"|'[^']*'|\$\w+|[-\d.]+)", r"(\2 not in \1)"),
+        (rf"{_V}\s+contains\s+(\"[^\"]*\"|'[^']*'|\$\w+|[-\d.]+)", r"(\2 in \1)"),
+        (rf"{_V}\s+(?:is|are)\s+not\s+in\b", r"\1 not in"),
+        (rf"{_V}\s+(?:is|are)\s+(?:one of|in)\b", r"\1 in"),
+        (rf"{_V}\s+is\s+divisible\s+by\s+{_NUMBER}", r"(\1 % \2 == 0)"),
+        (r"\b(?:is|are) (?:greater|more|larger|higher) than or equal to\b|\b(?:is|are) (?:at least|no less than)\b", ">="),
+        (r"\b(?:is|are) (?:less|smaller|fewer|lower) than or equal to\b|\b(?:is|are) (?:at most|no more than)\b", "<="),
+        (r"\b(?:is|are) not (?:greater|more|larger|higher) than\b", "<="),
+        (r"\b(?:is|are) not (?:less|smaller|fewer|lower) than\b", ">="),
+        (r"\b(?:is|are) (?:greater|more|larger|higher) than\b|\b(?:is|are) (?:above|over)\b|\bexceeds\b", ">"),
+        (r"\b(?:is|are) (?:less|smaller|fewer|lower) than\b|\b(?:is|are) (?:below|under)\b", "<"),
+        (r"\breaches\b", ">="),
+        (r"\b(?:is|are) not equal to\b|\bdoes not equal\b|\b(?:is|are|was) not\b(?=\s*(?:[-\d\"'$\[]|true\b|false\b|none\b))", "!="),
+        (rf"\b{_IS}(?: equal)?(?: to)?\b(?=\s*(?:[-\d\"'$\[]|true\b|false\b|none\b|null\b))", "=="),
+        (r"\btrue\b", "True"),
+        (r"\bfalse\b", "False"),
+        (r"\b(?:none|nothing|null)\b", "None"),
+    )
+)  # fmt: skip
+
+_STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)")
+_LOGIC = re.compile(r"\b(and|or|not)\b", re.IGNORECASE)
+
+
+def in_symbols(text: str) -> str:
+    """A condition with its words replaced. What stands in quotes stays; what is left in words is prose."""
+    strings: list[str] = []
+
+    def put_away(found: re.Match[str]) -> str:
+        strings.append(found[0])
+        return f'"{len(strings) - 1}"'
+
+    code = _STRING.sub(put_away, text)
+    for pattern, symbol in _WORDS:
+        code = pattern.sub(symbol, code)
+    code = _LOGIC.sub(lambda found: found[1].lower(), code)
+    return re.sub(r'"(\d+)"', lambda found: strings[int(found[1])], code)
