@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class CompletionRequest:
     messages: tuple[ChatMessage, ...]
     purpose: str = "execute"
     stop: tuple[str, ...] = ()
+    schema: Mapping[str, Any] | None = None
+    """The JSON schema that the whole answer has to fit, where the provider can hold the model to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ agent     agent[id, class, participant?] · anew[agent, mids?, set?] · paused[a
           aside[agent, message] · posted[agent, mids] · fetched[agent, mids] · altered[agent, set]
 frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc, keep?, art?] ·
           drop[f, pos, …] · turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
+          step[f, at, op, loops?, heard?, notes?, said?] · back[f, to, op, notes?, said?] ·
           compact[f, turns, summary] · park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
 statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val] ·
           described[f, text]
 call      res[f, pos, name, dig, val|exc, set?, art?, to?] · set[f, pos, name, val, fired] ·
           intent[f, pos, name, dig, key]
-waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?] ·
+waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?, as?, heard?, notes?, said?] ·
           ask[f, pos, page, options, of?, each?] ·
           answered[f, pos, mids, who, text] · reask[f, pos, page] · remind[agent, due, text, trigger?] · unremind[id] ·
           acks[f, pos, name, dig, message, who, page?, to, due]

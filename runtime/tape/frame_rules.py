@@ -10,6 +10,7 @@ from runtime.core.errors import Divergence
 from runtime.core.message import Message
 from runtime.tape.acks import settle_message
 from runtime.tape.frame_state import (
+    MAX_TRAIL,
     SHARED,
     CallRecord,
     CallSite,
@@ -64,7 +65,8 @@ def _record(state: SessionState, data: Data) -> None:
     note_addressed(agent, data.get("to"))
     value, error = _outcome(data)
     hidden = bool(data.get("hidden"))
-    frame.records[pos] = CallRecord(data["name"], data["dig"], value, error, dict(variables), hidden)
+    said = data.get("text")
+    frame.records[pos] = CallRecord(data["name"], data["dig"], value, error, dict(variables), hidden, said)
     if not hidden:
         frame.order.append(pos)
     if data["name"] == "Step" and error is None:
@@ -222,6 +224,8 @@ def _steer(state: SessionState, _: int, data: Data) -> None:
     frame = state.frames[data["f"]]
     frame.inbox += take_messages(state, frame.agent, data["mids"])
     frame.steered += data["mids"]
+    if data.get("heard"):
+        frame.heard = f"{frame.heard}\n{data['heard']}".strip()
 
 
 def _turn(state: SessionState, _: int, data: Data) -> None:
@@ -248,6 +252,48 @@ def _stmt(state: SessionState, _: int, data: Data) -> None:
         shared = state.meetings[frame.meeting].shared
         variables.setdefault(SHARED, {name: known.value for name, known in shared.items()})
     frame.statements.append(StatementState(data["src"], variables, remarks=list(data.get("re") or ())))
+
+
+def _step(state: SessionState, _: int, data: Data) -> None:
+    """Control comes to an instruction: what the one before it did goes into the exchange, its calls are forgotten."""
+    frame = state.frames[data["f"]]
+    frame.at, frame.step = data["at"], f"{frame.playbook}:{data['at']}:{data['op']}"
+    frame.trail.append((data["at"], {line: dict(loop) for line, loop in frame.loops.items()}))
+    del frame.trail[:-MAX_TRAIL]
+    for line, loop in (data.get("loops") or {}).items():
+        if loop is None:
+            frame.loops.pop(line, None)
+        else:
+            frame.loops[line] = {**frame.loops.get(line, {}), **loop}
+    frame.heard = data.get("heard", frame.heard)
+    frame.unwaited += 1
+    _tell(frame, data)
+    frame.records, frame.order, frame.statements, frame.turn_steps = {}, [], [], []
+    frame.rejections, frame.ending, frame.prelude = [], None, []
+
+
+def _back(state: SessionState, _: int, data: Data) -> None:
+    """Control goes back to an instruction, with the loops as they were there."""
+    frame = state.frames[data["f"]]
+    index = int(data["to"])
+    line, loops = frame.trail[index]
+    frame.loops = {known: dict(loop) for known, loop in loops.items()}
+    frame.trail = frame.trail[:index]
+    _step(state, 0, {**data, "at": line})
+
+
+def _tell(frame: FrameState, data: Data) -> None:
+    frame.notes += data.get("notes") or []
+    frame.said += data.get("said") or []
+
+
+def _hear(frame: FrameState, data: Data) -> None:
+    """An exchange ends with what is heard next."""
+    _tell(frame, data)
+    if frame.heard or frame.notes or frame.said:
+        heard = "\n".join(text for text in (frame.heard, *frame.notes) if text)
+        frame.transcript.append({"heard": heard, "said": "\n\n".join(frame.said)})
+    frame.heard, frame.notes, frame.said, frame.unwaited = data["heard"], [], [], 0
 
 
 def _done(state: SessionState, _: int, data: Data) -> None:
@@ -305,6 +351,11 @@ def _took(state: SessionState, _: int, data: Data) -> None:
         state.waits.pop(call_key(frame.id, TURN), None)
         frame.inbox += [*_asides(state, frame.agent), *taken]
         frame.waits_for = None
+        if "heard" in data:
+            _hear(frame, data)
+            frame.inbox = list(taken)
+        if "as" in data:
+            _record(state, {**data, "pos": data["as"], "name": "Hear", "dig": ""})
         return
     if data.get("asides"):
         _asides(state, frame.agent)
@@ -351,6 +402,8 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "park": _park,
     "steer": _steer,
     "turn": _turn,
+    "step": _step,
+    "back": _back,
     "stmt": _stmt,
     "done": _done,
     "failed": _failed,

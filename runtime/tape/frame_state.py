@@ -25,6 +25,8 @@ class CallRecord:
     error: tuple[str, str] | None = None
     variables: dict[str, Any] = field(default_factory=dict)
     hidden: bool = False
+    text: str | None = None
+    """What was said by it."""
 
 
 @dataclass(slots=True)
@@ -98,6 +100,18 @@ class FrameState:
     """Turns in a row that waited for nobody."""
     since: float = 0.0
     """When it began, in seconds since the epoch."""
+    at: str | None = None
+    """The line of the instruction that is executed, of a playbook whose steps the runtime walks."""
+    loops: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The loops that it is in, by line: the round (`n`), and the `items` of one over a list."""
+    trail: list[tuple[str, dict[str, dict[str, Any]]]] = field(default_factory=list)
+    """The latest instructions that were come to, each with the loops as they were before it."""
+    heard: str = ""
+    """What was heard last: the messages of the present exchange, as a model is told of them."""
+    notes: list[str] = field(default_factory=list)
+    """What happened since then, for the model."""
+    said: list[str] = field(default_factory=list)
+    """What was said since then."""
     fired: list[str] = field(default_factory=list)
     """Playbooks whose triggers began to hold by the variables that its call sets: they are executed before it."""
 
@@ -124,6 +138,10 @@ class IntentState:
     name: str
     digest: str
     key: str
+
+
+MAX_TRAIL = 100
+"""So many instructions back a correction can go."""
 
 
 def takes(source: Mapping[str, Any], message: Message) -> bool:

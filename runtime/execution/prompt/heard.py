@@ -11,8 +11,8 @@ _QUOTED_CHARS = 300
 _OURS = re.compile(
     r"^(?=[^\S\n]*(?:"
     r"(?:Message from|Notice in meeting|Reminder that you set|While you were working)\b"
-    r"|(?:You execute|You are invited|Your reply)\b"
-    r"|(?:Call stack|Arguments|Variables|Locals|Other agents|People here|Files people sent):"
+    r"|(?:You execute|You are invited|Your reply)\b|\(From the program\b"
+    r"|(?:Known|Call stack|Arguments|Variables|Locals|Other agents|People here|Files people sent):"
     r"|Meeting \d+ \(|Invited to meeting \d+:|Shared state of meeting \d+:"
     r"|[^\n]{1,80} \((?:user|agent [^)\n]*)\)))",
     re.MULTILINE,

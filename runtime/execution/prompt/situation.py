@@ -49,6 +49,13 @@ def situation(state: SessionState, frame: FrameState) -> str:
     return "\n".join(lines)
 
 
+def surroundings(state: SessionState, frame: FrameState) -> list[str]:
+    """Who is there, their files and meetings, where that is more than one person and one agent."""
+    agent = state.agents[frame.agent]
+    several = len(state.people) > 1 or len(state.agents) > 1
+    return [*(_company(state, agent) if several else ()), *_files(state), *_meetings(state, frame)]
+
+
 def _named_value(agent: AgentState, name: str, value: Any) -> str:
     summary = agent.artifacts.get(name)
     if summary is not None or is_large(value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -183,3 +183,31 @@ def triggers_of(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple
                 yield from (
                     (owner, playbook, trigger) for trigger in playbook.triggers if trigger.kind is not TriggerKind.BGN
                 )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The triggers of an agent that only a model can judge, by the names by which their playbooks are called.
+
+    `by_message` are about what somebody says: each with its text and the parameters of its playbook with their types.
+    `by_state` are conditions in words.
+    """
+
+    by_message: Mapping[str, tuple[str, Mapping[str, str]]]
+    by_state: Mapping[str, str]
+
+
+def judged_triggers(agent: AgentSpec, others: Sequence[AgentSpec], executes: str) -> Judged:
+    """The triggers that the model judges for an agent that executes a playbook of this name."""
+    by_message: dict[str, tuple[str, Mapping[str, str]]] = {}
+    by_state: dict[str, str] = {}
+    for owner, playbook, trigger in triggers_of(agent, others):
+        name = playbook.name if owner is agent else f"{owner.name}.{playbook.name}"
+        if not judged_by_model(agent, owner, playbook, trigger) or (owner is agent and playbook.name == executes):
+            continue
+        if trigger.kind is TriggerKind.CND and begins_alone(playbook):
+            by_state.setdefault(name, trigger.text)
+        else:
+            params = {param.name: param.type or "" for param in playbook.params if param.default is None}
+            by_message.setdefault(name, (trigger.text, params))
+    return Judged(by_message, by_state)

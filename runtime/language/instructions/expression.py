@@ -44,6 +44,11 @@ class Expression:
     names: frozenset[str]
     calls: tuple[ast.Call, ...] = ()
 
+    @property
+    def called(self) -> frozenset[str]:
+        """The names of what it calls."""
+        return frozenset(name for call in self.calls if (name := call_name(call.func)))
+
     def __hash__(self) -> int:
         return hash(self.source)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+MEETING_ACTIVE = "_meeting_active"
+"""The name by which conditions read whether the meeting goes on that they stand in."""
+
 _V = r"(\$\w+(?:\.\w+|\[[^\]]*\])*)"
 _NUMBER = r"(-?\d+(?:\.\d+)?|\$\w+(?:\.\w+|\[[^\]]*\])*)"
 _IS = r"(?:is|are|was|becomes?|equals?)"
@@ -11,6 +14,9 @@ _IS = r"(?:is|are|was|becomes?|equals?)"
 _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), symbol)
     for pattern, symbol in (
+        (r"\b(?:the|this) meeting (?:is|remains) (?:still )?(?:active|ongoing|going on|open|running)\b", f"${MEETING_ACTIVE}"),
+        (r"\b(?:the|this) meeting (?:has ended|is over|ended|is not active)\b", f"(not ${MEETING_ACTIVE})"),
+        (rf"\bthere (?:is|are) no {_V}", r"(\1 == None)"),
         (rf"{_V}\s+is\s+not\s+between\s+{_NUMBER}\s+and\s+{_NUMBER}", r"(not (\2 <= \1 <= \3))"),
         (rf"{_V}\s+is\s+between\s+{_NUMBER}\s+and\s+{_NUMBER}", r"(\2 <= \1 <= \3)"),
         (rf"{_V}\s+(?:is|are)\s+not\s+(?:given|set|known|defined)\b", r"(\1 == None)"),

@@ -1,0 +1,113 @@
+"""Where control goes: from one instruction of a playbook to the next. No effects, nothing is evaluated here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime.language.instructions.model import Code, Condition, Loop, Node, Side
+
+LoopChanges = Mapping[str, Mapping[str, Any] | None]
+"""What becomes of loops, by line: their new state, None for those that are left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """Where control goes: `line` is None at the end of the playbook."""
+
+    line: str | None
+    loops: LoopChanges = field(default_factory=dict)
+
+
+class Course:
+    """The ways through one playbook."""
+
+    def __init__(self, code: Code) -> None:
+        self._nodes = code.nodes
+        self.first = code.first
+
+    def node(self, line: str) -> Node:
+        """The instruction at a line, in its place."""
+        return self._nodes[line]
+
+    def into(self, line: str) -> Going:
+        """Control goes below an instruction; past it where there is nothing."""
+        below = self._nodes[line].below
+        return Going(below[0]) if below else self.after(line)
+
+    def after(self, line: str) -> Going:
+        """Control goes on behind an instruction, and behind what belongs to it."""
+        node = self._nodes[line]
+        at = node.beside.index(line) + 1
+        if self._is_branch(line):
+            while at < len(node.beside) and self._is_otherwise(node.beside[at]):
+                at += 1
+        return self._to(node, at)
+
+    def otherwise(self, line: str) -> Going:
+        """A condition does not hold: control goes to the other side, else behind it."""
+        node = self._nodes[line]
+        at = node.beside.index(line) + 1
+        return self._to(node, at)
+
+    def _to(self, node: Node, at: int) -> Going:
+        if at < len(node.beside):
+            return Going(node.beside[at])
+        if node.parent is None:
+            return Going(None)
+        if isinstance(self._nodes[node.parent].instruction.head, Loop):
+            return Going(node.parent)
+        return self.after(node.parent)
+
+    def past_loop(self, line: str) -> Going:
+        """A loop has come to its end."""
+        return Going(self.after(line).line, {line: None, **self._inner_loops(line)})
+
+    def jump(self, line: str, target: str) -> Going:
+        """Control jumps: loops that do not hold the target are left."""
+        if target not in self._nodes:
+            return self.after(line)
+        holding = self._holding(target)
+        left = {known: None for known in self._holding(line) if known not in holding}
+        return Going(target, left)
+
+    def loop_of(self, line: str) -> str | None:
+        """The innermost loop that holds a line."""
+        parent = self._nodes[line].parent
+        while parent is not None:
+            if isinstance(self._nodes[parent].instruction.head, Loop):
+                return parent
+            parent = self._nodes[parent].parent
+        return None
+
+    def _holding(self, line: str) -> set[str]:
+        """The line itself, and all that it is part of."""
+        found, current = set[str](), line
+        while True:
+            found.add(current)
+            parent = self._nodes[current].parent
+            if parent is None:
+                return found
+            current = parent
+
+    def _inner_loops(self, line: str) -> dict[str, None]:
+        prefix = line + "."
+        return {
+            known: None
+            for known, node in self._nodes.items()
+            if known.startswith(prefix) and isinstance(node.instruction.head, Loop)
+        }
+
+    def _is_branch(self, line: str) -> bool:
+        return isinstance(self._nodes[line].instruction.head, Condition)
+
+    def _is_otherwise(self, line: str) -> bool:
+        head = self._nodes[line].instruction.head
+        return isinstance(head, Condition) and head.side is not Side.IF
+
+    def follows_condition(self, line: str) -> bool:
+        """Whether an else belongs to a condition before it."""
+        node = self._nodes[line]
+        at = node.beside.index(line)
+        return at > 0 and self._is_branch(node.beside[at - 1])

@@ -1,0 +1,415 @@
+"""The processor of one frame: fetch an instruction, execute it, go on, until the playbook returns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+import anyio
+
+from runtime.core.errors import PlaybookError
+from runtime.execution.frames.frame import Frame
+from runtime.execution.machine import Machine
+from runtime.execution.processor.ahead import Ahead
+from runtime.execution.processor.course import Course, Going
+from runtime.execution.processor.prompt import heard_text, step_words, system_text
+from runtime.execution.processor.questioner import Questioner, conditional, expression_text
+from runtime.execution.processor.talk import Correction, Talk, Withdrawn
+from runtime.execution.processor.work import Work
+from runtime.execution.questions.question import Question
+from runtime.execution.triggers.kinds import Judged
+from runtime.language.instructions.expression import Expression, NotComputable
+from runtime.language.instructions.model import (
+    Ask,
+    Call,
+    Code,
+    Condition,
+    End,
+    Free,
+    Group,
+    Instruction,
+    Jump,
+    Leave,
+    Loop,
+    LoopKind,
+    Meaning,
+    Operand,
+    Prose,
+    Return,
+    Say,
+    Set,
+    Side,
+    Think,
+    Wait,
+)
+from runtime.language.program import AgentSpec, PlaybookSpec
+from runtime.language.value_types import coerced
+
+_FAILURE = re.compile(
+    r"\b(?:fail\w*|error\w*|problem\w*|unavailable|not available|does not work|did not work|went wrong|goes wrong"
+    r"|exception\w*|outcome (?:is|was) (?:not known|unknown)|could not|cannot be|can't be)\b",
+    re.IGNORECASE,
+)
+"""Words of a condition or note that says what is to be done when a call fails."""
+
+MAX_DOING_CHARS = 80
+
+MAX_STEPS = 10_000
+"""A playbook that takes more steps without waiting for anybody is taken to go in circles."""
+
+
+class Returned:
+    """The playbook has come to its end with a value."""
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+
+Outcome = Going | Returned | None
+"""Where control goes by an instruction; None goes on behind it."""
+
+
+class FreeSteps(Protocol):
+    """Has a model carry out one instruction with statements, fenced to it."""
+
+    async def run(self, instruction: Instruction, task: str, /) -> None:
+        """Carry it out to its end. Raises PlaybookError when it fails."""
+        ...
+
+
+class Processor:
+    """Executes the steps of one frame, live and after a restart alike.
+
+    What an instruction did is on the tape by the calls that it made, in their order: one that was broken off is
+    executed again and is given what its calls came to.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        frame: Frame,
+        agent: AgentSpec,
+        playbook: PlaybookSpec,
+        code: Code,
+        *,
+        types: Mapping[str, str],
+        triggers: Judged,
+        patterns: Mapping[str, str],
+        free: FreeSteps,
+        describe: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._machine = machine
+        self._frame = frame
+        self._playbook = playbook
+        self._agent = agent
+        self._course = Course(code)
+        self._questioner = Questioner(types, playbook.returns)
+        self._ahead = Ahead(self._course, self._questioner, conditional)
+        self._free = free
+        self._describe = describe
+        self._triggers = triggers
+        system = system_text(machine.program, agent, playbook)
+        self._work = Work(machine, frame, playbook, system, types, self._doing, self._place)
+        self._talk = Talk(self._work, self._questioner, self._course, triggers, patterns, self._planned)
+        self._handlers: Mapping[type, Callable[[str, Any], Awaitable[Outcome]]] = {
+            Say: self._say,
+            Ask: self._ask,
+            Wait: self._wait,
+            Set: self._set,
+            Call: self._call,
+            Think: self._think,
+            Condition: self._condition,
+            Loop: self._loop,
+            Jump: self._jump,
+            Leave: self._leave,
+            Return: self._return,
+            End: self._end,
+            Free: self._carry_out,
+            Group: self._pass,
+        }
+
+    async def run(self) -> Any:
+        """Execute the frame to its value. Raises PlaybookError when a step fails."""
+        try:
+            await self._begin()
+            while self._frame.alive and self._frame.state.at is not None:
+                outcome = await self._execute()
+                if not self._frame.alive:
+                    break
+                if isinstance(outcome, Returned):
+                    return self._typed(outcome.value)
+                if not self._go(outcome):
+                    return self._typed(None)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._work.asking.close(ended=False)
+        return None
+
+    async def _begin(self) -> None:
+        await self._describe()
+        state = self._frame.state
+        if state.at is None and self._course.first is not None:
+            heard = heard_text(self._machine.journal.state, state.inbox)
+            self._step(self._course.first, heard=heard)
+
+    def _step(self, line: str, **more: Any) -> None:
+        op = self._course.node(line).instruction.op
+        self._work.note_step("step", at=line, op=op, **more)
+        self._machine.bus.publish(
+            "step.executed",
+            session_id=self._machine.journal.session,
+            frame=self._frame.id,
+            agent_id=self._frame.state.agent,
+            playbook=self._playbook.name,
+            step=self._frame.state.step,
+        )
+
+    def _go(self, outcome: Going | None) -> bool:
+        """Control goes to the next instruction; False when there is none."""
+        at = self._frame.state.at
+        assert at is not None
+        going = self._course.into(at) if outcome is None else outcome
+        if going.line is None:
+            return False
+        if self._frame.state.unwaited > MAX_STEPS:
+            raise PlaybookError(f"{self._playbook.name} took {MAX_STEPS:,} steps without waiting for anybody")
+        loops = {
+            line: loop for line, loop in going.loops.items() if loop is not None or line in self._frame.state.loops
+        }
+        self._step(going.line, **({"loops": loops} if loops else {}))
+        return True
+
+    async def _execute(self) -> Outcome:
+        line = self._frame.state.at
+        assert line is not None
+        instruction = self._course.node(line).instruction
+        self._work.begin()
+        if self._machine.watcher is not None:
+            await self._machine.watcher.about_to_step(self._frame)
+        outcome: Outcome = None
+        try:
+            for part in instruction.parts:
+                outcome = await self._part(line, part)
+                if outcome is not None or not self._frame.alive:
+                    break
+            if outcome is None and self._frame.alive:
+                await self._judge(line, instruction)
+        except Correction as correction:
+            await self._go_back(correction)
+            return await self._execute()
+        except Withdrawn:
+            return Returned()
+        except NotComputable as error:
+            raise PlaybookError(f"{self._place()}: {error}") from error
+        return outcome
+
+    async def _part(self, line: str, part: Meaning) -> Outcome:
+        return await self._handlers[type(part)](line, part)
+
+    async def _go_back(self, correction: Correction) -> None:
+        line, _ = self._frame.state.trail[correction.index]
+        op = self._course.node(line).instruction.op
+        self._work.note_step("back", to=correction.index, op=op)
+
+    # -- what instructions do
+
+    async def _say(self, line: str, part: Say) -> Outcome:
+        await self._talk.say(line, part)
+        return None
+
+    async def _ask(self, line: str, part: Ask) -> Outcome:
+        await self._talk.ask(line, part)
+        return None
+
+    async def _wait(self, line: str, part: Wait) -> Outcome:
+        await self._talk.ask(line, Ask((), None, part.sources))
+        return None
+
+    async def _set(self, line: str, part: Set) -> Outcome:
+        if isinstance(part.value, Prose):
+            question = self._questioner.value(line, part, self._work.names())
+            assert question is not None
+            names = frozenset(variable.name for variable in part.variables)
+            values = await self._work.answer(self._planned(question, names))
+            for variable in part.variables:
+                await self._work.assign(variable, values[variable.name])
+            return None
+        value = await self._work.evaluate(part.value)
+        await self._work.give(part, value)
+        return None
+
+    async def _call(self, line: str, part: Call) -> Outcome:
+        await self._work.call_step(line, part, self._questioner, handles_failure=self._handles_failure(line))
+        return None
+
+    async def _think(self, line: str, part: Think) -> Outcome:
+        question = self._questioner.thought(line, part, self._work.names())
+        thought = await self._work.answer(self._planned(question, frozenset()))
+        self._work.remember(f"(You thought: {str(thought)[:1000]})")
+        return None
+
+    async def _condition(self, line: str, part: Condition) -> Outcome:
+        if part.test is None:
+            holds = part.side is Side.ELSE
+            return self._course.into(line) if holds else self._course.after(line)
+        holds = await self._holds(line, part, part.test)
+        return self._course.into(line) if holds else self._course.otherwise(line)
+
+    async def _holds(self, line: str, part: Condition | Loop | Jump, test: Operand) -> bool:
+        if isinstance(test, Expression):
+            return await self._work.holds(test)
+        question = self._questioner.test(line, part, self._work.names())
+        assert question is not None
+        answer = await self._work.answer(self._tested(question, line, part))
+        return bool(answer == "yes")
+
+    async def _loop(self, line: str, part: Loop) -> Outcome:
+        state = self._frame.state.loops.get(line)
+        number = 0 if state is None else state["n"] + 1
+        if part.at_most is not None and number >= part.at_most:
+            return self._course.past_loop(line)
+        if part.kind is LoopKind.EACH:
+            return await self._each(line, part, state, number)
+        if part.kind is LoopKind.TIMES:
+            most = await self._count(part) if state is None else state["of"]
+            return self._round(line, number, of=most) if number < most else self._course.past_loop(line)
+        if number or not part.body_first:
+            holds = await self._holds(line, part, part.over)
+            if holds is not (part.kind is LoopKind.WHILE):
+                return self._course.past_loop(line)
+        return self._round(line, number)
+
+    def _round(self, line: str, number: int, **more: Any) -> Going:
+        below = self._course.into(line)
+        return Going(below.line, {**below.loops, line: {"n": number, **more}})
+
+    async def _count(self, part: Loop) -> int:
+        value = await self._work.evaluate_or_ask(part.over, "how many times", "int", self._frame.state.at or "")
+        if not isinstance(value, int | float):
+            raise PlaybookError(f"{self._place()}: {value!r} is no number of rounds")
+        return int(value)
+
+    async def _each(self, line: str, part: Loop, state: Mapping[str, Any] | None, number: int) -> Outcome:
+        if state is None:
+            items = await self._work.evaluate_or_ask(part.over, "the items, in order", "list", line)
+            items = list(items) if isinstance(items, list | dict | str) else None
+            if items is None:
+                raise PlaybookError(f"{self._place()}: {expression_text(part.over)} is no list")
+        else:
+            items = state["items"]
+        if number >= len(items):
+            return self._course.past_loop(line)
+        if part.variable is not None:
+            await self._work.assign(part.variable, items[number])
+        return self._round(line, number, **({"items": items} if state is None else {}))
+
+    async def _jump(self, line: str, part: Jump) -> Outcome:
+        if part.test is not None and await self._holds(line, part, part.test) is part.unless:
+            return self._course.after(line)
+        return self._course.jump(line, part.line)
+
+    async def _leave(self, line: str, part: Leave) -> Outcome:
+        loop = self._course.loop_of(line)
+        if loop is None:
+            return None
+        return self._course.jump(line, loop) if part.next_round else self._course.past_loop(loop)
+
+    async def _return(self, line: str, part: Return) -> Outcome:
+        if part.value is None:
+            return Returned()
+        if isinstance(part.value, Expression):
+            return Returned(await self._work.evaluate(part.value))
+        question = self._questioner.value(line, part, self._work.names())
+        assert question is not None
+        values = await self._work.answer(self._planned(question, frozenset()))
+        return Returned(values["result"])
+
+    async def _end(self, _line: str, _part: End) -> Outcome:
+        await self._machine.builtins.end()
+        return Returned()
+
+    async def _carry_out(self, line: str, part: Free) -> Outcome:
+        await self._work.asking.close()
+        await self._free.run(
+            self._course.node(line).instruction, self._questioner.told(part.text.text, self._work.names())
+        )
+        return None
+
+    async def _pass(self, _line: str, _part: Group) -> Outcome:
+        return None
+
+    async def _judge(self, line: str, instruction: Instruction) -> None:
+        await self._talk.judge(line, instruction)
+
+    # -- asking together
+
+    def _planned(
+        self, first: Question, unknown: frozenset[str], going: Going | None = None, when: str = ""
+    ) -> Callable[[], list[Question]]:
+        """A question, and those that can be asked with it, from where control goes next."""
+
+        def plan() -> list[Question]:
+            asked = [first]
+            line = self._frame.state.at
+            assert line is not None
+            if len(self._course.node(line).instruction.parts) == 1:
+                self._ahead.follow(going or self._course.into(line), self._work.names(), unknown, asked, when)
+            return asked
+
+        return plan
+
+    def _tested(self, first: Question, line: str, part: Condition | Loop | Jump) -> Callable[[], list[Question]]:
+        """A condition in words, and what is asked on both of its sides."""
+
+        def plan() -> list[Question]:
+            asked = [first]
+            if isinstance(part, Jump):
+                return asked
+            names, said = self._work.names(), expression_text(part.over if isinstance(part, Loop) else part.test)
+            negative = isinstance(part, Loop) and part.kind is LoopKind.UNTIL
+            other = self._course.past_loop(line) if isinstance(part, Loop) else self._course.otherwise(line)
+            for going, holds in ((self._course.into(line), not negative), (other, negative)):
+                self._ahead.follow(going, names, frozenset(), asked, said if holds else f"not: {said}")
+            return asked
+
+        return plan
+
+    # -- places and values
+
+    def _typed(self, value: Any) -> Any:
+        """The playbook's value, held to its declared type. Raises PlaybookError."""
+        declared = self._playbook.returns
+        if declared is None or (value is None and declared.strip() in ("None", "")):
+            return value
+        try:
+            return coerced(value, declared)
+        except ValueError as error:
+            raise PlaybookError(f"the result of {self._playbook.name} {error}") from error
+
+    def _place(self) -> str:
+        return self._frame.state.step or self._playbook.name
+
+    def _doing(self) -> str | None:
+        line = self._frame.state.at
+        step = self._playbook.step(line) if line is not None else None
+        return shortened(step_words(step.text)) if step is not None else None
+
+    def _handles_failure(self, line: str) -> bool:
+        """Whether the program says what is to be done when a call fails: in a condition behind it, or in a note."""
+        node = self._course.node(line)
+        behind = node.beside[node.beside.index(line) + 1 :]
+        texts = [self._course.node(other).instruction.text for other in behind]
+        conditions = [
+            text
+            for other, text in zip(behind, texts, strict=True)
+            if isinstance(self._course.node(other).instruction.head, Condition)
+        ]
+        return any(_FAILURE.search(text) for text in (*conditions, *self._playbook.notes))
+
+
+def shortened(text: str) -> str | None:
+    """A step's words for the line that says what an agent does; None for none."""
+    if not text:
+        return None
+    return text if len(text) <= MAX_DOING_CHARS else text[: MAX_DOING_CHARS - 1] + "…"

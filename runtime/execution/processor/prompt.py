@@ -1,0 +1,121 @@
+"""What a model is told around a question: who it is, the script, what was said, what is known. The stable part first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from runtime.core.message import Message
+from runtime.execution.prompt.artifacts import is_large, shown_artifact
+from runtime.execution.prompt.heard import heard_content, heard_line
+from runtime.execution.prompt.situation import file_line, shown_value, surroundings
+from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step
+from runtime.llm.client import ChatMessage
+from runtime.tape.frame_state import FrameState
+from runtime.tape.state import SessionState
+
+MAX_VALUE_CHARS = 2000
+
+_CODES = re.compile(r";?\s*YLD for [^;]*|;?\s*done when [^;]*")
+_SAY = re.compile(r"\ASay\((?P<to>[^,()]*),\s*(?P<words>.*?)\)?\Z", re.DOTALL)
+
+_ROLE = """\
+You are {name}.{description}
+A program decides what happens, step by step. You are asked for one piece of it at a time: the words of a message, a \
+value, or a decision. Give exactly that piece and nothing around it. Words are in the language of the person you speak \
+with, short and natural. Do not take other steps, promise none, and invent no facts.\
+"""
+
+
+def system_text(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> str:
+    """What stays the same for all questions of a playbook."""
+    about = f" {agent.description}" if agent.description else ""
+    lines = [_ROLE.format(name=_spaced(agent.name), description=about)]
+    others = [other.name for other in program.agents if other.name != agent.name and other.name in _text(playbook)]
+    if others:
+        lines.append(f"Others who take part: {', '.join(others)}.")
+    if playbook.steps:
+        lines.append(f"\nThe script ({_spaced(playbook.name)}), for orientation:")
+        lines += [line for step in playbook.steps for line in _script(step, 0)]
+    if playbook.notes:
+        lines.append("\nNotes to keep to:")
+        lines += [f"- {re.sub(r'^N[0-9]+ ', '', note)}" for note in playbook.notes]
+    return "\n".join(lines)
+
+
+def _text(playbook: PlaybookSpec) -> str:
+    return "\n".join(step.text for step in playbook.walk_steps())
+
+
+def _spaced(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+
+
+def _script(step: Step, depth: int) -> Iterator[str]:
+    text = step_words(step.text)
+    if text:
+        yield f"{'  ' * depth}- {text}"
+    for child in step.children:
+        yield from _script(child, depth + 1)
+
+
+def step_words(text: str) -> str:
+    """A step as its author put it, without the codes."""
+    bare = _CODES.sub("", text).strip()
+    said = _SAY.match(bare)
+    if said is None:
+        return "" if re.fullmatch(r"\d+(?:\.\d+)*|for \w+", bare) else bare
+    return said["words"].split("; Say(")[0].removesuffix(")") if said["words"] else bare
+
+
+def heard_text(state: SessionState, messages: list[Message]) -> str:
+    """Messages as a model is told of them; what the one person of a private chat writes stands as it is."""
+    return "\n".join(_heard(state, message) for message in messages)
+
+
+def _heard(state: SessionState, message: Message) -> str:
+    files = "".join(f"\n[{file_line(file)}]" for file in message.attachments)
+    alone = state.private and len(state.people) <= 1 and len(state.agents) == 1
+    if alone and message.from_human and message.type == "direct":
+        return heard_content(message) + files
+    return heard_line(message) + files
+
+
+def build_prompt(
+    system: str, state: SessionState, frame: FrameState, names: Mapping[str, Any], asked: str
+) -> tuple[ChatMessage, ...]:
+    """The prompt around the text of the questions."""
+    messages = [ChatMessage("system", system, cacheable=True)]
+    for past in frame.transcript:
+        messages.append(ChatMessage("user", past["heard"] or "(The conversation begins.)"))
+        if past["said"]:
+            messages.append(ChatMessage("assistant", past["said"]))
+    if frame.transcript:
+        messages[-1] = ChatMessage(messages[-1].role, messages[-1].content, cacheable=True)
+    heard = "\n".join(text for text in (frame.heard, *frame.notes) if text)
+    if heard:
+        messages.append(ChatMessage("user", heard))
+    if frame.said:
+        messages.append(ChatMessage("assistant", "\n\n".join(frame.said)))
+    messages.append(
+        ChatMessage("user", f"(From the program, not from a person.)\n{_known(state, frame, names)}{asked}")
+    )
+    return tuple(messages)
+
+
+def _known(state: SessionState, frame: FrameState, names: Mapping[str, Any]) -> str:
+    agent = state.agents[frame.agent]
+    lines = []
+    shown = [(name, value) for name, value in names.items() if not name.startswith("_") and name != "startup_message"]
+    if shown:
+        values = (f"${name} = {_value(agent.artifacts.get(name), name, value)}" for name, value in shown)
+        lines.append("Known: " + "; ".join(values))
+    lines += surroundings(state, frame)
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def _value(summary: str | None, name: str, value: Any) -> str:
+    if summary is not None or is_large(value):
+        return shown_artifact(name, value, summary)
+    return shown_value(value, MAX_VALUE_CHARS)

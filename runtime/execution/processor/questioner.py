@@ -1,0 +1,153 @@
+"""The questions that instructions ask: what a model is told of the step, and in which form it answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from runtime.execution.prompt.artifacts import is_large
+from runtime.execution.prompt.situation import shown_value
+from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Prose, Return, Say, Set, Think, Variable
+
+_NAMED = re.compile(r"\$([A-Za-z_]\w*)(?::[\w\[\]| ,]*\w\]?)?")
+_TAKES_PART = re.compile(
+    r"\b(?:participate|take part|drive|moderate|facilitate|contribute|discuss|engage)\b", re.IGNORECASE
+)
+
+MAX_SHOWN_CHARS = 200
+"""A value that stands in the words of a step is shown up to here."""
+
+YES_NO: Mapping[str, str] = {"yes": "", "no": ""}
+
+
+class Questioner:
+    """Makes the questions of one playbook. `types` are the declared types of its agent's variables."""
+
+    def __init__(self, types: Mapping[str, str], returns: str | None) -> None:
+        self._types = types
+        self._returns = returns or ""
+
+    def words(self, line: str, part: Say | Ask, names: Mapping[str, Any]) -> Words | None:
+        """The words of a message."""
+        if not isinstance(part.words, Prose):
+            return None
+        to = _whom(part.targets)
+        quiet = part.targets[0].startswith("meeting") and _TAKES_PART.search(part.words.text) is not None
+        task = f"Write the next message to {to}. What it does: {self.told(part.words.text, names)}."
+        return Words((line, "words"), task, may_be_silent=quiet)
+
+    def reply(self, line: str, what: str, task: str, when: str = "") -> Words:
+        """Words that no instruction asks for, but a person does."""
+        return Words((line, what), task, when=when)
+
+    def value(self, line: str, part: Set | Return, names: Mapping[str, Any]) -> Value | None:
+        """The values that a step makes."""
+        if not isinstance(part.value, Prose):
+            return None
+        if isinstance(part, Return):
+            return Value(
+                (line, "value"), f"The result, {self.told(part.value.text, names)}.", {"result": self._returns}
+            )
+        wanted = {variable.name: self.type_of(variable) for variable in part.variables}
+        listed = " and ".join(f"${name}" for name in wanted)
+        return Value((line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted)
+
+    def arguments(self, line: str, call: str, wanted: Mapping[str, tuple[str, str]], names: Mapping[str, Any]) -> Value:
+        """Arguments that are in words: each parameter with the words and its type."""
+        said = "; ".join(f"{name}: {self.told(words, names)}" for name, (words, _) in wanted.items())
+        return Value(
+            (line, "arguments"), f"Values for {call}. {said}.", {name: kind for name, (_, kind) in wanted.items()}
+        )
+
+    def thought(self, line: str, part: Think, names: Mapping[str, Any]) -> Words:
+        """A thought that people do not see."""
+        about = self.told(part.about.text, names)
+        return Words(
+            (line, "thought"), f"Think about this step, in at most three sentences that nobody else sees: {about}."
+        )
+
+    def test(self, line: str, part: Condition | Loop | Jump, names: Mapping[str, Any]) -> Choice | None:
+        """Whether a condition in words holds."""
+        test = part.over if isinstance(part, Loop) else part.test
+        if not isinstance(test, Prose):
+            return None
+        return self.holds((line, "test"), test.text, names)
+
+    def holds(self, key: Key, text: str, names: Mapping[str, Any]) -> Choice:
+        """Whether something is so."""
+        return Choice(key, f"Is this so, as things are now: {self.told(text, names)}?", YES_NO)
+
+    def told(self, text: str, names: Mapping[str, Any]) -> str:
+        """The author's words, with the values of the variables that they name."""
+
+        def with_value(found: re.Match[str]) -> str:
+            name = found[1]
+            if name not in names:
+                return f"${name}"
+            value = names[name]
+            shown = "(see below)" if is_large(value) else shown_value(value, MAX_SHOWN_CHARS)
+            return f"${name} (now {shown})"
+
+        return _NAMED.sub(with_value, text).rstrip(" .")
+
+    def type_of(self, variable: Variable) -> str:
+        """The declared type of a variable, "" for none."""
+        return variable.type or self._types.get(variable.name, "")
+
+
+def conditional(question: Question, when: str) -> Question:
+    """A question that is answered only under a condition."""
+    return replace(question, when=when) if when else question
+
+
+def _whom(targets: Sequence[str]) -> str:
+    names = [
+        "the person" if one.lower() in ("user", "human") else "all in the meeting" if one == "meeting" else one
+        for one in targets
+    ]
+    return " and ".join(names)
+
+
+_ANSWER = "answer"
+
+STANDARD: Mapping[str, str] = {
+    "repeat": "they want to hear the last message again",
+    "skip": "they do not want to answer this",
+    "cancel": "they want to stop all of this",
+    "human": "they want to speak with a human being",
+    "other": "anything else: a question of their own, small talk, or something unclear",
+}
+"""What a person may do instead of answering."""
+
+
+def understanding(
+    line: str,
+    asked: str,
+    types: Mapping[str, str],
+    *,
+    until: str = "",
+    triggers: Mapping[str, str],
+    arguments: Mapping[str, Mapping[str, str]],
+    correctable: Mapping[str, str],
+    attempt: int,
+) -> Understand:
+    """What a person means who was asked something. `triggers` are texts by the names of the playbooks they start."""
+    answer = f"what they wrote is an answer, and now {until}" if until else "what they wrote answers what was asked"
+    outcomes = {_ANSWER: answer, **triggers}
+    if correctable:
+        listed = ", ".join(correctable)
+        outcomes["correct"] = (
+            f"they correct something that they said before; with its new value, by its name ({listed})"
+        )
+    outcomes |= {name: meaning for name, meaning in STANDARD.items() if name not in outcomes}
+    task = f"What does the person do by what they wrote last? They were asked this: {asked}."
+    return Understand((line, f"understand{attempt}"), task, outcomes, types, arguments, correctable)
+
+
+def expression_text(test: object) -> str:
+    """A condition in the author's words."""
+    return test.text if isinstance(test, Prose) else test.source if isinstance(test, Expression) else ""

@@ -1,0 +1,46 @@
+"""What the names in a frame's instructions mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.execution.frames.frame import Frame
+from runtime.language.instructions.wording import MEETING_ACTIVE
+from runtime.tape.state import SessionState
+
+
+def names_of(state: SessionState, frame: Frame, state_params: frozenset[str]) -> dict[str, Any]:
+    """Every name with its value: the agent's variables, over them the playbook's own parameters."""
+    own = {name: value for name, value in frame.state.kwargs.items() if name not in state_params}
+    return {**frame.agent.variables, **own, **frame.state.locals, MEETING_ACTIVE: in_meeting(state, frame)}
+
+
+def in_meeting(state: SessionState, frame: Frame) -> bool:
+    """Whether the meeting goes on in which a frame is executed, and its agent is in it."""
+    meeting = state.meetings.get(frame.state.meeting or "")
+    if meeting is None:
+        return any(m.status != "ended" and frame.state.agent in m.joined for m in state.meetings.values())
+    return meeting.status != "ended" and frame.state.agent in meeting.joined
+
+
+class Lenient(Mapping[str, Any]):
+    """Names for conditions: one that is not set is None."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self._names = names
+
+    def __getitem__(self, name: str) -> Any:
+        return self._names.get(name)
+
+    def __contains__(self, name: object) -> bool:
+        return not (isinstance(name, str) and name in _CONSTANTS)
+
+    def __iter__(self) -> Any:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+_CONSTANTS = frozenset({"True", "False", "None", "true", "false", "null", "yes", "no"})

@@ -1,0 +1,330 @@
+"""Talking with people and agents: what is said, what is waited for, and what people say instead of an answer.
+
+The patterns of what people say instead (correction, cancellation, digression, skipping, repeating, clarification,
+hand-over to a person) follow Rasa's CALM, where flows are executed and a model only understands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from runtime.core.errors import PlaybookError
+from runtime.core.message import Message, MessageType
+from runtime.execution.processor.course import Course, Going
+from runtime.execution.processor.questioner import Questioner, expression_text, understanding
+from runtime.execution.processor.work import Work
+from runtime.execution.questions.asking import Plan
+from runtime.execution.questions.question import Choice, Question, Understood, Words
+from runtime.execution.triggers.kinds import Judged
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import Ask, Instruction, Prose, Say, Template, Variable
+from runtime.language.instructions.uses import calls, is_open, reads, sets
+from runtime.language.value_types import coerced
+
+MAX_ASKED_AGAIN = 3
+"""A person is asked at most this often for what they did not give."""
+
+MAX_ASIDES = 50
+"""A person may say this much else before the step gives up."""
+
+_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
+_CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
+
+NONE = "none"
+
+
+class Correction(Exception):
+    """A person has corrected a value: control goes back to the instruction at `index` of the trail."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self.index = index
+
+
+class Withdrawn(Exception):
+    """A person wants to stop what the playbook is for."""
+
+
+class Planned(Protocol):
+    """A question with those that can be asked with it."""
+
+    def __call__(
+        self, first: Question, unknown: frozenset[str], going: Going | None = None, when: str = "", /
+    ) -> Callable[[], list[Question]]: ...
+
+
+class Talk:
+    """The talk of one frame. `patterns` are playbooks of the program that handle what people say instead of an answer,
+    by the pattern."""
+
+    def __init__(
+        self,
+        work: Work,
+        questioner: Questioner,
+        course: Course,
+        triggers: Judged,
+        patterns: Mapping[str, str],
+        planned: Planned,
+    ) -> None:
+        self._work = work
+        self._questioner = questioner
+        self._course = course
+        self._triggers = triggers
+        self._patterns = patterns
+        self._planned = planned
+
+    async def say(self, line: str, part: Say | Ask) -> str:
+        """Say something to everybody whom a step names; returns the words."""
+        targets = [self._work.target_of(target) for target in part.targets]
+        text = ""
+        for index, target in enumerate(targets):
+            if index or isinstance(part.words, Template):
+                text = text if index else self._work.rendered(part.words) if isinstance(part.words, Template) else text
+                if text:
+                    await self._work.say_exactly(target, text)
+                continue
+            question = self._questioner.words(line, part, self._work.names())
+            assert question is not None
+            plan = self._planned(question, frozenset()) if isinstance(part, Say) else _only(question)
+            text = await self._work.say_words(target, plan, may_be_silent=question.may_be_silent)
+        return text
+
+    # -- asking
+
+    async def ask(self, line: str, part: Ask) -> None:
+        """Ask, wait, and understand what comes, until everything wanted is there."""
+        said = await self.say(line, part) if part.words is not None else ""
+        asked_again = 0
+        for attempt in range(MAX_ASIDES):
+            heard = await self._hear(part.sources)
+            if self._ends_wait(heard):
+                return
+            understood = await self._understand(line, part, heard, attempt)
+            if understood.does == "answer":
+                missing = await self._take(line, part, understood)
+                if not missing and await self._is_done(part):
+                    return
+                if missing:
+                    asked_again += 1
+                    if asked_again > MAX_ASKED_AGAIN:
+                        raise PlaybookError(f"nobody gave {' and '.join(f'${name}' for name in missing)}")
+                said = await self._ask_again(line, part, missing, attempt)
+            elif understood.does == "skip" and part.wants:
+                for want in part.wants:
+                    await self._work.assign(want, None)
+                return
+            else:
+                said = await self._aside(line, part, understood, said, attempt)
+        raise PlaybookError("too much else was said while an answer was waited for")
+
+    async def _hear(self, sources: Sequence[str]) -> list[Message]:
+        heard: list[Message] = []
+        for source in sources:
+            heard += await self._work.hear(source)
+            if self._ends_wait(heard):
+                break
+        return heard
+
+    @staticmethod
+    def _ends_wait(heard: Sequence[Message]) -> bool:
+        """Whether the meeting has ended in which something was waited for."""
+        return any(message.ends_meeting for message in heard)
+
+    async def _understand(self, line: str, part: Ask, heard: Sequence[Message], attempt: int) -> Understood:
+        """What was meant by what was heard; a model is asked only where that is not plain."""
+        until = part.until if isinstance(part.until, Prose) else None
+        triggers = self._by_message(heard)
+        plain = self._plain(part, heard) if until is None and not triggers else None
+        if plain is not None:
+            return plain
+        names = self._work.names()
+        types = {want.name: self._questioner.type_of(want) for want in part.wants}
+        question = understanding(
+            line,
+            _asked(part),
+            types,
+            until="" if until is None else self._questioner.told(until.text, names),
+            triggers={name: text for name, (text, _) in triggers.items()},
+            arguments={name: params for name, (_, params) in triggers.items() if params},
+            correctable=self._correctable(types),
+            attempt=attempt,
+        )
+
+        def plan() -> list[Question]:
+            aside = self._questioner.reply(
+                line, f"aside{attempt}", _ASIDE, '[1] is "other", "skip", "cancel" or "human"'
+            )
+            following = self._planned(question, frozenset(types), None, '[1] is "answer"')()
+            return [question, aside, *following[1:]]
+
+        found: Understood = await self._work.answer(
+            plan, load=lambda data: Understood(data["does"], data["values"]), store=lambda answer: answer.to_data()
+        )
+        return found
+
+    def _plain(self, part: Ask, heard: Sequence[Message]) -> Understood | None:
+        """An answer that needs no understanding: nothing is wanted of it, or it is a number or code and nothing else."""
+        if not part.wants:
+            return Understood("answer", {})
+        if len(part.wants) > 1 or len(heard) != 1 or heard[0].type not in (MessageType.DIRECT, MessageType.CHOICE):
+            return None
+        [want] = part.wants
+        text, kind = heard[0].content.strip(), self._questioner.type_of(want)
+        fits = (
+            _NUMBER.fullmatch(text)
+            if kind in ("int", "float")
+            else _CODE.fullmatch(text)
+            if kind in ("", "str")
+            else None
+        )
+        if not fits:
+            return None
+        try:
+            return Understood("answer", {want.name: coerced(text.replace(",", "."), kind)})
+        except ValueError:
+            return None
+
+    def _by_message(self, heard: Sequence[Message]) -> dict[str, tuple[str, Mapping[str, str]]]:
+        """The playbooks that what a person says may start, with the texts of their triggers and their parameters."""
+        if not any(message.from_human for message in heard):
+            return {}
+        return dict(self._triggers.by_message)
+
+    async def _take(self, line: str, part: Ask, understood: Understood) -> list[str]:
+        """Set what was given; returns what is still missing."""
+        for want in part.wants:
+            value = understood.values.get(want.name)
+            if value is not None:
+                await self._work.assign(want, value)
+        known = self._work.frame.agent.variables
+        given = understood.values
+        return [want.name for want in part.wants if given.get(want.name) is None and known.get(want.name) is None]
+
+    async def _is_done(self, part: Ask) -> bool:
+        return await self._work.holds(part.until) if isinstance(part.until, Expression) else True
+
+    async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> str:
+        if missing:
+            task = f"Ask the person again, in other words, for {' and '.join(f'${name}' for name in missing)}. Asked was: {_asked(part)}."
+        else:
+            until = expression_text(part.until)
+            task = f"Go on with this until {until}: {_asked(part)}. Write the next message to the person."
+        return await self._reply(line, f"again{attempt}", task, part)
+
+    async def _reply(self, line: str, what: str, task: str, part: Ask) -> str:
+        question = self._questioner.reply(line, what, task)
+        return await self._work.say_words(self._partner(part), _only(question))
+
+    def _partner(self, part: Ask) -> str:
+        return self._work.target_of(part.targets[0]) if part.targets else "user"
+
+    # -- what people say instead of an answer
+
+    async def _aside(self, line: str, part: Ask, understood: Understood, said: str, attempt: int) -> str:
+        """Deal with what was said instead; the wait goes on. Returns what stands as the last thing said."""
+        does = understood.does
+        handler = self._patterns.get(does)
+        if handler is not None:
+            await self._work.call(handler)
+            return said
+        if does in self._triggers.by_message:
+            await self._start(does, understood.values)
+            return await self._reply(
+                line, f"back{attempt}", f"Come back to what was asked before: {_asked(part)}.", part
+            )
+        if does == "correct":
+            await self._correct(line, part, understood.values, attempt)
+            return said
+        if does == "repeat" and said:
+            return await self._work.say_exactly(self._partner(part), said)
+        if does == "human":
+            self._work.asking.calls.publish("human.requested")
+        question = self._questioner.reply(line, f"aside{attempt}", _ASIDE)
+        said_now = await self._work.say_words(self._partner(part), _only(question))
+        if does == "cancel":
+            raise Withdrawn
+        return said_now or said
+
+    async def _start(self, playbook: str, values: Mapping[str, Any]) -> None:
+        """Execute the playbook of a trigger that holds."""
+        given = {name: value for name, value in values.items() if value is not None}
+        value = await self._work.call(playbook, (), given)
+        self._work.remember(f"({playbook} was executed{'' if value is None else f' and gave {value!r:.200}'})")
+
+    def _correctable(self, wanted: Mapping[str, str]) -> dict[str, str]:
+        """The variables that a person gave in this playbook, with their types."""
+        frame = self._work.frame
+        known: dict[str, str] = {}
+        for line, _ in frame.state.trail:
+            for part in self._course.node(line).instruction.parts:
+                if isinstance(part, Ask):
+                    known |= {want.name: self._questioner.type_of(want) for want in part.wants}
+        return {name: kind for name, kind in known.items() if name in frame.agent.variables and name not in wanted}
+
+    async def _correct(self, line: str, part: Ask, values: Mapping[str, Any], attempt: int) -> None:
+        """Replace values, and go back to the first exact step that has read one, unless what was done since then cannot
+        be taken back. Raises Correction."""
+        index, irrevocable = self._first_reader(frozenset(values))
+        if irrevocable is not None:
+            task = (
+                f"The person corrects {', '.join(values)}, but it was already used by {irrevocable}, which cannot be "
+                "taken back. Say so, and come back to what was asked."
+            )
+            await self._reply(line, f"late{attempt}", task, part)
+            return
+        for name, value in values.items():
+            await self._work.assign(Variable(name), value)
+        if index is not None:
+            raise Correction(index)
+        await self._reply(
+            line, f"noted{attempt}", f"Confirm the correction, and come back to this: {_asked(part)}.", part
+        )
+
+    def _first_reader(self, names: frozenset[str]) -> tuple[int | None, str | None]:
+        """The place in the trail of the first instruction that read one of the values since it was set, and what stands
+        in the way of going back there."""
+        trail = self._work.frame.state.trail[:-1]
+        instructions = [self._course.node(line).instruction for line, _ in trail]
+        given = max((at for at, one in enumerate(instructions) if sets(one) & names), default=-1)
+        readers = [at for at in range(given + 1, len(instructions)) if reads(instructions[at]) & names]
+        if not readers:
+            return None, None
+        for instruction in instructions[readers[0] :]:
+            done = self._irrevocable(instruction)
+            if done:
+                return readers[0], done
+        return readers[0], None
+
+    def _irrevocable(self, instruction: Instruction) -> str | None:
+        if is_open(instruction):
+            return "a step before"
+        return next((name for name in calls(instruction) if not self._work.is_pure(name)), None)
+
+    # -- triggers that only a model can judge
+
+    async def judge(self, line: str, instruction: Instruction) -> None:
+        """After an update: whether one of the conditions holds now that only a model can judge."""
+        by_state = self._triggers.by_state
+        if not by_state or not sets(instruction):
+            return
+        options = {**by_state, NONE: "none of them holds now"}
+        question = Choice((line, "triggers"), "Which of these begins to hold by what has changed?", options)
+        found = await self._work.answer(_only(question))
+        if found != NONE:
+            await self._start(str(found), {})
+
+
+_ASIDE = (
+    "Answer the person in your role and by your notes: what they ask or say now. Then come back, in a few words, to what "
+    "was asked, unless they want to stop."
+)
+
+
+def _asked(part: Ask) -> str:
+    return part.words.text if isinstance(part.words, Prose) else "an answer to the last message"
+
+
+def _only(question: Question | Words) -> Plan:
+    return lambda: [question]

@@ -1,0 +1,164 @@
+"""Asking the model for one frame: several questions share a reply, each answer is taken as it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+import anyio
+
+from runtime.core.errors import ContextTooLong, LLMError, VerificationError
+from runtime.execution.frames.frame import Frame
+from runtime.execution.machine import Machine
+from runtime.execution.model_calls import ModelCalls
+from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
+from runtime.execution.questions.form import asked
+from runtime.execution.questions.question import Key, Question, WrongAnswer
+from runtime.execution.questions.reply import MissingAnswer, Reply
+from runtime.execution.questions.schema import schema_of
+from runtime.llm.client import ChatMessage, Completion, CompletionRequest
+
+MAX_TRIES = 3
+"""A question is asked at most this often before its step fails."""
+
+MAX_BREAKS = 2
+"""A reply that breaks off is asked for again at most this often in a row."""
+
+Plan = Callable[[], Sequence[Question]]
+"""The questions that can be asked together with the first one, in the order of the program."""
+
+Prompt = Callable[[str], tuple[ChatMessage, ...]]
+"""The whole prompt around the text of the questions."""
+
+
+class Asking:
+    """The questions of one frame. A reply that answers more than one is kept open until they are taken, or do not come.
+
+    Use it from one task, and close it there. `parked` is called with the error when the model cannot be reached; it returns when the
+    question is to be asked again. `shortened` shortens the prompt, False when it cannot. `place` names the present step
+    in errors, `doing` says for people what the agent does.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        frame: Frame,
+        prompt: Prompt,
+        *,
+        parked: Callable[[LLMError], Awaitable[None]],
+        shortened: Callable[[], Awaitable[bool]],
+        place: Callable[[], str],
+        doing: Callable[[], str | None],
+    ) -> None:
+        self._machine = machine
+        self._frame = frame
+        self._prompt = prompt
+        self._parked = parked
+        self._shortened = shortened
+        self._place = place
+        self._doing = doing
+        self.calls = ModelCalls(machine, frame)
+        self._open = AsyncExitStack()
+        self._reply: Reply | None = None
+        self._completion: Completion | None = None
+        self._numbers: dict[Key, int] = {}
+        self.prompt_chars = 0
+        """How long the last prompt was."""
+
+    async def answer(self, plan: Plan) -> Any:
+        """The checked answer to the first question of the plan. Raises VerificationError when none fits."""
+
+        async def read(question: Question, reply: Reply, number: int) -> Any:
+            return read_answer(question, await reply.answer(number, MAX_ANSWER_CHARS))
+
+        return await self._tried(plan, read)
+
+    async def words(self, plan: Plan, say: Callable[[AsyncIterator[str]], Awaitable[None]]) -> None:
+        """Have `say` take the words that answer the first question of the plan, as they come.
+
+        It is called again when they break off, or are none. Raises VerificationError when none fit.
+        """
+
+        async def read(_question: Question, reply: Reply, number: int) -> Any:
+            await say(reply.words(number))
+
+        await self._tried(plan, read)
+
+    async def _tried(self, plan: Plan, read: Callable[[Question, Reply, int], Awaitable[Any]]) -> Any:
+        wrong, tries, breaks = "", 0, 0
+        while True:
+            try:
+                question, reply, number = await self._reply_for(plan, wrong)
+                found = await read(question, reply, number)
+            except MissingAnswer:
+                wrong, tries = "there was no answer to this", tries + (1 if self._alone else 0)
+            except WrongAnswer as error:
+                wrong, tries = str(error), tries + 1
+                self.calls.publish("step.rejected", rule="answer", error=wrong)
+                if self._machine.watcher is not None:
+                    await self._machine.watcher.refused(self._frame, "answer", wrong)
+            except LLMError as error:
+                said_anything = self._reply is not None and bool(self._reply.text.strip())
+                self.calls.broke_off(error)
+                await self.close(ended=False)
+                if isinstance(error, ContextTooLong) and await self._shortened():
+                    continue
+                breaks += 1
+                if breaks > MAX_BREAKS or not said_anything:
+                    breaks = 0
+                    await self._parked(error)
+                continue
+            else:
+                if number == len(self._numbers):
+                    await self.close()
+                return found
+            await self.close()
+            if tries >= MAX_TRIES:
+                raise VerificationError(f"the model did not answer what {self._place()} asks: {wrong}")
+
+    @property
+    def _alone(self) -> bool:
+        return len(self._numbers) <= 1
+
+    async def _reply_for(self, plan: Plan, wrong: str) -> tuple[Question, Reply, int]:
+        """The reply that answers the first question: the one that is being read, or a new one."""
+        questions = list(plan())
+        first = questions[0]
+        if self._reply is not None and not wrong:
+            number = self._numbers.get(first.key)
+            if number is not None:
+                return first, self._reply, number
+        await self.close()
+        if wrong:
+            questions = [first]
+        self._numbers = {question.key: number for number, question in enumerate(questions, 1)}
+        schema = schema_of(first) if len(questions) == 1 else None
+        request = CompletionRequest(self._prompt(asked(questions, wrong)), schema=schema)
+        self.prompt_chars = sum(len(message.content) for message in request.messages)
+        await self.calls.begin(request)
+        presence = self._machine.pages.presence
+        self._open.enter_context(presence.working(self._frame.state.agent, self._doing()))
+        completion = await self._open.enter_async_context(self._machine.llm.stream(request))
+        self._completion = completion
+        self._reply = Reply(self._heard(completion), len(questions))
+        return first, self._reply, 1
+
+    async def _heard(self, completion: Completion) -> AsyncGenerator[str, None]:
+        async for piece in completion:
+            self.calls.heard(piece)
+            yield piece
+            self.calls.reads_on()
+
+    async def close(self, *, ended: bool = True) -> None:
+        """Stop reading the reply: what is still in it is not wanted."""
+        if self._reply is None:
+            return
+        reply, completion, self._reply, self._completion = self._reply, self._completion, None, None
+        with anyio.CancelScope(shield=True):
+            await reply.close()
+            await self._open.aclose()
+        self._open = AsyncExitStack()
+        if ended and completion is not None:
+            self.calls.end(completion.usage)
+            self._machine.window.answered(self.prompt_chars, completion.usage)

@@ -1,0 +1,80 @@
+"""The kinds of questions that a model is asked, each with a purpose, a form and a check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Key = tuple[str, str]
+"""What a question is for: the line of its instruction, and what of it is asked."""
+
+NOT_GIVEN = None
+"""The answer to a question for a value that nobody gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a message, shown while they are written. `task` says what the message does."""
+
+    key: Key
+    task: str
+    may_be_silent: bool = False
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Values as JSON: each name with its declared type. `optional`: "not given" is an answer."""
+
+    key: Key
+    task: str
+    types: Mapping[str, str]
+    optional: bool = False
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several named outcomes, each with what it means ("" where its name says it)."""
+
+    key: Key
+    task: str
+    options: Mapping[str, str]
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Understand:
+    """What a person means by what they wrote while something was awaited.
+
+    `outcomes` are what it may be, each with what it means; `types` are the values that an answer gives;
+    `arguments` are those of the playbooks among the outcomes.
+    """
+
+    key: Key
+    task: str
+    outcomes: Mapping[str, str]
+    types: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    correctable: Mapping[str, str] = field(default_factory=dict)
+    when: str = ""
+
+
+Question = Words | Value | Choice | Understand
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """The answer to `Understand`."""
+
+    does: str
+    values: Mapping[str, Any]
+
+    def to_data(self) -> dict[str, Any]:
+        """As the tape keeps it."""
+        return {"does": self.does, "values": dict(self.values)}
+
+
+class WrongAnswer(ValueError):
+    """An answer that does not fit its question; the text says what is wrong, for the model."""

@@ -1,0 +1,140 @@
+"""A reply that answers several questions, read while it is written: `[1] first answer`, `[2] second answer`, …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+
+MAX_REPLY_CHARS = 200_000
+"""A reply is cut off here."""
+
+_LABEL = re.compile(r"[ \t]*(?:\*\*)?\[(\d{1,2})\](?:\*\*)?:?[ \t]?")
+_BEGUN = re.compile(r"[ \t]*(?:\*{0,2}|\*\*\[\d{0,2}|\*?\*?\[\d{0,2}\]?\*{0,2}:?[ \t]?)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The answer to question `number` begins."""
+
+    number: int
+
+
+Part = Begin | str
+
+
+class Sections:
+    """Divides a text that comes in pieces at its labels. Only labels of questions that were asked count.
+
+    Without a label at its beginning a reply begins with the first answer. How it was cut makes no difference.
+    """
+
+    def __init__(self, asked: int) -> None:
+        self._asked = asked
+        self._at = 0
+        self._line_start = True
+        self._held = ""
+
+    def feed(self, piece: str, *, final: bool = False) -> list[Part]:
+        """What a piece adds."""
+        text, self._held = self._held + piece, ""
+        parts: list[Part] = []
+        position = 0
+        while position < len(text):
+            if self._line_start:
+                label = _LABEL.match(text, position)
+                whole = label is not None and (label.end() < len(text) or final)
+                if label is not None and whole and self._at < int(label[1]) <= self._asked:
+                    self._at = int(label[1])
+                    parts.append(Begin(self._at))
+                    position, self._line_start = label.end(), False
+                    continue
+                if not final and _BEGUN.match(text, position):
+                    self._held = text[position:]
+                    return parts
+            end = text.find("\n", position) + 1 or len(text)
+            self._line_start = text[end - 1] == "\n"
+            self._add(parts, text[position:end])
+            position = end
+        return parts
+
+    def _add(self, parts: list[Part], text: str) -> None:
+        if self._at == 0:
+            if not text.strip():
+                return
+            self._at = 1
+            parts.append(Begin(1))
+        parts.append(text)
+
+
+class MissingAnswer(Exception):
+    """The reply has no answer to the question; `ended` says that it has come to its end."""
+
+
+class Reply:
+    """The answers of one reply, taken in their order, each as it arrives. Those that nobody wants are passed over."""
+
+    def __init__(self, pieces: AsyncGenerator[str, None], asked: int) -> None:
+        self._pieces = pieces
+        self._sections = Sections(asked)
+        self._parts: list[Part] = []
+        self._ended = False
+        self._at = 0
+        self.chars = 0
+        self.text = ""
+        """All that was read."""
+
+    async def close(self) -> None:
+        """Read nothing more."""
+        await self._pieces.aclose()
+
+    async def words(self, number: int) -> AsyncIterator[str]:
+        """The pieces of an answer. Raises MissingAnswer, and what the stream raises."""
+        await self._go_to(number)
+        while True:
+            part = await self._next()
+            if part is None:
+                return
+            if isinstance(part, Begin):
+                self._parts.insert(0, part)
+                return
+            yield part
+
+    async def answer(self, number: int, max_chars: int) -> str:
+        """The whole of an answer, cut at `max_chars`."""
+        text = ""
+        async for piece in self.words(number):
+            text += piece
+            if len(text) > max_chars:
+                break
+        return text.strip()
+
+    async def _go_to(self, number: int) -> None:
+        while self._at < number:
+            part = await self._next()
+            if part is None:
+                raise MissingAnswer
+            if isinstance(part, Begin):
+                if part.number > number:
+                    self._parts.insert(0, part)
+                    raise MissingAnswer
+                self._at = part.number
+        if self._at > number:
+            raise MissingAnswer
+
+    async def _next(self) -> Part | None:
+        while not self._parts:
+            if self._ended:
+                return None
+            try:
+                piece = await anext(self._pieces)
+            except StopAsyncIteration:
+                self._ended = True
+                self._parts += self._sections.feed("", final=True)
+                continue
+            self.chars += len(piece)
+            self.text += piece
+            self._parts += self._sections.feed(piece)
+            if self.chars > MAX_REPLY_CHARS:
+                self._ended = True
+        return self._parts.pop(0)

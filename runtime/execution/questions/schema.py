@@ -1,0 +1,45 @@
+"""JSON schemas of answers, for providers that can constrain what a model writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.execution.questions.question import Choice, Question, Understand, Value
+from runtime.language.value_types import JSON_NAMES
+
+_NAMES = {ours: json for json, ours in JSON_NAMES.items()}
+
+
+def schema_of(question: Question) -> dict[str, Any] | None:
+    """The schema of a question's answer; None for words, which have none."""
+    match question:
+        case Value(types=types, optional=optional):
+            return _object({name: type_schema(kind, optional=optional) for name, kind in types.items()})
+        case Choice(options=options):
+            return _object({"answer": {"enum": list(options)}})
+        case Understand():
+            values = {name: type_schema(kind, optional=True) for name, kind in question.types.items()}
+            return _object({"does": {"enum": list(question.outcomes)}, **values}, open_=True)
+    return None
+
+
+def _object(properties: Mapping[str, Any], *, open_: bool = False) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": open_,
+    }
+
+
+def type_schema(kind: str, *, optional: bool = False) -> dict[str, Any]:
+    """The schema of a declared type; of one that is not known, any value."""
+    outer, _, inner = kind.partition("[")
+    name = _NAMES.get(outer.strip(), outer.strip() if outer.strip() in JSON_NAMES else "")
+    found: dict[str, Any] = {"type": name} if name else ({} if kind else {"type": ["string", "number", "boolean"]})
+    if name == "array" and inner.endswith("]") and "," not in inner:
+        found["items"] = type_schema(inner[:-1])
+    if name == "string":
+        found["minLength"] = 1
+    return {"anyOf": [found, {"type": "null"}]} if optional else found

@@ -1,0 +1,78 @@
+"""What an instruction reads, sets and does that cannot be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import (
+    Ask,
+    Call,
+    Condition,
+    End,
+    Free,
+    Instruction,
+    Jump,
+    Loop,
+    Meaning,
+    Return,
+    Say,
+    Set,
+    Template,
+)
+
+
+def reads(instruction: Instruction) -> frozenset[str]:
+    """The variables that the runtime reads to execute it."""
+    return frozenset(name for part in instruction.parts for one in _operands(part) for name in one.names)
+
+
+def _operands(part: Meaning) -> Iterator[Expression | Template]:
+    found: list[object] = []
+    match part:
+        case Say(words=words) | Ask(words=words):
+            found = [words]
+        case Call(arguments=arguments):
+            found = [argument.value for argument in arguments]
+        case Set(value=value):
+            found = [value]
+        case Condition(test=test) | Jump(test=test):
+            found = [test]
+        case Loop(over=over):
+            found = [over]
+        case Return(value=result):
+            found = [result]
+    yield from (one for one in found if isinstance(one, Expression | Template))
+
+
+def sets(instruction: Instruction) -> frozenset[str]:
+    """The variables that it gives a value."""
+    names: set[str] = set()
+    for part in instruction.parts:
+        match part:
+            case Ask(wants=wants):
+                names |= {want.name for want in wants}
+            case Set(variables=variables):
+                names |= {variable.name for variable in variables}
+            case Call(result=result) if result is not None:
+                names.add(result.name)
+            case Loop(variable=variable) if variable is not None:
+                names.add(variable.name)
+    return frozenset(names)
+
+
+def calls(instruction: Instruction) -> frozenset[str]:
+    """The playbooks and built-ins that it calls, those inside of its expressions too."""
+    names = {part.name for part in instruction.parts if isinstance(part, Call)}
+    for part in instruction.parts:
+        for one in _operands(part):
+            inner = one.parts if isinstance(one, Template) else (one,)
+            for expression in inner:
+                if isinstance(expression, Expression):
+                    names |= expression.called
+    return frozenset(names)
+
+
+def is_open(instruction: Instruction) -> bool:
+    """Whether a model carries it out with statements, or it ends the program: what it does cannot be known before."""
+    return any(isinstance(part, Free | End) for part in instruction.parts)
