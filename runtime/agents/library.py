@@ -12,13 +12,14 @@ from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.free.position import CallShape
 from runtime.execution.host import Executable
 from runtime.execution.machine import Machine
+from runtime.execution.processor.processor import AgentFacts, Processor
 from runtime.execution.triggers.handling import HANDLER
-from runtime.execution.triggers.kinds import message_trigger, receives_alone
+from runtime.execution.triggers.kinds import judged_triggers, message_trigger, receives_alone
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.language.versions import version_of
 from runtime.meetings.invitations import AUTOMATIC
-from runtime.playbooks.llm import LLMPlaybook
+from runtime.playbooks.llm import Execution, LLMPlaybook
 from runtime.playbooks.meeting import Hall, MeetingPlaybook
 from runtime.playbooks.python import Module, PythonPlaybook, agents_by_name
 from runtime.playbooks.remote import RemotePlaybook
@@ -117,12 +118,31 @@ class Library:
     def _make(self, agent: AgentSpec, spec: PlaybookSpec) -> Executable:
         version = version_of(agent, spec)
         if spec.kind == "llm":
-            return LLMPlaybook(spec, version, lambda frame, playbook: self._interpreter(agent, frame, playbook))
+            return LLMPlaybook(spec, version, lambda frame, playbook: self._execution(agent, frame, playbook))
         module = self._modules.get(agent.name)
         if module is None:
             module = self._modules[agent.name] = Module(agent, self._in_python)
         machine = self._machine
         return PythonPlaybook(spec, module.function(spec.name), machine.journal, machine.host, version)
+
+    def _execution(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Execution:
+        """The processor of a playbook with steps; a model with statements for all others."""
+        interpreter = self._interpreter(agent, frame, playbook)
+        if not playbook.walked:
+            return interpreter
+        others = [other for other in self._program.agents if other.name != agent.name]
+        return Processor(
+            self._machine,
+            frame,
+            agent,
+            playbook,
+            AgentFacts(
+                declared_types(agent),
+                judged_triggers(agent, others, playbook.name),
+                {str(p.metadata["pattern"]): p.name for p in agent.playbooks if p.metadata.get("pattern")},
+            ),
+            interpreter,
+        )
 
     def _interpreter(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Interpreter:
         return Interpreter(

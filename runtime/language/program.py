@@ -126,6 +126,11 @@ class PlaybookSpec:
             return said
         return "playbook" if self.steps or self.kind != "llm" else "react"
 
+    @property
+    def walked(self) -> bool:
+        """Whether the runtime walks its steps; else a model executes it with statements."""
+        return self.kind == "llm" and self.mode == "playbook" and bool(self.steps)
+
     def walk_steps(self) -> Iterator[Step]:
         """All steps, nested ones included, in order."""
         for step in self.steps:

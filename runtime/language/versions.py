@@ -39,7 +39,8 @@ def version_of(agent: AgentSpec, playbook: PlaybookSpec) -> str:
     code = _code(agent, playbook) if playbook.kind == "python" else ""
     steps = [f"{step.line}={_digest(step.op, step.text)}" for step in playbook.walk_steps()]
     params = [[param.name, param.state] for param in playbook.params]
-    return " ".join([playbook.kind, _digest(params, playbook.meeting), code, *steps])
+    kind = "llm.walked" if playbook.walked else playbook.kind
+    return " ".join([kind, _digest(params, playbook.meeting), code, *steps])
 
 
 def stands_on(location: str) -> Iterator[str]:

@@ -1,30 +1,35 @@
-"""Playbooks in natural language: executed by the interpreter on a language model."""
+"""Playbooks in natural language: their steps are walked by the processor; those without steps a model executes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from runtime.core.errors import ProgramChanged
 from runtime.execution.frames.frame import Frame
-from runtime.execution.free.interpreter import Interpreter
 from runtime.language.program import PlaybookSpec
 from runtime.language.versions import Version, stands_on
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed
 
 
+class Execution(Protocol):
+    """What executes one frame."""
+
+    async def run(self) -> Any:
+        """Execute the frame to its value. Raises PlaybookError when it fails."""
+        ...
+
+
 class LLMPlaybook:
-    """A playbook with steps in English; `interpret` makes the interpreter of one of its frames."""
+    """A playbook in English; `execution` makes what executes one of its frames."""
 
     kind = "llm"
 
-    def __init__(
-        self, spec: PlaybookSpec, version: str, interpret: Callable[[Frame, PlaybookSpec], Interpreter]
-    ) -> None:
+    def __init__(self, spec: PlaybookSpec, version: str, execution: Callable[[Frame, PlaybookSpec], Execution]) -> None:
         self.spec = spec
         self.name = spec.name
         self.version = version
-        self._interpret = interpret
+        self._execution = execution
 
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -44,4 +49,4 @@ class LLMPlaybook:
 
     async def run(self, frame: Frame, /) -> Any:
         """See `Executable.run`."""
-        return await self._interpret(frame, self.spec).run()
+        return await self._execution(frame, self.spec).run()

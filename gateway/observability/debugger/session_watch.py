@@ -98,13 +98,24 @@ class SessionWatch:
     async def entered(self, frame: Frame, /) -> None:
         """See `StepWatcher`."""
         state = frame.state
-        if self._post.idle or state.turn or state.statements or state.records:
+        if self._post.idle or state.turn or state.statements or state.records or state.at is not None:
             return
         spec = self.spec(state)
         spot = Spot("playbook", frame.agent.klass, state.playbook)
         places = self._post.sources.places(self.program, spot) if spec is not None else []
         names = (state.playbook, f"{frame.agent.klass}.{state.playbook}")
         await self._at(self._moment("called", frame, places=tuple(places), names=names))
+
+    async def about_to_step(self, frame: Frame, /) -> None:
+        """See `StepWatcher`."""
+        spec = None if self._post.idle or not frame.alive else self.spec(frame.state)
+        step = spec.step(frame.state.at) if spec is not None and frame.state.at is not None else None
+        if spec is None or step is None:
+            return
+        trail = frame.state.trail
+        again = _is_again(spec, spec.step(trail[-2][0]) if len(trail) > 1 else None, step)
+        places = self._step_places(frame, step.line)
+        await self._at(self._moment("step", frame, places=places, about=step.text, line=step.line, again=again))
 
     async def about_to_run(self, frame: Frame, source: str, /) -> None:
         """See `StepWatcher`."""

@@ -28,6 +28,10 @@ class StepWatcher(Protocol):
         """A playbook is about to be executed, also to go on after a restart."""
         ...
 
+    async def about_to_step(self, frame: Frame, /) -> None:
+        """Control has come to an instruction (`frame.state.at`), which is executed next."""
+        ...
+
     async def about_to_run(self, frame: Frame, source: str, /) -> None:
         """A statement of a reply was accepted and is run next."""
         ...

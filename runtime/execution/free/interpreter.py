@@ -21,8 +21,9 @@ from runtime.execution.free.standpoint import Standpoint
 from runtime.execution.free.statement_run import StatementRun
 from runtime.execution.machine import Machine
 from runtime.execution.model_calls import ModelCalls
-from runtime.execution.speech.doing import doing_step
+from runtime.execution.prompt.step_words import step_words
 from runtime.execution.speech.utterances import LiveStream
+from runtime.execution.triggers.handling import HANDLER
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.frame_rules import TURN
@@ -43,7 +44,8 @@ _WAITS_FOR_NOBODY = frozenset({"call"})
 
 
 class Interpreter:
-    """Executes one frame of an LLM playbook, turn by turn, live and after a restart alike."""
+    """Has a model execute a frame with statements, turn by turn, live and after a restart alike: a playbook without
+    steps, or one instruction of a playbook whose steps the processor walks (its `fence`)."""
 
     def __init__(
         self,
@@ -62,6 +64,8 @@ class Interpreter:
         self._standpoint = Standpoint(machine, frame, agent, playbook, callable_now, state_types)
         self._statements = StatementRun(machine, frame, self._standpoint, self._refused)
         self._other_chars = 0
+        self._fence: str | None = None
+        """The task of the instruction to which the statements are fenced."""
         self._calls = ModelCalls(machine, frame)
         self._raw = RawAnswer(machine.journal, frame, agent, playbook)
         self._description = Description(machine, frame, self._standpoint, playbook.description)
@@ -82,6 +86,24 @@ class Interpreter:
                 return ending.value
             await self._yield(str(ending.value))
         return None
+
+    async def describe(self) -> None:
+        """Evaluate the placeholders of the playbook's description, once for the frame."""
+        await self._description.resolve()
+
+    async def carry_out(self, task: str) -> None:
+        """Carry out one instruction to its end. Raises as `run`."""
+        self._fence = task
+        while self._frame.alive:
+            await self._hear()
+            await self._turn()
+            ending = self._frame.state.ending
+            if ending is None:
+                continue
+            self._calls.publish("turn.completed")
+            if ending.kind == "return":
+                return
+            await self._yield(str(ending.value))
 
     async def _hear(self) -> None:
         """Wait for the messages that the last turn yielded for."""
@@ -127,7 +149,7 @@ class Interpreter:
         """Take the turn to its end, or to what has to be waited out until somebody writes."""
         try:
             await self._description.resolve()
-            if self._playbook.mode == "raw":
+            if self._playbook.mode == "raw" and self._fence is None:
                 await self._answer()
             else:
                 await self._work()
@@ -190,14 +212,22 @@ class Interpreter:
         state = self._frame.state
         error = state.statements[-1].error if state.statements else None
         failure = f"{error[0]}: {error[1]}" if error else None
-        return ReplyRun(self, [s.source for s in state.statements], state.turn_steps, failure)
+        may_end = self._fence is not None or self._handles
+        return ReplyRun(self, [s.source for s in state.statements], failure, may_end=may_end)
+
+    @property
+    def _handles(self) -> bool:
+        """Whether this is the built-in playbook for messages that no other waits for."""
+        return self._playbook.name == HANDLER.name
 
     async def _ask(self, run: ReplyRun) -> None:
         """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""
         machine, frame = self._machine, self._frame
         self._standpoint.look_again()
         program = machine.servers.equipped(machine.program)
-        request = CompletionRequest(build_prompt(program, self._agent, machine.journal.state, frame.state))
+        request = CompletionRequest(
+            build_prompt(program, self._agent, machine.journal.state, frame.state, fence=self._fence)
+        )
         await self._calls.begin(request)
         try:
             with machine.pages.presence.working(self._agent_id, self._doing()):
@@ -227,7 +257,7 @@ class Interpreter:
         """The step that is executed, in the words of the program."""
         line = (self._frame.state.step or "").split(":")
         step = self._playbook.step(line[1]) if len(line) > 1 else None
-        return doing_step(step.text, self._machine.pages.texts) if step is not None else None
+        return step_words(step.text) if step is not None else None
 
     def _reject(self, rejected: Rejected) -> None:
         frame = self._frame
@@ -258,6 +288,22 @@ class Interpreter:
         """Write down a verified statement and run it."""
         await self._statements.accept(source, remarks)
 
+    async def say_plainly(self, text: str) -> None:
+        """A reply without statements is what the model says: to the meeting, to who wrote, else to the people here."""
+        await self._statements.accept(f"await Say({self._partner()!r}, {text!r})")
+        if self.halted:
+            return
+        ends = self._fence is not None or self._handles
+        await self._statements.accept("await Return()" if ends else f"await Yld({self._partner()!r})")
+
+    def _partner(self) -> str:
+        state = self._frame.state
+        if state.meeting is not None:
+            return "meeting"
+        sender = next((m for m in reversed(state.inbox) if not m.from_human), None)
+        wrote = any(m.from_human for m in state.inbox)
+        return "user" if sender is None or wrote else f"agent {sender.sender_id}"
+
     def value_of(self, name: str) -> Any:
         """See `Standpoint.value_of`."""
         return self._standpoint.value_of(name)
@@ -286,9 +332,3 @@ class Interpreter:
         if state.ending is not None or bool(self._steering()):
             return True
         return bool(state.statements and state.statements[-1].error)
-
-    @property
-    def half_said(self) -> bool:
-        """Whether people see the beginning of something that is not finished."""
-        pages = self._machine.journal.state.pages.values()
-        return any(p.frame == self._frame.id and p.status == "open" and p.opened for p in pages)

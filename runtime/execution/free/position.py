@@ -6,23 +6,16 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from runtime.language.flow import Flow
 from runtime.language.program import Param
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Why a statement does not run: the rule it breaks, what is wrong, and what would have been legal."""
+    """Why a statement does not run: the rule it breaks, and what is wrong."""
 
     rule: str
     message: str
     source: str = ""
-    legal: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """What is wrong and what would have been legal, in one line."""
-        return f"{self.message}; legal next: {', '.join(self.legal)}" if self.legal else self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +58,17 @@ class CallShape:
 
 @dataclass(slots=True)
 class Position:
-    """Where a frame is while its reply is verified: its playbook, step and what can be named there.
+    """What can be named and called where a statement stands.
 
-    `flow` is None for a playbook without steps, `steps` are its lines with their codes. `types` are declared types of
-    state variables by name, `variables` the names of all of them. `triggers` are the agent's, and the public ones of
-    others, as `Agent:Playbook:T1` (the agent's own also without it), each with the name by which its playbook is
-    called. `unlisted` are remote agents whose tools are not known now: their calls are not checked before they are
-    made. For the contract that is demanded when `strict`: `judges` says that some triggers only a model can judge,
-    `summarised` that this turn has set `$__`, `waits` that the step is one that waits and was not waited for,
-    `reacts` that the playbook ends when the exit conditions hold that the model writes down.
+    `steps` are the lines of the playbook with their codes, for `Step`, which says at which of them the model is.
+    `types` are declared types of state variables by name, `variables` the names of all of them. `triggers` are the
+    agent's, and the public ones of others, as `Agent:Playbook:T1` (the agent's own also without it), each with the name
+    by which its playbook is called. `unlisted` are remote agents whose tools are not known now: their calls are not
+    checked before they are made. `read_only` are names that no statement may change.
     """
 
     playbook: str
-    flow: Flow | None
     steps: Mapping[str, str]
-    step: str | None
     functions: Mapping[str, CallShape]
     names: set[str]
     check_target: Callable[[str], object]
@@ -90,15 +79,3 @@ class Position:
     unlisted: frozenset[str] = frozenset()
     ended: bool = False
     read_only: frozenset[str] = frozenset()
-    """Of the names those that no statement may change."""
-    strict: bool = False
-    judges: bool = False
-    summarised: bool = False
-    waits: bool = False
-    reacts: bool = False
-
-    def legal_steps(self) -> tuple[str, ...]:
-        """The steps that may come next, as a reply names them."""
-        if self.flow is None:
-            return ()
-        return tuple(f"{self.playbook}:{s.line}:{s.op}" for s in self.flow.legal_after(self.step))

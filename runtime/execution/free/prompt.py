@@ -101,6 +101,12 @@ executed. A sentence that was only half said is said again as a whole; it replac
 """
 
 
+FENCE = """\
+Carry out this one step of the script, and nothing before or behind it: {task}
+When it is done, end the block with `await Return()`; to wait for an answer that it needs, with `await Yld("user")`.\
+"""
+
+
 def signature(name: str, params: Sequence[Param], returns: str | None) -> str:
     """A playbook's signature as programs write it."""
     parts = []
@@ -230,8 +236,6 @@ def rejection_text(rejection: dict[str, Any], step: str | None = None) -> str:
         lines.append(f"Refused: {rejection['source']}")
     if step is not None:
         lines.append(f"You stand at {step}.")
-    if rejection.get("legal"):
-        lines.append("Legal next steps: " + ", ".join(rejection["legal"]))
     lines.append("Nothing of the refused statement ran. Answer again, corrected.")
     return "\n".join(lines)
 
@@ -242,7 +246,6 @@ def rejection_data(rejected: Rejected) -> dict[str, Any]:
         "rule": rejected.rule,
         "message": rejected.message,
         "source": rejected.source[:500],
-        "legal": list(rejected.legal),
     }
 
 
@@ -257,8 +260,13 @@ def system_text(program: Program, agent: AgentSpec, executes: str) -> str:
     return f"{rules}\n\nThe program:\n\n{program_text(program, agent, executes)}\n\n{handler}"
 
 
-def build_prompt(program: Program, agent: AgentSpec, state: SessionState, frame: FrameState) -> tuple[ChatMessage, ...]:
-    """The request for the next reply of a frame. What repeats from turn to turn comes first."""
+def build_prompt(
+    program: Program, agent: AgentSpec, state: SessionState, frame: FrameState, *, fence: str | None = None
+) -> tuple[ChatMessage, ...]:
+    """The request for the next reply of a frame. What repeats from turn to turn comes first.
+
+    `fence` is the one instruction that is to be carried out.
+    """
     messages = [ChatMessage("system", system_text(program, agent, frame.playbook), cacheable=True)]
     for past in frame.transcript:
         messages.append(ChatMessage("user", past["heard"]))
@@ -266,6 +274,8 @@ def build_prompt(program: Program, agent: AgentSpec, state: SessionState, frame:
     if frame.transcript:
         messages[-1] = ChatMessage("assistant", frame.transcript[-1]["said"], cacheable=True)
     now = [heard_text(frame), situation(state, frame)]
+    if fence is not None:
+        now.append(FENCE.format(task=fence))
     if frame.rejections:
         now.append(rejection_text(frame.rejections[-1], frame.step))
     if frame.statements:

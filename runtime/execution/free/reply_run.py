@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
-from runtime.execution.free.contract import Contract
 from runtime.execution.free.position import Position, Rejected
 from runtime.execution.free.reply import ReplyReader
 from runtime.execution.free.reply_items import (
@@ -20,8 +20,8 @@ from runtime.execution.free.reply_items import (
     SayText,
     Statement,
 )
-from runtime.execution.free.statement import call_name, with_dollars
-from runtime.execution.free.verifier import ends_turn, step_line, verify, verify_say_head
+from runtime.execution.free.statement import with_dollars
+from runtime.execution.free.verifier import ends_turn, verify, verify_say_head
 from runtime.execution.speech.utterances import LiveStream
 
 _STREAMABLE = (str, int, bool)
@@ -52,9 +52,8 @@ class Executor(Protocol):
         """Whether nothing more of this reply may run."""
         ...
 
-    @property
-    def half_said(self) -> bool:
-        """Whether people see the beginning of something that is not finished."""
+    async def say_plainly(self, text: str, /) -> None:
+        """Take a reply without statements as what is said."""
         ...
 
 
@@ -62,25 +61,24 @@ class ReplyRun:
     """Feeds a reply to an executor. `over` says that the rest of the reply is not wanted; `rejected` why, if so.
 
     After a break the reply must begin with `# resume: <count>`, or repeat every executed statement exactly (then they
-    are skipped), or begin with a Step that legally follows and was not executed yet. Anything else is refused before
-    any of it runs or is shown. Where the last statement failed (`failure` says how), another one may stand in its
+    are skipped). Anything else is refused before any of it runs or is shown. Where the last statement failed (`failure` says how), another one may stand in its
     place, and the same one may not.
     """
 
     def __init__(
-        self, executor: Executor, executed: Sequence[str], turn_steps: Sequence[str], failure: str | None = None
+        self, executor: Executor, executed: Sequence[str], failure: str | None = None, *, may_end: bool = False
     ) -> None:
+        """`may_end`: a reply needs no `Yld` or `Return` at its end."""
         self.over = False
         self.rejected: Rejected | None = None
         self.said_anything = False
         self._executor = executor
         self._executed = [_normal(source) for source in executed]
-        self._turn_steps = frozenset(turn_steps)
+        self._may_end = may_end
         self._failure = failure
         self._repeated = 0
         self._continues = not executed
         self._reader = ReplyReader()
-        self._contract = Contract()
         self._remarks: list[str] = []
         self._stream: LiveStream | None = None
         self._final: str | None = None
@@ -113,10 +111,14 @@ class ReplyRun:
             self._reject("empty", "the reply is empty; answer with one Python block")
         elif not self._continues:
             self._reject("resume", _RESUME.format(count=len(self._executed)))
+        elif self._prose and not self._ran and not _LIKE_CODE.search(self._prose):
+            await self._executor.say_plainly(self._prose)
+            self.over = True
         elif self._prose and not self._ran:
-            self._reject(
-                "format", "the reply is prose; answer with one Python block and nothing else", self._prose[:200]
-            )
+            self._reject("format", "the reply is no Python block and no plain message", self._prose[:200])
+        elif self._may_end:
+            await self._executor.accept("await Return()")
+            self.over = True
         else:
             self._reject("end", "the reply ends without Yld or Return")
 
@@ -127,7 +129,7 @@ class ReplyRun:
             await self._steps[type(item)](item)
 
     def _reject(self, rule: str, message: str, source: str = "") -> None:
-        self._refuse(Rejected(rule, message, source, self._executor.position().legal_steps()))
+        self._refuse(Rejected(rule, message, source))
 
     def _refuse(self, rejected: Rejected) -> None:
         self.rejected = rejected
@@ -140,7 +142,6 @@ class ReplyRun:
     async def _on_remark(self, item: Remark) -> None:
         word, _, count = item.text.partition(":")
         if word.strip() != "resume":
-            self._contract.hear(item.text)
             self._remarks.append(item.text)
             return
         if self._continues:
@@ -152,7 +153,7 @@ class ReplyRun:
 
     async def _on_statement(self, item: Statement) -> None:
         source = with_dollars(item.source, item.dollar_names)
-        if not self._continues and not self._starts_after(source) and not self._mends(source):
+        if not self._continues and not self._mends(source):
             self._repeat(source)
             self._remarks.clear()
             return
@@ -161,13 +162,13 @@ class ReplyRun:
             self._reject("end", f"nothing may follow {self._final}", source)
             return
         position = self._position()
-        rejected = verify(source, position) or self._contract.check(source, position, item.source)
+        rejected = verify(source, position)
         if rejected is not None:
             self._refuse(rejected)
         elif ends_turn(source):
             self._final = source
         else:
-            await self._accept(source, item.source)
+            await self._accept(source)
 
     def _repeat(self, source: str) -> None:
         if _normal(source) != self._executed[self._repeated]:
@@ -188,28 +189,13 @@ class ReplyRun:
         """Whether `source` stands in the place of the statement that failed."""
         return self._at_failure and _normal(source) != self._executed[-1]
 
-    def _starts_after(self, source: str) -> bool:
-        """Whether a reply that begins with `source` goes on by itself: a legal next Step that was not executed.
-
-        Not while a sentence is half said: that must be finished first.
-        """
-        if self._repeated or self._executor.half_said:
-            return False
-        step = _step_location(source)
-        if step is None or step in self._turn_steps:
-            return False
-        position = self._executor.position()
-        line = step_line(step, position)
-        return line is not None and position.flow is not None and position.flow.may_follow(position.step, line)
-
     def _position(self) -> Position:
         position = self._executor.position()
         position.ended = self._final is not None
         return position
 
-    async def _accept(self, source: str, written: str | None = None) -> None:
+    async def _accept(self, source: str) -> None:
         self._stream, self._ran = None, True
-        self._contract.ran(source, self._executor.position(), written)
         remarks, self._remarks = self._remarks, []
         await self._executor.accept(source, remarks)
         if self._executor.halted:
@@ -219,7 +205,7 @@ class ReplyRun:
         if not self._continues:
             return
         position = self._position()
-        rejected = verify_say_head(item.target, position) or self._contract.check_say(position)
+        rejected = verify_say_head(item.target, position)
         if rejected is not None:
             self._refuse(rejected)
             return
@@ -248,6 +234,9 @@ class ReplyRun:
         self._refuse(Rejected("parse", f"{item.message} (line {item.line})", item.source))
 
 
+_LIKE_CODE = re.compile(r"\bawait\b|```|^\s*(?:from|import|def|for|if)\b.*:?$", re.MULTILINE)
+"""What nobody says to people: statements that went wrong."""
+
 _RESUME = (
     "{count} statements of the reply that broke off were executed; begin with `# resume: {count}`, or repeat all of "
     "them exactly"
@@ -256,12 +245,3 @@ _RESUME = (
 
 def _normal(source: str) -> str:
     return ast.unparse(ast.parse(source))
-
-
-def _step_location(source: str) -> str | None:
-    match ast.parse(source).body:
-        case [ast.Expr(value=ast.Await(value=ast.Call(func=func, args=[ast.Constant(value=str(location))])))] if (
-            call_name(func) == "Step"
-        ):
-            return location
-    return None

@@ -10,16 +10,10 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import BUILT_IN
 from runtime.execution.free.position import CallShape, Position
 from runtime.execution.free.statement import assigned_names, called_names
-from runtime.execution.free.summaries import sums_up
-from runtime.execution.free.verifier import step_line
 from runtime.execution.machine import Machine
-from runtime.execution.triggers.kinds import judges, triggers_of
-from runtime.language.flow import Flow
+from runtime.execution.triggers.kinds import triggers_of
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.tape.frame_state import SHARED
-
-_WAITS = frozenset({"Ask", "WaitForMessage"})
-"""Calls that wait for somebody themselves."""
 
 
 class Standpoint:
@@ -41,11 +35,9 @@ class Standpoint:
         self._callable_now = callable_now
         self._functions = callable_now()
         self._types = state_types
-        self._flow = Flow(playbook) if playbook.steps else None
         self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
         others = [other for other in machine.program.agents if other.name != agent.name]
         self._triggers = dict(_trigger_names(agent, others))
-        self._judges = judges(agent, others)
         self._state_params = {param.name for param in playbook.params if param.state}
 
     def look_again(self) -> None:
@@ -98,11 +90,9 @@ class Standpoint:
         builtins = self._machine.builtins
         names = set(self.names(frame.agent.variables)) | self.state_names() | self._definitions()
         shared = frozenset({SHARED} if frame.state.meeting is not None and SHARED not in names else ())
-        position = Position(
+        return Position(
             playbook=self._playbook.name,
-            flow=self._flow,
             steps=self._steps,
-            step=None,
             functions=self._functions,
             names=names | shared,
             check_target=lambda text: builtins.utterances.target(frame, text),
@@ -112,30 +102,12 @@ class Standpoint:
             triggers=self._triggers,
             unlisted=self._unlisted(),
             read_only=shared,
-            strict=self._machine.strict,
-            judges=self._judges,
-            reacts=self._playbook.metadata.get("execution_mode") == "react",
-            summarised=any(sums_up(one.source) for one in frame.state.statements if one.error is None),
         )
-        if frame.state.step is not None:
-            position.step = step_line(frame.state.step, position)
-        position.waits = self._flow is not None and self._flow.waits(position.step) and not self._waited()
-        return position
-
-    def _waited(self) -> bool:
-        """Whether the step was waited for: in an earlier turn, or by a call that waits."""
-        state = self._frame.state
-        names = [state.records[pos].name for pos in state.order]
-        return "Step" not in names or any(name in _WAITS for name in names[_last(names, "Step") :])
 
     def _unlisted(self) -> frozenset[str]:
         machine = self._machine
         agents = (a for a in machine.program.agents if a.name in machine.program.remote_agents)
         return frozenset(agent.name for agent in agents if machine.servers.trouble(agent) is not None)
-
-
-def _last(names: Sequence[str], name: str) -> int:
-    return len(names) - 1 - list(reversed(names)).index(name)
 
 
 def _trigger_names(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple[str, str]]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from runtime.core.errors import NoWorker, SandboxError, VerificationError
+from runtime.core.errors import NoWorker, SandboxError
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.frames.outcomes import RaisedByPlaybook, site, unwrapped
-from runtime.execution.free.contract import END, leaves_early
+from runtime.execution.frames.outcomes import RaisedByPlaybook, unwrapped
 from runtime.execution.free.standpoint import Standpoint
 from runtime.execution.free.statement import Lowered, SnippetBody, control_value, lower
-from runtime.execution.free.verifier import check_step
 from runtime.execution.machine import Machine
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 
@@ -67,23 +65,15 @@ class StatementRun:
                 self._note_failure("SandboxError", str(error))
                 return
             if body.control is not None:
-                self._note_ending(body.control)
+                self._note_end(body.control)
             elif evaluation.error is not None:
                 self._note_failure(evaluation.error.type, evaluation.error.text)
             else:
                 self._note_done(lowered, evaluation)
 
     def start(self, frame: Frame, call: Call, /) -> None:
-        """See `HostCalls`. What moves control is looked at again: where that is shows only while the statement runs."""
-        refused = None
-        if call.name == "Step":
-            refused = check_step(str(control_value(call, "location")), self._standpoint.position())
-        elif call.name == END:
-            refused = leaves_early(END, self._standpoint.position())
-        if refused is None:
-            self._machine.host.start(frame, call)
-        else:
-            self._machine.journal.note("res", **site(frame, call), exc=[VerificationError.__name__, refused.text])
+        """See `HostCalls`."""
+        self._machine.host.start(frame, call)
 
     async def give_up(self, frame: Frame, call: Call, /) -> None:
         """See `HostCalls`."""
@@ -97,15 +87,6 @@ class StatementRun:
             return
         prelude = [lowered.source] if lowered.definition else []
         self._machine.journal.note("done", f=self._frame.id, loc=kept, prelude=prelude)
-
-    def _note_ending(self, control: HostCall) -> None:
-        source = str(control_value(control, "source", "user")).strip().lower()
-        leaves = control.name == "Return" or source in ("exit", "return")
-        early = leaves_early(control.name, self._standpoint.position()) if leaves else None
-        if early is not None:
-            self._note_failure(VerificationError.__name__, early.text)
-        else:
-            self._note_end(control)
 
     def _note_end(self, control: HostCall) -> None:
         if control.name == "Return":

@@ -31,7 +31,7 @@ def verify(source: str, position: Position) -> Rejected | None:
     for rule in (_check_names, _check_use, _check_calls, _check_steps, _check_end):
         rejected = rule(tree, position)
         if rejected is not None:
-            return Rejected(rejected.rule, rejected.message, source, rejected.legal)
+            return Rejected(rejected.rule, rejected.message, source)
     return None
 
 
@@ -39,17 +39,7 @@ def verify_say_head(target: str, position: Position) -> Rejected | None:
     """None when a `Say` to `target` may begin to be shown in `position`."""
     if position.ended:
         return Rejected("end", "nothing may follow Return or Yld")
-    if position.flow is not None and position.step is None:
-        return _no_step(position, "Say")
     return _check_literal(position.check_target, target, "target")
-
-
-def _no_step(position: Position, name: str) -> Rejected:
-    return Rejected("step", f"{name} comes before any Step: say first which step it carries out", "", _legal(position))
-
-
-def _legal(position: Position) -> tuple[str, ...]:
-    return position.legal_steps()
 
 
 def calls_in(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
@@ -141,7 +131,7 @@ def _check_use(tree: ast.AST, position: Position) -> Rejected | None:
                 "call", f"{node.id} is called where it is named, as `await {node.id}(…)`, and not passed on"
             )
     for name in (name for node in functions for name, _ in calls_in(node) if name in _IN_THE_REPLY):
-        return Rejected("call", f"{name} stands in the reply itself, not in a function", "", _legal(position))
+        return Rejected("call", f"{name} stands in the reply itself, not in a function")
     return None
 
 
@@ -202,55 +192,22 @@ def _check_type(name: str, value: ast.expr, position: Position) -> Rejected | No
     return None
 
 
-_FREE = frozenset({"Step", "Var", "Trigger"})
-"""Calls that may stand before the first Step."""
-
-
 def _check_steps(tree: ast.AST, position: Position) -> Rejected | None:
-    seen = [position.step]
     for name, node in calls_in(tree):
-        if name == "Step":
-            rejected = _check_step(node, position, seen)
-            if rejected is not None:
-                return rejected
-        elif position.flow is not None and seen == [None] and name in position.functions and name not in _FREE:
-            return _no_step(position, name)
+        if name == "Step" and (node.args or node.keywords):
+            first = node.args[0] if node.args else node.keywords[0].value
+            if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+                return Rejected("step", "a Step is named by its text, as in the program")
+            if not _is_step(first.value, position):
+                return Rejected("step", f"there is no step {first.value!r} in {position.playbook}")
     return None
 
 
-def _check_step(node: ast.Call, position: Position, seen: list[str | None]) -> Rejected | None:
-    first = node.args[0] if node.args else node.keywords[0].value
-    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
-        return Rejected("step", "a Step is named by its text, as in the program", "", _legal(position))
-    if position.flow is None:
-        return Rejected("step", f"{position.playbook} has no steps; leave out {first.value!r}")
-    line = step_line(first.value, position)
-    if line is None:
-        return Rejected("step", f"there is no step {first.value!r} in {position.playbook}", "", _legal(position))
-    if not any(position.flow.may_follow(before, line) for before in seen):
-        return Rejected("order", f"{first.value!r} may not follow {_here(position)}", "", _legal(position))
-    seen.append(line)
-    return None
-
-
-def check_step(location: str, position: Position) -> Rejected | None:
-    """None when control, which has come to `position`, may go to a step, else why not."""
-    line = step_line(location, position)
-    if position.flow is None or (line is not None and position.flow.may_follow(position.step, line)):
-        return None
-    return Rejected("order", f"{location!r} may not follow {_here(position)}", "", _legal(position))
-
-
-def _here(position: Position) -> str:
-    return f"step {position.step}" if position.step else "the beginning"
-
-
-def step_line(location: str, position: Position) -> str | None:
-    """The line of `Playbook:line:code` when the playbook has exactly this step, else None."""
+def _is_step(location: str, position: Position) -> bool:
+    """Whether `Playbook:line:code` names a step of the playbook."""
     parts = location.split(":")
-    if len(parts) != 3 or parts[0].rpartition(".")[2] != position.playbook:
-        return None
-    return parts[1] if position.steps.get(parts[1]) == parts[2] else None
+    named = len(parts) == 3 and parts[0].rpartition(".")[2] == position.playbook
+    return named and position.steps.get(parts[1]) == parts[2]
 
 
 def _check_end(tree: ast.AST, position: Position) -> Rejected | None:

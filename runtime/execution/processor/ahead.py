@@ -7,6 +7,7 @@ is followed on both sides; what stands there is asked under that condition.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from runtime.execution.processor.course import Course, Going
@@ -21,6 +22,7 @@ from runtime.language.instructions.model import (
     Loop,
     LoopKind,
     Meaning,
+    Operand,
     Prose,
     Return,
     Say,
@@ -62,7 +64,29 @@ class Ahead:
     ) -> None:
         """Add the questions from where control goes next to `asked`. `unknown` are variables that an answer sets."""
         walk = _Walk(self, asked, {question.key for question in asked})
-        walk.go(going.line, dict(names), set(unknown), when, MAX_STEPS)
+        walk.go(going.line, _Way(dict(names), set(unknown), when))
+
+    def follow_sides(self, line: str, test: Operand, names: Mapping[str, Any], asked: list[Question]) -> None:
+        """The same for both sides of a condition that an answer decides, and what comes after both."""
+        walk = _Walk(self, asked, {question.key for question in asked})
+        way, behind = _Way(dict(names), set(), ""), self._course.after(line).line
+        if walk.sides(line, test, way, behind):
+            walk.go(behind, way)
+
+
+@dataclass(slots=True)
+class _Way:
+    """What is known on a way ahead: values, variables that answers set, the condition under which it is taken."""
+
+    names: dict[str, Any]
+    unknown: set[str]
+    when: str
+    steps: int = MAX_STEPS
+
+    def side(self, condition: str) -> _Way:
+        """One side of a condition."""
+        when = f"{self.when}, and {condition}" if self.when else condition
+        return _Way(dict(self.names), set(self.unknown), when, self.steps // 2)
 
 
 class _Walk:
@@ -73,27 +97,30 @@ class _Walk:
         self._asked = asked
         self._keys = keys
 
-    def go(self, line: str | None, names: dict[str, Any], unknown: set[str], when: str, steps: int) -> None:
-        """Walk from a line to where something must come in between."""
-        while line is not None and steps > 0 and len(self._asked) < MAX_QUESTIONS:
-            steps -= 1
+    def go(self, line: str | None, way: _Way, until: str | None = None) -> bool:
+        """Walk from a line to where something must come in between; True when control comes to `until` before that."""
+        while line is not None and way.steps > 0 and len(self._asked) < MAX_QUESTIONS:
+            if line == until:
+                return True
+            way.steps -= 1
             node = self._course.node(line)
             if len(node.instruction.parts) > 1:
-                return
+                return False
             part = node.instruction.head
             if isinstance(part, Condition):
-                following = self._branch(line, part, names, unknown, when, steps)
+                following = self._branch(line, part, way)
             elif isinstance(part, Loop):
-                following = self._loop(line, part, names, unknown)
+                following = self._loop(line, part, way)
             elif isinstance(part, Jump) and part.test is None:
                 following = self._course.jump(line, part.line).line
-            elif self._passes(line, part, names, unknown, when):
+            elif self._passes(line, part, way):
                 following = self._course.into(line).line
             else:
-                return
+                return False
             if following is None or following == line:
-                return
+                return False
             line = following
+        return False
 
     def _ask(self, question: Question | None, when: str) -> bool:
         """Add a question; False when it stands there already: control has come round."""
@@ -103,8 +130,9 @@ class _Walk:
         self._asked.append(self._with_when(question, when))
         return True
 
-    def _passes(self, line: str, part: Meaning, names: dict[str, Any], unknown: set[str], when: str) -> bool:
+    def _passes(self, line: str, part: Meaning, way: _Way) -> bool:
         """Whether control goes on behind an instruction without anything in between."""
+        names, when = way.names, way.when
         match part:
             case Say(words=Prose()):
                 return self._ask(self._questions.words(line, part, names), when)
@@ -114,10 +142,10 @@ class _Walk:
                 self._ask(self._questions.words(line, part, names), when)
                 return False
             case Set(value=Prose()):
-                unknown |= {variable.name for variable in part.variables}
+                way.unknown |= {variable.name for variable in part.variables}
                 return self._ask(self._questions.value(line, part, names), when)
             case Set(value=Expression() as value) if not value.calls:
-                self._assign(part, value, names, unknown)
+                self._assign(part, value, way)
                 return True
             case Return(value=Prose()):
                 self._ask(self._questions.value(line, part, names), when)
@@ -126,53 +154,65 @@ class _Walk:
                 return self._ask(self._questions.thought(line, part, names), when)
         return False
 
-    def _assign(self, part: Set, value: Expression, names: dict[str, Any], unknown: set[str]) -> None:
+    @staticmethod
+    def _assign(part: Set, value: Expression, way: _Way) -> None:
         assigned = {variable.name for variable in part.variables}
         simple = len(part.variables) == 1 and not part.variables[0].path and not part.operator
-        if not simple or value.names & unknown:
-            unknown |= assigned
+        if not simple or value.names & way.unknown:
+            way.unknown |= assigned
             return
         try:
-            names[part.variables[0].name] = value.evaluate(names)
-            unknown -= assigned
+            way.names[part.variables[0].name] = value.evaluate(way.names)
+            way.unknown -= assigned
         except NotComputable:
-            unknown |= assigned
+            way.unknown |= assigned
 
-    def _branch(
-        self, line: str, part: Condition, names: dict[str, Any], unknown: set[str], when: str, steps: int
-    ) -> str | None:
-        """Where a condition leads; both sides are followed where an answer decides it."""
-        if part.side is not Side.IF and part.test is None:
-            return self._course.into(line).line
-        decided = self._decided(part.test, names, unknown)
+    def _branch(self, line: str, part: Condition, way: _Way) -> str | None:
+        """Where a condition leads; both sides are followed where an answer decides it, and then what comes after both."""
+        if part.test is None:
+            return (self._course.into(line) if part.side is Side.ELSE else self._course.after(line)).line
+        decided = self._decided(part.test, way)
         if decided is not None:
             return (self._course.into(line) if decided else self._course.otherwise(line)).line
-        if isinstance(part.test, Prose) and not self._ask(self._questions.test(line, part, names), when):
+        if isinstance(part.test, Prose) and not self._ask(self._questions.test(line, part, way.names), way.when):
             return None
-        said = part.test.text if isinstance(part.test, Prose) else part.test.source if part.test else ""
-        for going, holds in ((self._course.into(line), True), (self._course.otherwise(line), False)):
-            condition = _both(when, said if holds else f"not: {said}")
-            self.go(going.line, dict(names), set(unknown), condition, steps // 2)
-        return None
+        behind = self._course.after(line).line
+        return behind if self.sides(line, part.test, way, behind) else None
 
-    def _loop(self, line: str, part: Loop, names: dict[str, Any], unknown: set[str]) -> str | None:
-        """The beginning of a loop, where it can be told; its rounds are not counted."""
+    def sides(self, line: str, test: Operand, way: _Way, behind: str | None) -> bool:
+        """Follow both sides of a condition; True when control may come to `behind` from one of them."""
+        meets = False
+        for going, holds in ((self._course.into(line), True), (self._course.otherwise(line), False)):
+            side = way.side(said_of(test, holds))
+            meets = self.go(going.line, side, behind) or meets
+            way.unknown |= side.unknown | {name for name, value in side.names.items() if way.names.get(name) != value}
+        return meets
+
+    def _loop(self, line: str, part: Loop, way: _Way) -> str | None:
+        """Into a loop or past it; its rounds are not counted."""
         if part.kind in (LoopKind.EACH, LoopKind.TIMES) or part.body_first or part.at_most is not None:
             return None
-        decided = self._decided(part.over, names, unknown)
-        if decided is None:
+        enters = part.kind is LoopKind.WHILE
+        decided = self._decided(part.over, way)
+        if decided is not None:
+            return (self._course.into(line) if decided is enters else self._course.past_loop(line)).line
+        if isinstance(part.over, Prose) and not self._ask(self._questions.test(line, part, way.names), way.when):
             return None
-        enters = decided is (part.kind is LoopKind.WHILE)
-        return (self._course.into(line) if enters else self._course.past_loop(line)).line
+        self.go(self._course.into(line).line, way.side(said_of(part.over, enters)))
+        self.go(self._course.past_loop(line).line, way.side(said_of(part.over, not enters)))
+        return None
 
-    def _decided(self, test: object, names: Mapping[str, Any], unknown: set[str]) -> bool | None:
-        if not isinstance(test, Expression) or test.calls or test.names & unknown:
+    @staticmethod
+    def _decided(test: object, way: _Way) -> bool | None:
+        if not isinstance(test, Expression) or test.calls or test.names & way.unknown:
             return None
         try:
-            return bool(test.evaluate(Lenient(names)))
+            return bool(test.evaluate(Lenient(way.names)))
         except NotComputable:
             return False
 
 
-def _both(first: str, second: str) -> str:
-    return f"{first}, and {second}" if first else second
+def said_of(test: Operand, holds: bool) -> str:
+    """A condition, or that it does not hold, in words."""
+    text = test.text if isinstance(test, Prose) else test.source
+    return text if holds else f"not: {text}"

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import anyio
 
 from runtime.core.errors import PlaybookError
 from runtime.execution.frames.frame import Frame
+from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.machine import Machine
-from runtime.execution.processor.ahead import Ahead
+from runtime.execution.processor.ahead import Ahead, said_of
 from runtime.execution.processor.course import Course, Going
-from runtime.execution.processor.prompt import heard_text, step_words, system_text
+from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
 from runtime.execution.processor.talk import Correction, Talk, Withdrawn
 from runtime.execution.processor.work import Work
+from runtime.execution.prompt.step_words import step_words
 from runtime.execution.questions.question import Question
 from runtime.execution.triggers.kinds import Judged
+from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.expression import Expression, NotComputable
 from runtime.language.instructions.model import (
     Ask,
     Call,
-    Code,
     Condition,
     End,
     Free,
@@ -70,12 +73,14 @@ Outcome = Going | Returned | None
 """Where control goes by an instruction; None goes on behind it."""
 
 
-class FreeSteps(Protocol):
-    """Has a model carry out one instruction with statements, fenced to it."""
+@dataclass(frozen=True, slots=True)
+class AgentFacts:
+    """What of an agent matters to all of its frames: the declared types of its variables, the triggers that a model
+    judges, and the playbooks that handle what people say instead of an answer, by the pattern."""
 
-    async def run(self, instruction: Instruction, task: str, /) -> None:
-        """Carry it out to its end. Raises PlaybookError when it fails."""
-        ...
+    types: Mapping[str, str]
+    triggers: Judged
+    patterns: Mapping[str, str]
 
 
 class Processor:
@@ -91,27 +96,20 @@ class Processor:
         frame: Frame,
         agent: AgentSpec,
         playbook: PlaybookSpec,
-        code: Code,
-        *,
-        types: Mapping[str, str],
-        triggers: Judged,
-        patterns: Mapping[str, str],
-        free: FreeSteps,
-        describe: Callable[[], Awaitable[None]],
+        known: AgentFacts,
+        interpreter: Interpreter,
     ) -> None:
+        """`interpreter` carries out what is free."""
         self._machine = machine
         self._frame = frame
         self._playbook = playbook
         self._agent = agent
-        self._course = Course(code)
-        self._questioner = Questioner(types, playbook.returns)
+        self._course = Course(decode_playbook(playbook))
+        self._questioner = Questioner(known.types, playbook.returns)
         self._ahead = Ahead(self._course, self._questioner, conditional)
-        self._free = free
-        self._describe = describe
-        self._triggers = triggers
-        system = system_text(machine.program, agent, playbook)
-        self._work = Work(machine, frame, playbook, system, types, self._doing, self._place)
-        self._talk = Talk(self._work, self._questioner, self._course, triggers, patterns, self._planned)
+        self._interpreter = interpreter
+        self._work = Work(machine, frame, playbook, self._system, self._doing, self._place)
+        self._talk = Talk(self._work, self._questioner, self._course, known, self._planned)
         self._handlers: Mapping[type, Callable[[str, Any], Awaitable[Outcome]]] = {
             Say: self._say,
             Ask: self._ask,
@@ -133,9 +131,9 @@ class Processor:
         """Execute the frame to its value. Raises PlaybookError when a step fails."""
         try:
             await self._begin()
-            while self._frame.alive and self._frame.state.at is not None:
+            while self._lives() and self._frame.state.at is not None:
                 outcome = await self._execute()
-                if not self._frame.alive:
+                if not self._lives():
                     break
                 if isinstance(outcome, Returned):
                     return self._typed(outcome.value)
@@ -146,8 +144,11 @@ class Processor:
                 await self._work.asking.close(ended=False)
         return None
 
+    def _lives(self) -> bool:
+        return self._frame.alive
+
     async def _begin(self) -> None:
-        await self._describe()
+        await self._interpreter.describe()
         state = self._frame.state
         if state.at is None and self._course.first is not None:
             heard = heard_text(self._machine.journal.state, state.inbox)
@@ -331,9 +332,8 @@ class Processor:
 
     async def _carry_out(self, line: str, part: Free) -> Outcome:
         await self._work.asking.close()
-        await self._free.run(
-            self._course.node(line).instruction, self._questioner.told(part.text.text, self._work.names())
-        )
+        await self._interpreter.carry_out(self._questioner.told(part.text.text, self._work.names()))
+        self._work.keep_spoken()
         return None
 
     async def _pass(self, _line: str, _part: Group) -> Outcome:
@@ -366,16 +366,24 @@ class Processor:
             asked = [first]
             if isinstance(part, Jump):
                 return asked
-            names, said = self._work.names(), expression_text(part.over if isinstance(part, Loop) else part.test)
-            negative = isinstance(part, Loop) and part.kind is LoopKind.UNTIL
-            other = self._course.past_loop(line) if isinstance(part, Loop) else self._course.otherwise(line)
-            for going, holds in ((self._course.into(line), not negative), (other, negative)):
-                self._ahead.follow(going, names, frozenset(), asked, said if holds else f"not: {said}")
+            names = self._work.names()
+            if isinstance(part, Condition):
+                assert part.test is not None
+                self._ahead.follow_sides(line, part.test, names, asked)
+                return asked
+            enters = part.kind is LoopKind.WHILE
+            self._ahead.follow(self._course.into(line), names, frozenset(), asked, said_of(part.over, enters))
+            self._ahead.follow(self._course.past_loop(line), names, frozenset(), asked, said_of(part.over, not enters))
             return asked
 
         return plan
 
     # -- places and values
+
+    def _system(self) -> str:
+        """The stable part of the prompt."""
+        described = self._frame.state.description or self._playbook.description
+        return system_text(self._machine.program, self._agent, self._playbook, described)
 
     def _typed(self, value: Any) -> Any:
         """The playbook's value, held to its declared type. Raises PlaybookError."""

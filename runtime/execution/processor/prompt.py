@@ -10,6 +10,7 @@ from runtime.core.message import Message
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.heard import heard_content, heard_line
 from runtime.execution.prompt.situation import file_line, shown_value, surroundings
+from runtime.execution.prompt.step_words import step_words
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step
 from runtime.llm.client import ChatMessage
 from runtime.tape.frame_state import FrameState
@@ -17,8 +18,6 @@ from runtime.tape.state import SessionState
 
 MAX_VALUE_CHARS = 2000
 
-_CODES = re.compile(r";?\s*YLD for [^;]*|;?\s*done when [^;]*")
-_SAY = re.compile(r"\ASay\((?P<to>[^,()]*),\s*(?P<words>.*?)\)?\Z", re.DOTALL)
 
 _ROLE = """\
 You are {name}.{description}
@@ -28,13 +27,15 @@ with, short and natural. Do not take other steps, promise none, and invent no fa
 """
 
 
-def system_text(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> str:
-    """What stays the same for all questions of a playbook."""
+def system_text(program: Program, agent: AgentSpec, playbook: PlaybookSpec, described: str) -> str:
+    """What stays the same for all questions of a playbook, whose description is `described`."""
     about = f" {agent.description}" if agent.description else ""
     lines = [_ROLE.format(name=_spaced(agent.name), description=about)]
     others = [other.name for other in program.agents if other.name != agent.name and other.name in _text(playbook)]
     if others:
         lines.append(f"Others who take part: {', '.join(others)}.")
+    if described:
+        lines.append(f"\nWhat this is about: {described}")
     if playbook.steps:
         lines.append(f"\nThe script ({_spaced(playbook.name)}), for orientation:")
         lines += [line for step in playbook.steps for line in _script(step, 0)]
@@ -58,15 +59,6 @@ def _script(step: Step, depth: int) -> Iterator[str]:
         yield f"{'  ' * depth}- {text}"
     for child in step.children:
         yield from _script(child, depth + 1)
-
-
-def step_words(text: str) -> str:
-    """A step as its author put it, without the codes."""
-    bare = _CODES.sub("", text).strip()
-    said = _SAY.match(bare)
-    if said is None:
-        return "" if re.fullmatch(r"\d+(?:\.\d+)*|for \w+", bare) else bare
-    return said["words"].split("; Say(")[0].removesuffix(")") if said["words"] else bare
 
 
 def heard_text(state: SessionState, messages: list[Message]) -> str:

@@ -18,6 +18,8 @@ _TAKES_PART = re.compile(
     r"\b(?:participate|take part|drive|moderate|facilitate|contribute|discuss|engage)\b", re.IGNORECASE
 )
 
+_HUMAN = re.compile(r"\b(?:human|person|colleague|agent|somebody|someone|staff)\b", re.IGNORECASE)
+
 MAX_SHOWN_CHARS = 200
 """A value that stands in the words of a step is shown up to here."""
 
@@ -36,6 +38,9 @@ class Questioner:
         if not isinstance(part.words, Prose):
             return None
         to = _whom(part.targets)
+        if isinstance(part, Ask):
+            wanted = {want.name for want in part.wants}
+            names = {name: value for name, value in names.items() if name not in wanted}
         quiet = part.targets[0].startswith("meeting") and _TAKES_PART.search(part.words.text) is not None
         task = f"Write the next message to {to}. What it does: {self.told(part.words.text, names)}."
         return Words((line, "words"), task, may_be_silent=quiet)
@@ -144,6 +149,8 @@ def understanding(
             f"they correct something that they said before; with its new value, by its name ({listed})"
         )
     outcomes |= {name: meaning for name, meaning in STANDARD.items() if name not in outcomes}
+    if any(_HUMAN.search(text) for text in triggers.values()):
+        del outcomes["human"]
     task = f"What does the person do by what they wrote last? They were asked this: {asked}."
     return Understand((line, f"understand{attempt}"), task, outcomes, types, arguments, correctable)
 

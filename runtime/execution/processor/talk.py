@@ -55,24 +55,32 @@ class Planned(Protocol):
     ) -> Callable[[], list[Question]]: ...
 
 
+class Known(Protocol):
+    """What of an agent matters to talking: see `AgentFacts`."""
+
+    @property
+    def triggers(self) -> Judged: ...
+
+    @property
+    def patterns(self) -> Mapping[str, str]: ...
+
+
 class Talk:
-    """The talk of one frame. `patterns` are playbooks of the program that handle what people say instead of an answer,
-    by the pattern."""
+    """The talk of one frame."""
 
     def __init__(
         self,
         work: Work,
         questioner: Questioner,
         course: Course,
-        triggers: Judged,
-        patterns: Mapping[str, str],
+        known: Known,
         planned: Planned,
     ) -> None:
         self._work = work
         self._questioner = questioner
         self._course = course
-        self._triggers = triggers
-        self._patterns = patterns
+        self._triggers = known.triggers
+        self._patterns = known.patterns
         self._planned = planned
 
     async def say(self, line: str, part: Say | Ask) -> str:

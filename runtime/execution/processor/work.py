@@ -47,8 +47,7 @@ class Work:
         machine: Machine,
         frame: Frame,
         playbook: PlaybookSpec,
-        system: str,
-        types: Mapping[str, str],
+        system: Callable[[], str],
         doing: Callable[[], str | None],
         place: Callable[[], str],
     ) -> None:
@@ -56,7 +55,6 @@ class Work:
         self.frame = frame
         self._playbook = playbook
         self._system = system
-        self._types = types
         self._place = place
         self._state_params = frozenset(param.name for param in playbook.params if param.state)
         self._number = 0
@@ -307,7 +305,7 @@ class Work:
 
     def _prompt(self, asked: str) -> Any:
         journal = self.machine.journal
-        return build_prompt(self._system, journal.state, self._with_told(), self.names(), asked)
+        return build_prompt(self._system(), journal.state, self._with_told(), self.names(), asked)
 
     def _with_told(self) -> Any:
         """The frame as the model is to see it, with what the present instruction did so far."""
@@ -375,6 +373,13 @@ class Work:
         text = record.text or ""
         self._keep_said(target, text)
         return text
+
+    def keep_spoken(self) -> None:
+        """What the statements of a free step have said becomes a part of the exchange."""
+        records = self.frame.state.records
+        for pos in self.frame.state.order:
+            if records[pos].name == "Say" and records[pos].text:
+                self._said.append(str(records[pos].text))
 
     def _filled(self, name: str) -> str | None:
         expression = read_expression(f"${name}")

@@ -248,7 +248,8 @@ class Utterances:
         """The call's result, or that it waits for acknowledgements; `known` is what a fact says of the page, if any."""
         kind = "res" if not known else "held" if "due" in known else "fin"
         if not message.ack_required:
-            self._journal.note(kind, **known, **site(frame, call), val=None, to=target.key)
+            said = known if known or frame.state.at is None else {"text": message.content}
+            self._journal.note(kind, **said, **site(frame, call), val=None, to=target.key)
             return
         if known:
             self._journal.note(kind, **known)

@@ -115,7 +115,9 @@ class CallTriggers:
 
 
 def _has_begun(state: FrameState) -> bool:
-    return bool(state.turn or state.statements or any(not pos.startswith("before") for pos in state.records))
+    return bool(
+        state.at or state.turn or state.statements or any(not pos.startswith("before") for pos in state.records)
+    )
 
 
 def shares_triggers(agents: Mapping[str, AgentSpec]) -> Sequence[AgentSpec]:

@@ -112,19 +112,23 @@ _NOTE = re.compile(r"N(\d+)\b\s*(.*)", re.DOTALL)
 
 def decode_playbook(playbook: PlaybookSpec) -> Code:
     """The instructions of a playbook's steps."""
-    code = Code({}, playbook.steps[0].line if playbook.steps else None)
-    notes = {found[1]: found[2] for note in playbook.notes if (found := _NOTE.match(note))}
-    seen: set[str] = set()
-    _place(playbook.steps, None, code, notes, seen)
+    return _decoded(playbook.steps, playbook.notes)
+
+
+@lru_cache(maxsize=1024)
+def _decoded(steps: tuple[Step, ...], notes: tuple[str, ...]) -> Code:
+    """Kept: what belongs to a program is shared by its sessions."""
+    code = Code({}, steps[0].line if steps else None)
+    _place(steps, None, code, {found[1]: found[2] for note in notes if (found := _NOTE.match(note))})
     return code
 
 
-def _place(steps: Sequence[Step], parent: str | None, code: Code, notes: dict[str, str], seen: set[str]) -> None:
+def _place(steps: Sequence[Step], parent: str | None, code: Code, notes: dict[str, str]) -> None:
     beside = tuple(step.line for step in steps)
     for step in steps:
         below = tuple(child.line for child in step.children)
         code.nodes[step.line] = Node(decode(step, notes), parent, below, beside)
-        _place(step.children, step.line, code, notes, seen)
+        _place(step.children, step.line, code, notes)
 
 
 def decode(step: Step, notes: dict[str, str] | None = None) -> Instruction:

@@ -343,7 +343,7 @@ def _called(node: ast.Call, names: Mapping[str, Any], results: Mapping[ast.Call,
     name = call_name(node.func)
     if name not in _FUNCTIONS:
         raise NotComputable(f"{name} was not called")
-    return _FUNCTIONS[name](*args, **kwargs)
+    return _FUNCTIONS[name or ""](*args, **kwargs)
 
 
 def _check_grown(owner: str, args: Sequence[Any]) -> None:
