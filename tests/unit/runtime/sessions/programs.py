@@ -36,13 +36,13 @@ def triggers(*texts: str) -> tuple[Trigger, ...]:
 def llm(
     name: str, *lines: str, begins: bool = False, params: tuple[str, ...] = (), public: bool = False
 ) -> PlaybookSpec:
-    """A playbook in natural language."""
+    """A playbook in natural language that a model executes with statements; the lines are for its orientation."""
     return PlaybookSpec(
         name,
         "llm",
         SPAN,
         params=tuple(Param(p) for p in params),
-        metadata={"public": public},
+        metadata={"public": public, "execution_mode": "react"},
         triggers=triggers("BGN When program starts") if begins else (),
         steps=steps(*lines),
     )
