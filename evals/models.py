@@ -48,8 +48,8 @@ class Meter:
         self.cost.uncounted += not usage.input_tokens
 
     def seen(self, chars: int) -> None:
-        """People see this many characters of a message."""
-        if not self._seen and chars:
+        """People see this many characters more."""
+        if not self._seen and chars > 0:
             self._seen = True
             self.cost.unseen_chars.append(max(0, self._written - chars))
             self.cost.first_visible_s.append(self._clock.monotonic() - self._line_s)

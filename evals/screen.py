@@ -77,9 +77,10 @@ class _Page:
             return
         if self._shown is None:
             self._shown = self._screen.begin(self._spec)
+        new = len(text) - len(self._shown.text)
         self._shown.text = text
         if self._spec.speaker != GATEWAY:
-            self._screen.meter.seen(len(text))
+            self._screen.meter.seen(new)
 
     def ends(self) -> None:
         """See `LivePage`; nothing is opened beside it."""
