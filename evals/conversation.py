@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from evals.models import Measured, Meter, Scripted
-from evals.record import How, Record
+from evals.record import Happening, How, Record
 from evals.screen import Screen
 from evals.talks import PERSON, Call, Line, Talk
 from runtime.bus import Bus
@@ -148,6 +148,7 @@ class _Run:
 
     async def _say(self, conversation: Conversation, line: Line) -> None:
         self._screen.line += 1
+        self._meter.course.append(Happening("person", f"{line.by}: {line.text}"))
         await self._send(conversation, line.text, by=line.by)
 
     async def _send(self, conversation: Conversation, text: str, *, by: str = PERSON, kind: str = "message") -> None:
@@ -173,6 +174,7 @@ class _Run:
         """Add to the record what was said, called and set."""
         self._meter.ended(self._screen.chars)
         record.shown, record.calls, record.cost = self._screen.shown, self._calls, self._meter.cost
+        record.course = self._meter.course
         record.unsaid = [line.text for line in self._lines]
         record.first_agent = self._program.agents[0].name
         state = await self._store.state()
@@ -185,6 +187,7 @@ class _Run:
         data = event.data
         if data["kind"] == "python":
             self._calls.append(Call(data["playbook"], self._named(data), data["agent"]))
+            self._meter.course.append(Happening("call", str(self._calls[-1])))
 
     def _named(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name."""

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import anyio.lowlevel
 
-from evals.record import Cost
+from evals.record import Cost, Happening
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMRefused
 from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
@@ -26,6 +26,7 @@ class Meter:
         self._written = 0
         self._seen = False
         self.cost = Cost()
+        self.course: list[Happening] = []
 
     def line_said(self) -> None:
         """A person has said something, or the program begins."""
@@ -34,15 +35,18 @@ class Meter:
     def asked(self, request: CompletionRequest) -> None:
         """The model is asked."""
         self.cost.calls += 1
-        self.cost.chars_in += sum(len(message.content) for message in request.messages)
+        prompt = tuple(message.content for message in request.messages)
+        self.cost.chars_in += sum(map(len, prompt))
+        self.course.append(Happening("asked", prompt[-1], prompt))
 
     def wrote(self, chars: int) -> None:
         """A piece of an answer has come."""
         self.cost.chars_out += chars
         self._written += chars
 
-    def answered(self, usage: Usage) -> None:
+    def answered(self, text: str, usage: Usage) -> None:
         """An answer is over, whole or not."""
+        self.course.append(Happening("wrote", text))
         self.cost.tokens_in += usage.input_tokens
         self.cost.tokens_out += usage.output_tokens
         self.cost.uncounted += not usage.input_tokens
@@ -77,16 +81,18 @@ class Measured:
         """See `LLMClient`."""
         self._meter.asked(request)
         async with self._client.stream(request) as completion:
+            measured = _MeasuredCompletion(completion, self._meter)
             try:
-                yield _MeasuredCompletion(completion, self._meter)
+                yield measured
             finally:
-                self._meter.answered(completion.usage)
+                self._meter.answered(measured.text, completion.usage)
 
 
 class _MeasuredCompletion:
     def __init__(self, completion: Completion, meter: Meter) -> None:
         self._completion = completion
         self._meter = meter
+        self.text = ""
 
     @property
     def usage(self) -> Usage:
@@ -95,6 +101,7 @@ class _MeasuredCompletion:
     async def __aiter__(self) -> AsyncIterator[str]:
         async for piece in self._completion:
             self._meter.wrote(len(piece))
+            self.text += piece
             yield piece
 
 

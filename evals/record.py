@@ -47,6 +47,16 @@ class Cost:
 
 
 @dataclass(slots=True)
+class Happening:
+    """Something that happened in a run. `kind` is "person", "shown", "call", "asked" or "wrote"; of what the model was
+    asked `text` is the last message, and `prompt` all of them."""
+
+    kind: Literal["person", "shown", "call", "asked", "wrote"]
+    text: str
+    prompt: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
 class Record:
     """One run. `variables` are those at the end, by agent; `unsaid` the lines that nobody came to say."""
 
@@ -60,3 +70,5 @@ class Record:
     replies_left: int = 0
     """Scripted replies that nobody asked for."""
     cost: Cost = field(default_factory=Cost)
+    course: list[Happening] = field(default_factory=list)
+    """What happened, in its order; a message of an agent where it was complete."""

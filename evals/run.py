@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from evals.checks import problems
 from evals.conversation import Stage, run_once
 from evals.models import Scripted
+from evals.record import Record
 from evals.table import Result, as_json, show
 from evals.talks import Case, TalkRejected, cases
 from gateway.parts import open_model, open_sandbox
@@ -27,6 +28,10 @@ from runtime.language.rules import RulesLowerer
 from runtime.llm.client import CanWarmUp, LLMClient
 
 PROGRAMS = Path(__file__).parent / "programs"
+OnRun = Callable[[str, Record, list[str]], None]
+"""Hears of each run: the program's name, what happened, and what was wrong."""
+
+_NEXT_LINE = "\n" + " " * 9
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--times", type=int, default=1, help="how often each program is run")
     parser.add_argument("--only", default="", help="parts of programs' names, with commas")
     parser.add_argument("--limit-s", type=float, default=900.0, help="seconds that a run may take")
+    parser.add_argument("--course", action="store_true", help="tell on standard error what happens in each run")
     parser.add_argument("--json", action="store_true", help="print everything that happened, as JSON")
     parser.add_argument("--programs", type=Path, default=PROGRAMS, help="the folder of the programs and talks")
     return parser
@@ -88,11 +94,12 @@ async def _run_all(found: Sequence[Case], settings: Settings, asked: argparse.Na
             if isinstance(model, CanWarmUp):
                 await model.warm_up()
         stage = Stage(await stack.enter_async_context(open_sandbox(settings)), SystemClock(), asked.limit_s)
-        results += [await run_case(case, model, stage, asked.times) for case in found]
+        tell = _telling(course=asked.course)
+        results += [await run_case(case, model, stage, tell, asked.times) for case in found]
     return name, results
 
 
-async def run_case(case: Case, model: LLMClient | None, stage: Stage, times: int = 1) -> Result:
+async def run_case(case: Case, model: LLMClient | None, stage: Stage, tell: OnRun, times: int = 1) -> Result:
     """Run one program `times` times and check it; without a model with the replies of its talk."""
     result = Result(case.name, case.talk.title)
     if model is None and case.talk.replies is None:
@@ -104,9 +111,20 @@ async def run_case(case: Case, model: LLMClient | None, stage: Stage, times: int
         record = await run_once(program, case.talk, asked, stage)
         result.records.append(record)
         result.wrong.append(problems(case.talk, record))
-        how = "right" if not result.wrong[-1] else "; ".join(result.wrong[-1])
-        print(f"{case.name}  {record.cost.seconds:.1f} s  {how}", file=sys.stderr, flush=True)
+        tell(case.name, record, result.wrong[-1])
     return result
+
+
+def _telling(*, course: bool) -> OnRun:
+    """Says on standard error how a run went; with `course` all that happened in it."""
+
+    def tell(name: str, record: Record, wrong: list[str]) -> None:
+        for happening in record.course if course else ():
+            text = happening.text.replace("\n", _NEXT_LINE)
+            print(f"  {happening.kind:7}{text}", file=sys.stderr)
+        print(f"{name}  {record.cost.seconds:.1f} s  {'; '.join(wrong) or 'right'}", file=sys.stderr, flush=True)
+
+    return tell
 
 
 async def _compiled(program: Path) -> Program:

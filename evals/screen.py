@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from evals.models import Meter
-from evals.record import Shown
+from evals.record import Happening, Shown
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.message import Mark
@@ -91,6 +91,8 @@ class _Page:
         labels = [f"[{choice.label}]" for choice in self._spec.choices if not choice.free]
         if labels and self._shown is not None:
             self._shown.text = f"{text}\n{' '.join(labels)}"
+        if self._shown is not None:
+            self._screen.meter.course.append(Happening("shown", f"{self._shown.speaker}: {self._shown.text}"))
         return True
 
     async def rest(self) -> None:

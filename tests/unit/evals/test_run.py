@@ -93,3 +93,25 @@ def test_a_talk_without_replies_is_not_run_on_scripted_ones(tmp_path: Path, caps
 def test_a_name_that_no_program_has_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert evals(tmp_path, "--only", "baker") == 2
     assert "baker" in capsys.readouterr().err
+
+
+def test_the_course_of_a_run_is_told_in_its_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evals(tmp_path, "--course") == 0
+    told = [line.split(maxsplit=1) for line in capsys.readouterr().err.splitlines() if line.startswith("  ")]
+    assert [line[0] for line in told] == [
+        *("call", "shown", "person", "call", "asked", "wrote", "shown", "shown", "[Yes]", "person", "shown")
+    ]
+    assert ["wrote", "Never stop."] in told
+
+
+def test_a_run_that_takes_too_long_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = CLERK.replace("    [message] =", "    await Sleep(86400)\n    [message] =")
+    assert evals(tmp_path, "--limit-s", "0.3", program=program) == 1
+    assert "01-clerk: too long: it took more than 0.3 s" in capsys.readouterr().out
+
+
+def test_a_run_that_never_stops_talking_is_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = CLERK.replace("    [message] =", "    while True:\n        await Ask('Well?')\n    [message] =")
+    lines = ", ".join(['"Go on"'] * 100)
+    assert evals(tmp_path, program=program, talk=TALK.replace('"Grace"', lines, 1)) == 1
+    assert "01-clerk: too much: more than 60 messages" in capsys.readouterr().out
