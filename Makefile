@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet --retries 10 --timeout 60 install --require-hashes
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench chaos clean pins
+.PHONY: help run test check bench chaos eval clean pins
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,6 +29,9 @@ chaos: $(VENV)/.installed-dev ## Break everything for MINUTES=10 and print what 
 
 bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its floor.
 	@$(BIN)/python -m benchmarks
+
+eval: $(VENV)/.installed ## Run 24 small programs on scripted replies; MODEL=… URL=… TIMES=… ONLY=… for a real model.
+	@$(BIN)/python -m evals $(if $(MODEL),--model $(MODEL)) $(if $(URL),--url $(URL)) $(if $(TIMES),--times $(TIMES)) $(if $(ONLY),--only $(ONLY)) $(EVAL)
 
 clean: ## Remove the environment and every cache; state is kept.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist

@@ -1,0 +1,140 @@
+"""A model that is measured, and one whose replies stand in the talk file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import anyio.lowlevel
+
+from evals.record import Cost, Happening
+from runtime.core.clock import Clock
+from runtime.core.errors import LLMRefused
+from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
+
+_PIECE_CHARS = 4
+"""A scripted reply comes in pieces of about a token."""
+
+
+class Meter:
+    """Counts what a model is asked and writes, and what of it people see, line by line."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began_s = clock.monotonic()
+        self._line_s = self._began_s
+        self._written = 0
+        self._seen = False
+        self.cost = Cost()
+        self.course: list[Happening] = []
+
+    def line_said(self) -> None:
+        """A person has said something, or the program begins."""
+        self._line_s, self._written, self._seen = self._clock.monotonic(), 0, False
+
+    def asked(self, request: CompletionRequest) -> None:
+        """The model is asked."""
+        self.cost.calls += 1
+        prompt = tuple(message.content for message in request.messages)
+        self.cost.chars_in += sum(map(len, prompt))
+        self.course.append(Happening("asked", prompt[-1], prompt))
+
+    def wrote(self, chars: int) -> None:
+        """A piece of an answer has come."""
+        self.cost.chars_out += chars
+        self._written += chars
+
+    def answered(self, text: str, usage: Usage) -> None:
+        """An answer is over, whole or not."""
+        self.course.append(Happening("wrote", text))
+        self.cost.tokens_in += usage.input_tokens
+        self.cost.tokens_out += usage.output_tokens
+        self.cost.uncounted += not usage.input_tokens
+
+    def seen(self, chars: int) -> None:
+        """People see this many characters more."""
+        if not self._seen and chars > 0:
+            self._seen = True
+            self.cost.unseen_chars.append(max(0, self._written - chars))
+            self.cost.first_visible_s.append(self._clock.monotonic() - self._line_s)
+
+    def ended(self, chars_shown: int) -> None:
+        """The run is over."""
+        self.cost.chars_shown = chars_shown
+        self.cost.seconds = self._clock.monotonic() - self._began_s
+
+
+class Measured:
+    """A model, counted by a meter."""
+
+    def __init__(self, client: LLMClient, meter: Meter) -> None:
+        self._client = client
+        self._meter = meter
+
+    @property
+    def model(self) -> str:
+        """The name of the model that is measured."""
+        return self._client.model
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_MeasuredCompletion]:
+        """See `LLMClient`."""
+        self._meter.asked(request)
+        async with self._client.stream(request) as completion:
+            measured = _MeasuredCompletion(completion, self._meter)
+            try:
+                yield measured
+            finally:
+                self._meter.answered(measured.text, completion.usage)
+
+
+class _MeasuredCompletion:
+    def __init__(self, completion: Completion, meter: Meter) -> None:
+        self._completion = completion
+        self._meter = meter
+        self.text = ""
+
+    @property
+    def usage(self) -> Usage:
+        return self._completion.usage
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for piece in self._completion:
+            self._meter.wrote(len(piece))
+            self.text += piece
+            yield piece
+
+
+class Scripted:
+    """Gives its replies one after the other. Refuses, with a sentence, when it is asked once more."""
+
+    model = "scripted"
+
+    def __init__(self, replies: Sequence[str]) -> None:
+        self._replies = list(replies)
+        self._given = 0
+
+    @property
+    def left(self) -> int:
+        """Replies that nobody asked for."""
+        return len(self._replies) - self._given
+
+    @asynccontextmanager
+    async def stream(self, _request: CompletionRequest, /) -> AsyncIterator[_Pieces]:
+        """See `LLMClient`."""
+        if not self.left:
+            raise LLMRefused(f"the model was asked once more than the {len(self._replies)} scripted replies")
+        self._given += 1
+        yield _Pieces(self._replies[self._given - 1])
+
+
+class _Pieces:
+    usage = Usage()
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        for start in range(0, len(self._text), _PIECE_CHARS):
+            await anyio.lowlevel.checkpoint()
+            yield self._text[start : start + _PIECE_CHARS]

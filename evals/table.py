@@ -1,0 +1,121 @@
+"""What came of the runs: a table for people, JSON for programs."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from evals.models import Scripted
+from evals.record import Cost, Record
+
+
+@dataclass(slots=True)
+class Result:
+    """A program's runs. `wrong` has the problems of each run, none where it was right.
+
+    `skipped` says why it was not run.
+    """
+
+    name: str
+    title: str
+    records: list[Record] = field(default_factory=list)
+    wrong: list[list[str]] = field(default_factory=list)
+    skipped: str = ""
+
+    @property
+    def right(self) -> int:
+        """How many runs were right."""
+        return sum(not problems for problems in self.wrong)
+
+    def mean(self, figure: Callable[[Cost], float]) -> float:
+        """The mean of a figure over the runs."""
+        return statistics.fmean(figure(record.cost) for record in self.records)
+
+
+_FIGURES: dict[str, Callable[[Cost], float]] = {
+    "calls": lambda cost: cost.calls,
+    "tokens in": lambda cost: cost.tokens_in,
+    "tokens out": lambda cost: cost.tokens_out,
+    "chars in": lambda cost: cost.chars_in,
+    "chars out": lambda cost: cost.chars_out,
+    "shown": lambda cost: cost.chars_shown,
+    "unseen": lambda cost: max(cost.unseen_chars, default=0),
+    "first s": lambda cost: statistics.median(cost.first_visible_s or [0.0]),
+    "s": lambda cost: cost.seconds,
+}
+"""The columns: sums over one run, but `unseen`, the most that was written before a line's first visible character, and
+`first s`, the median wait for it."""
+
+_NOT_SUMS: dict[str, Callable[[list[float]], float]] = {"unseen": max, "first s": statistics.median}
+
+
+def show(model: str, results: Sequence[Result]) -> str:
+    """The table, then why programs were not right."""
+    cells = [["program", "right", *_FIGURES]]
+    cells += [_row(result) for result in results]
+    if ran := [result for result in results if result.records]:
+        cells.append(_total(ran))
+    widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
+    lines = [f"model: {model}"]
+    for line in cells:
+        first, *rest = (
+            cell.rjust(width) if at else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        lines.append("  ".join([first, *rest]).rstrip())
+    return "\n".join([*lines, *_reasons(results), *_uncounted(model, results)])
+
+
+def as_json(model: str, results: Sequence[Result]) -> dict[str, Any]:
+    """Everything, for programs: each run with what was said, called and counted."""
+    return {
+        "model": model,
+        "right": sum(bool(result.records) and result.right == len(result.records) for result in results),
+        "programs": [asdict(result) | {"right": result.right} for result in results],
+    }
+
+
+def _row(result: Result) -> list[str]:
+    if not result.records:
+        return [result.name, "-", *("" for _ in _FIGURES)]
+    figures = [_figure(name, result.mean(figure)) for name, figure in _FIGURES.items()]
+    return [result.name, _right([result]), *figures]
+
+
+def _total(results: Sequence[Result]) -> list[str]:
+    """Programs that were always right; sums of the means, but the greatest and the median where a sum says nothing."""
+    figures = []
+    for name, figure in _FIGURES.items():
+        means = [result.mean(figure) for result in results]
+        figures.append(_figure(name, _NOT_SUMS[name](means) if name in _NOT_SUMS else sum(means)))
+    return ["all", _right(results), *figures]
+
+
+def _right(results: Sequence[Result]) -> str:
+    return f"{sum(result.right for result in results)}/{sum(len(result.records) for result in results)}"
+
+
+def _figure(name: str, value: float) -> str:
+    return f"{value:,.1f}" if name in ("first s", "s") else f"{value:,.0f}"
+
+
+def _reasons(results: Sequence[Result]) -> list[str]:
+    lines = []
+    for result in results:
+        counted = Counter(problem for problems in result.wrong for problem in problems)
+        lines += [
+            f"{result.name}: {problem}{f' ({times} times)' if times > 1 else ''}" for problem, times in counted.items()
+        ]
+        if result.skipped:
+            lines.append(f"{result.name}: {result.skipped}")
+    return ["", *lines] if lines else []
+
+
+def _uncounted(model: str, results: Sequence[Result]) -> list[str]:
+    requests = sum(record.cost.uncounted for result in results for record in result.records)
+    if not requests or model == Scripted.model:
+        return []
+    return [f"The tokens of {requests} requests are unknown: nobody counted them, or the answer was cut off."]

@@ -1,0 +1,1 @@
+"""Tests of the evals themselves: the checks fail where they should."""

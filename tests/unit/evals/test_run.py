@@ -1,0 +1,117 @@
+"""A run is a real session: people say their lines when it waits for them, and what happens is written down."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evals.run import main
+
+CLERK = '''\
+# Clerk
+
+```python
+@playbook(triggers=["When program starts"])
+async def Main():
+    """Talks."""
+    await Say("user", "Your name?")
+    [message] = await WaitForMessage("user")
+    await Note(message["text"], times=2)
+    await Say("user", await Motto(who=message["text"]))
+    choice = await Ask("Is that fine?", ["Yes", "No"])
+    await Say("user", f"You say {choice}.")
+    await EndProgram()
+
+
+@playbook
+async def Note(name: str, times: int = 1):
+    """Notes a name."""
+```
+
+## Motto($who)
+execution_mode: raw
+Write a motto for {$who}.
+'''
+
+TALK = """\
+title = "a clerk"
+lines = ["Grace", { text = "Yes", answered = ["You say Yes"] }]
+replies = ["Never stop."]
+
+[expect]
+ends = true
+said = ["your name", "never stop", '\\[Yes\\] \\[No\\]']
+called = ["Main()", "Note(name='Grace', times=2)"]
+variables = { who = "Grace" }
+max_messages = 4
+"""
+
+
+def evals(folder: Path, *arguments: str, program: str = CLERK, talk: str = TALK) -> int:
+    (folder / "01-clerk.pb").write_text(program, encoding="utf-8")
+    (folder / "01-clerk.toml").write_text(talk, encoding="utf-8")
+    return main(["--programs", str(folder), *arguments])
+
+
+def test_a_program_is_run_with_scripted_replies_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evals(tmp_path, "--json", "--times", "2") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["right"] == 1
+    [program] = found["programs"]
+    assert (program["right"], len(program["records"])) == (2, 2)
+    cost = program["records"][0]["cost"]
+    assert (cost["calls"], cost["chars_out"], cost["chars_shown"]) == (1, len("Never stop."), 57)
+    assert len(cost["unseen_chars"]) == 3
+
+
+def test_the_table_says_what_was_wrong_and_the_exit_code_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evals(tmp_path, talk=TALK.replace("times=2", "times=3")) == 1
+    assert "01-clerk: called Clerk.Main(), Clerk.Note(name='Grace', times=2) instead of" in capsys.readouterr().out
+
+
+def test_a_model_that_is_asked_too_often_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evals(tmp_path, talk=TALK.replace('["Never stop."]', "[]")) == 1
+    assert "01-clerk: failed: " in capsys.readouterr().out
+
+
+def test_a_program_whose_people_have_nothing_more_to_say_waits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evals(tmp_path, talk=TALK.replace(', { text = "Yes", answered = ["You say Yes"] }', "")) == 1
+    assert "01-clerk: it did not end" in capsys.readouterr().out
+
+
+def test_a_talk_without_replies_is_not_run_on_scripted_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evals(tmp_path, talk=TALK.replace('replies = ["Never stop."]', "")) == 0
+    assert "01-clerk: not run: its talk has no replies" in capsys.readouterr().out
+
+
+def test_a_name_that_no_program_has_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evals(tmp_path, "--only", "baker") == 2
+    assert "baker" in capsys.readouterr().err
+
+
+def test_the_course_of_a_run_is_told_in_its_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evals(tmp_path, "--course") == 0
+    told = [line.split(maxsplit=1) for line in capsys.readouterr().err.splitlines() if line.startswith("  ")]
+    assert [line[0] for line in told] == [
+        *("call", "shown", "person", "call", "asked", "wrote", "shown", "shown", "[Yes]", "person", "shown")
+    ]
+    assert ["wrote", "Never stop."] in told
+
+
+def test_a_run_that_takes_too_long_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = CLERK.replace("    [message] =", "    await Sleep(86400)\n    [message] =")
+    assert evals(tmp_path, "--limit-s", "0.3", program=program) == 1
+    assert "01-clerk: too long: it took more than 0.3 s" in capsys.readouterr().out
+
+
+def test_a_run_that_never_stops_talking_is_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = CLERK.replace("    [message] =", "    while True:\n        await Ask('Well?')\n    [message] =")
+    lines = ", ".join(['"Go on"'] * 100)
+    assert evals(tmp_path, program=program, talk=TALK.replace('"Grace"', lines, 1)) == 1
+    assert "01-clerk: too much: more than 60 messages" in capsys.readouterr().out
