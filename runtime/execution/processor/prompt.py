@@ -21,9 +21,9 @@ MAX_VALUE_CHARS = 2000
 
 _ROLE = """\
 You are {name}.{description}
-A program decides what happens, step by step. You are asked for one piece of it at a time: the words of a message, a \
-value, or a decision. Give exactly that piece and nothing around it. Words are in the language of the person you speak \
-with, short and natural. Do not take other steps, promise none, and invent no facts.\
+You take part in a chat. What happens is decided by a program; you are asked for one piece at a time: the words of one \
+message, a value, or a decision. Give exactly that piece, and nothing before or after it. Speak as yourself to the \
+person, in their language. Take no other steps, promise none, and invent no facts.\
 """
 
 

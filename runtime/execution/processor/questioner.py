@@ -13,7 +13,7 @@ from runtime.execution.questions.question import Choice, Key, Question, Understa
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Prose, Return, Say, Set, Think, Variable
 
-_NAMED = re.compile(r"\$([A-Za-z_]\w*)(?::[\w\[\]| ,]*\w\]?)?")
+_NAMED = re.compile(r"\$([A-Za-z_]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?")
 _TAKES_PART = re.compile(
     r"\b(?:participate|take part|drive|moderate|facilitate|contribute|discuss|engage)\b", re.IGNORECASE
 )
@@ -22,6 +22,8 @@ _HUMAN = re.compile(r"\b(?:human|person|colleague|agent|somebody|someone|staff)\
 
 MAX_SHOWN_CHARS = 200
 """A value that stands in the words of a step is shown up to here."""
+
+_BRIEF = "Only the message itself, in a sentence or two, without quotation marks."
 
 YES_NO: Mapping[str, str] = {"yes": "", "no": ""}
 
@@ -42,7 +44,7 @@ class Questioner:
             wanted = {want.name for want in part.wants}
             names = {name: value for name, value in names.items() if name not in wanted}
         quiet = part.targets[0].startswith("meeting") and _TAKES_PART.search(part.words.text) is not None
-        task = f"Write the next message to {to}. What it does: {self.told(part.words.text, names)}."
+        task = f"Write the next message to {to}. It must do this: {self.told(part.words.text, names)}. {_BRIEF}"
         return Words((line, "words"), task, may_be_silent=quiet)
 
     def reply(self, line: str, what: str, task: str, when: str = "") -> Words:
@@ -84,7 +86,9 @@ class Questioner:
 
     def holds(self, key: Key, text: str, names: Mapping[str, Any]) -> Choice:
         """Whether something is so."""
-        return Choice(key, f"Is this so, as things are now: {self.told(text, names)}?", YES_NO)
+        return Choice(
+            key, f'Decide by what is known and what was said last: is it true that "{self.told(text, names)}"?', YES_NO
+        )
 
     def told(self, text: str, names: Mapping[str, Any]) -> str:
         """The author's words, with the values of the variables that they name."""
@@ -139,20 +143,20 @@ def understanding(
     arguments: Mapping[str, Mapping[str, str]],
     correctable: Mapping[str, str],
     attempt: int,
+    heard_chars: int,
 ) -> Understand:
     """What a person means who was asked something. `triggers` are texts by the names of the playbooks they start."""
     answer = f"what they wrote is an answer, and now {until}" if until else "what they wrote answers what was asked"
     outcomes = {_ANSWER: answer, **triggers}
     if correctable:
         listed = ", ".join(correctable)
-        outcomes["correct"] = (
-            f"they correct something that they said before; with its new value, by its name ({listed})"
-        )
+        outcomes["correct"] = f"they correct what they said before ({listed})"
     outcomes |= {name: meaning for name, meaning in STANDARD.items() if name not in outcomes}
     if any(_HUMAN.search(text) for text in triggers.values()):
         del outcomes["human"]
-    task = f"What does the person do by what they wrote last? They were asked this: {asked}."
-    return Understand((line, f"understand{attempt}"), task, outcomes, types, arguments, correctable)
+    task = f"The person was asked: {asked}. What did they answer, by what they wrote last?"
+    longest = 2 * heard_chars + 40
+    return Understand((line, f"understand{attempt}"), task, outcomes, types, arguments, correctable, longest)
 
 
 def expression_text(test: object) -> str:

@@ -158,13 +158,14 @@ class Talk:
             arguments={name: params for name, (_, params) in triggers.items() if params},
             correctable=self._correctable(types),
             attempt=attempt,
+            heard_chars=sum(len(message.content) for message in heard),
         )
 
         def plan() -> list[Question]:
             aside = self._questioner.reply(
-                line, f"aside{attempt}", _ASIDE, '[1] is "other", "skip", "cancel" or "human"'
+                line, f"aside{attempt}", _ASIDE, "[1] is `instead:` other, skip, cancel or human"
             )
-            following = self._planned(question, frozenset(types), None, '[1] is "answer"')()
+            following = self._planned(question, frozenset(types), None, "[1] is an answer")()
             return [question, aside, *following[1:]]
 
         found: Understood = await self._work.answer(
@@ -325,8 +326,8 @@ class Talk:
 
 
 _ASIDE = (
-    "Answer the person in your role and by your notes: what they ask or say now. Then come back, in a few words, to what "
-    "was asked, unless they want to stop."
+    "Write a reply to the person, in your role and by your notes, about what they ask or say now; then come back, in a "
+    "few words, to what was asked, unless they want to stop. Only the message itself."
 )
 
 

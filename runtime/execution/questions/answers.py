@@ -139,29 +139,63 @@ def named(text: str, options: Mapping[str, str]) -> str | None:
     return starts[0] if len(starts) == 1 else None
 
 
+_INSTEAD = re.compile(r"[`\"'{\s]*instead[`\"']*\s*[:=]?\s*[`\"']*([\w.]+)", re.IGNORECASE)
+
+
 def _understood(question: Understand, text: str) -> Understood:
     data = _json(text)
-    if not isinstance(data, Mapping):
-        does = named(text, question.outcomes)
-        if does is None:
-            raise WrongAnswer(f'the answer is no JSON object with "does": one of {_listed(question.outcomes)}')
-        data = {"does": does}
-    said = data.get("does", data.get("outcome"))
-    does = named(str(said), question.outcomes) if said is not None else None
-    if does is None and said is None and any(_has(data, name) for name in question.types):
-        does = "answer"
-    if does is None:
-        raise WrongAnswer(f'"does" is none of {_listed(question.outcomes)}')
-    if does == "answer":
-        return Understood(does, {n: _typed(n, _found(data, n), kind, True) for n, kind in question.types.items()})
+    fields: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+    does = _outcome(question, text, fields)
     if does == "correct":
-        known = {n: _typed(n, _found(data, n), kind, True) for n, kind in question.correctable.items() if _has(data, n)}
-        changed = {name: value for name, value in known.items() if value is not None}
-        if not changed:
-            raise WrongAnswer(f"a correction names the value that changes: one of {_listed(question.correctable)}")
-        return Understood(does, changed)
-    wanted = question.arguments.get(does, {})
-    return Understood(does, {n: _typed(n, _found(data, n), kind, True) for n, kind in wanted.items()})
+        return _correction(question, fields)
+    if does is not None and does != "answer" and not any(_given(fields, name) for name in question.types):
+        wanted = question.arguments.get(does, {})
+        return Understood(does, {name: _typed(name, _found(fields, name), kind, True) for name, kind in wanted.items()})
+    if not question.types:
+        if does is None:
+            raise WrongAnswer(f"the answer is none of {_listed(question.outcomes)}")
+        return Understood("answer", {})
+    if does == "answer" and not fields:
+        return Understood("answer", dict.fromkeys(question.types))
+    values = _values(Value(question.key, question.task, question.types, optional=True), text)
+    too_long = next((n for n, v in values.items() if isinstance(v, str) and len(v) > question.longest_chars), None)
+    if too_long is not None:
+        raise WrongAnswer(f"{too_long} is longer than what the person wrote; give only what they gave")
+    return Understood("answer", values)
+
+
+def _outcome(question: Understand, text: str, fields: Mapping[str, Any]) -> str | None:
+    """The outcome that an answer names; None where it names none."""
+    said = next((fields[key] for key in ("instead", "does", "outcome") if fields.get(key)), None)
+    if said is not None:
+        found = named(str(said), question.outcomes)
+        if found is None:
+            raise WrongAnswer(f"{said!r} is none of {_listed(question.outcomes)}")
+        return found
+    instead = _INSTEAD.match(text)
+    if instead:
+        found = named(instead[1], question.outcomes)
+        if found is None:
+            raise WrongAnswer(f"{instead[1]!r} is none of {_listed(question.outcomes)}")
+        return found
+    if fields:
+        return None
+    first = text.strip().strip("`\"'*.!() ")
+    if question.types:
+        return next((name for name in question.outcomes if name.casefold() == first.casefold()), None)
+    return named(text, question.outcomes)
+
+
+def _given(fields: Mapping[str, Any], name: str) -> bool:
+    return _found(fields, name) not in (_MISSING, None, "")
+
+
+def _correction(question: Understand, fields: Mapping[str, Any]) -> Understood:
+    known = {n: _typed(n, _found(fields, n), kind, True) for n, kind in question.correctable.items() if _has(fields, n)}
+    changed = {name: value for name, value in known.items() if value is not None}
+    if not changed:
+        raise WrongAnswer(f"a correction needs JSON with the value that changes: {_listed(question.correctable)}")
+    return Understood("correct", changed)
 
 
 def _json(text: str) -> Any:

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from runtime.execution.questions.question import Choice, Question, Understand, Value, Words
 
-_ALONE = {
-    Words: "Write that message, and nothing else.",
-    Value: "Answer with that JSON, and nothing else.",
-    Choice: "Answer with that word, and nothing else.",
-    Understand: "Answer with that JSON, and nothing else.",
+KINDS: Mapping[str, str] = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "a text",
+    "list": "a JSON list",
+    "dict": "a JSON object",
 }
+
+_TOGETHER = (
+    "Answer these in order. Begin each answer on a new line with its number in brackets, as `[1]`; leave out those whose "
+    "condition does not hold."
+)
 
 
 def asked(questions: Sequence[Question], wrong: str = "") -> str:
     """The text that asks. `wrong` is what was wrong with the last answer to it."""
     before = f"Your last answer could not be used: {wrong}. Answer again.\n" if wrong else ""
     if len(questions) == 1:
-        [question] = questions
-        return f"{before}{_task(question)}\n{_ALONE[type(question)]}"
-    lines = [
-        "Answer these in order. Begin each answer on a new line with its number in brackets, as `[1]`; "
-        "leave out those whose condition does not hold."
-    ]
-    lines += [f"[{number}] {_task(question)}" for number, question in enumerate(questions, 1)]
-    return before + "\n".join(lines)
+        return before + _task(questions[0])
+    return "\n".join([before + _TOGETHER, *(f"[{n}] {_task(question)}" for n, question in enumerate(questions, 1))])
 
 
 def _task(question: Question) -> str:
@@ -35,26 +36,33 @@ def _task(question: Question) -> str:
             silent = " If there is nothing to say, write only -" if question.may_be_silent else ""
             return f"{when}{question.task}{silent}"
         case Value():
-            null = "; null for what was not given" if question.optional else ""
-            return f"{when}{question.task} JSON: {_fields(question.types)}{null}."
+            return f"{when}{question.task} {_form(question.types, optional=question.optional)}"
         case Choice():
-            meanings = [f'"{name}"{f" ({meaning})" if meaning else ""}' for name, meaning in question.options.items()]
-            return f"{when}{question.task} One of {', '.join(meanings)}."
+            meanings = [f"{name}{f' ({meaning})' if meaning else ''}" for name, meaning in question.options.items()]
+            return f"{when}{question.task} Answer with one of these alone: {', '.join(meanings)}."
         case Understand():
             return when + _understanding(question)
 
 
+def _form(types: Mapping[str, str], *, optional: bool) -> str:
+    """In which form values are given: one alone, several as JSON."""
+    null = ", null for what was not given" if optional else ""
+    if len(types) == 1:
+        [(name, kind)] = types.items()
+        return f"Answer with {name} alone: {KINDS.get(kind, kind or 'its value')}{' (null if it was not given)' if optional else ''}."
+    fields = ", ".join(f'"{name}": {kind or "value"}' for name, kind in types.items())
+    return f"Answer with JSON alone: {{{fields}}}{null}."
+
+
 def _understanding(question: Understand) -> str:
-    lines = [f'{question.task} JSON with "does", one of:']
-    for name, meaning in question.outcomes.items():
-        fields = question.arguments.get(name, {})
-        if name == "answer" and question.types:
-            fields = question.types
-        with_fields = f"; with {_fields(fields)}, null for what was not given" if fields else ""
-        lines.append(f'- "{name}": {meaning}{with_fields}')
+    instead = {name: meaning for name, meaning in question.outcomes.items() if name != "answer"}
+    if question.types:
+        head = f"{question.task} {_form(question.types, optional=True)}"
+    else:
+        head = f"{question.task} Write answer if {question.outcomes['answer']}."
+    lines = [f"{head} If they did something else instead, write only `instead:` and one of these words:"]
+    for name, meaning in instead.items():
+        fields = question.correctable if name == "correct" else question.arguments.get(name, {})
+        with_fields = f", then JSON with {', '.join(fields)}" if fields else ""
+        lines.append(f"- {name}{with_fields}: {meaning}")
     return "\n".join(lines)
-
-
-def _fields(types: object) -> str:
-    assert hasattr(types, "items")
-    return "{" + ", ".join(f'"{name}": {kind or "value"}' for name, kind in types.items()) + "}"

@@ -58,6 +58,8 @@ class Understand:
     types: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     correctable: Mapping[str, str] = field(default_factory=dict)
+    longest_chars: int = 10_000
+    """A text that is longer was not given by the person."""
     when: str = ""
 
 

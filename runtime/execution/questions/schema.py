@@ -20,7 +20,8 @@ def schema_of(question: Question) -> dict[str, Any] | None:
             return _object({"answer": {"enum": list(options)}})
         case Understand():
             values = {name: type_schema(kind, optional=True) for name, kind in question.types.items()}
-            return _object({"does": {"enum": list(question.outcomes)}, **values}, open_=True)
+            instead = [name for name in question.outcomes if name != "answer" or not values]
+            return _object({**values, "instead": {"enum": [*instead, None]}}, open_=True)
     return None
 
 

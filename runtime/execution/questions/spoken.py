@@ -10,7 +10,7 @@ from runtime.execution.questions.question import WrongAnswer
 SILENCE = "-"
 """What a model writes that has nothing to say."""
 
-_HEAD = 48
+_LONGEST_HEAD = 160
 """So many characters decide what stands around a text."""
 
 _WRAPPED = re.compile(
@@ -20,6 +20,9 @@ _WRAPPED = re.compile(
 _MAYBE_WRAPPED = re.compile(
     r"\s*(?:`{1,3}\w*\s*)?(?:a(?:w(?:a(?:it?)?)?)?\s*)?(?:s(?:elf?)?\.?)?(?:S(?:ay?)?(?:\(.*)?)?\Z", re.DOTALL
 )
+_OPENERS = ("sure", "certainly", "of course", "okay", "ok", "here")
+_OPENER = rf"(?:{'|'.join(_OPENERS)})\b[^\n]{{0,120}}"
+_PREAMBLE = re.compile(rf"\s*(?:{_OPENER}:[ \t]*(?:\n\s*)+)?(?P<fence>```\w*[ \t]*\n)?", re.IGNORECASE)
 _FIELD = re.compile(r"\{\s*\$?([A-Za-z_]\w*(?:\.\w+|\[[^\]{}\n]{0,40}\])*)\s*\}")
 _BEGUN_FIELD = re.compile(r"\{\s*\$?[\w.\[\]'\" ]{0,60}\Z")
 
@@ -58,7 +61,9 @@ class Spoken:
         self._held = self._tail = ""
         if self._close:
             stripped = rest.rstrip().removesuffix("```").rstrip()
-            if self._close == '"' and stripped.endswith('"'):
+            if self._close == "```":
+                rest = stripped
+            elif self._close == '"' and stripped.endswith('"'):
                 rest = stripped.removesuffix('"')
             else:
                 rest = stripped.removesuffix(")").rstrip().removesuffix(self._close.removesuffix("("))
@@ -68,19 +73,22 @@ class Spoken:
         plain = head.lstrip()
         if not plain:
             return False
-        if len(head) > _HEAD or _WRAPPED.match(head):
+        if len(head) > _LONGEST_HEAD or _WRAPPED.match(head):
             return True
         name = self._speaker.casefold()
         if name and len(plain) <= len(name) + 1 and f"{name}:".startswith(plain.casefold()):
             return False
-        return not (_MAYBE_WRAPPED.match(head) and "\n\n" not in head)
+        return not (_MAYBE_WRAPPED.match(head) and "\n\n" not in head) and not _may_open(head)
 
     def _opened(self, head: str) -> str:
         wrapped = _WRAPPED.match(head)
         if wrapped:
             self._close = wrapped["quote"] + "("
             return head[wrapped.end() :]
-        head = head.lstrip()
+        preamble = _PREAMBLE.match(head)
+        if preamble and preamble["fence"]:
+            self._close = "```"
+        head = head[preamble.end() :].lstrip() if preamble else head.lstrip()
         if self._speaker and head.casefold().startswith(f"{self._speaker.casefold()}:"):
             head = head[len(self._speaker) + 1 :].lstrip()
         if head.startswith('"') and not head.startswith('""'):
@@ -111,6 +119,15 @@ class Spoken:
         if self._close.endswith("("):
             text = text.replace("\\n", "\n").replace('\\"', '"')
         return text
+
+
+def _may_open(head: str) -> bool:
+    """Whether the beginning of a text may still become a preamble ("Sure, here is the message:") or a fence."""
+    plain = head.lstrip().casefold()
+    first, newline, rest = plain.partition("\n")
+    if any(word.startswith(plain) or first.startswith(word) for word in _OPENERS):
+        return not newline or (first.rstrip().endswith(":") and not rest.strip(" \n`"))
+    return "```".startswith(plain) or (plain.startswith("```") and not newline)
 
 
 async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: bool) -> AsyncIterator[str]:
