@@ -20,7 +20,8 @@ from runtime.language.versions import version_of
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.playbooks.llm import LLMPlaybook
 from runtime.playbooks.meeting import Hall, MeetingPlaybook
-from runtime.playbooks.python import Module, PythonPlaybook, agents_by_name
+from runtime.playbooks.module import Module, agents_by_name
+from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
 
 

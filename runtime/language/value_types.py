@@ -79,6 +79,8 @@ def _choices(declared: ast.expr | None) -> Iterator[ast.expr | None]:
         case ast.Subscript(value=ast.Name(id="Optional" | "Union"), slice=inner):
             for one in _parts(inner):
                 yield from _choices(one)
+        case ast.Constant(value=str(quoted)):
+            yield from _choices(_read(quoted))
         case _:
             yield declared
 
