@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from runtime.core.errors import OutcomeUnknown, PlaybookError, ProgramError, SharedStateConflict
+from runtime.execution.frames.drive import drive
+from runtime.execution.frames.frame import Frame, HostCalls
 from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.first_implementation import instead_of
 from runtime.language.program import AgentKind, AgentSpec, PythonFence
 from runtime.playbooks.own_agent import OwnAgent, Variables
-from runtime.playbooks.python_body import host_function
+from runtime.playbooks.python_body import executing, host_function
 from runtime.playbooks.remote import REMOTE_ERRORS
 from runtime.playbooks.turns import Again
 
+_ITSELF = frozenset({"agent", "self", "variables"})
 _NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
 
 
@@ -99,6 +102,28 @@ class Module:
             raise ProgramError(
                 f"{fence.span}: the python code of {agent.name} fails when it is loaded: {error!r}"
             ) from error
+
+
+class PlaceholderPython:
+    """The Python of an agent class for the placeholders of its descriptions. See `AuthorsPython`."""
+
+    def __init__(self, module: Callable[[], Module], host: HostCalls) -> None:
+        """`module` is asked for when a placeholder names something that is known nowhere else."""
+        self._module = module
+        self._host = host
+
+    def names(self) -> Collection[str]:
+        """What the fences define, and the agent itself."""
+        return self._module().defined | _ITSELF
+
+    async def value_of(self, frame: Frame, source: str, values: Mapping[str, Any], prefix: str) -> Any:
+        """See `AuthorsPython`."""
+        function = self._module().expression(source, values)
+        async with executing(function, frame.state, arguments=((), {}), prefix=prefix) as body:
+            await drive(frame, body, self._host, prefix=prefix)
+        if body.error is not None:
+            raise body.refusal or body.error
+        return body.value
 
 
 def _settled(evaluate: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:

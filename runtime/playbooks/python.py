@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,7 +18,7 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import PlaybookSpec
 from runtime.language.versions import Version
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed, typed_result
-from runtime.playbooks.python_body import PythonBody, exits
+from runtime.playbooks.python_body import executing, exits
 from runtime.playbooks.turns import Again
 from runtime.tape.journal import Journal
 
@@ -56,7 +55,7 @@ class PythonPlaybook:
         if begun.code == Version.read(self.version).code or not inspect.iscoroutinefunction(self._function):
             return
         failure: JournalError | None = None
-        async with self._body(frame) as body:
+        async with executing(self._function, frame.state) as body:
             try:
                 await rehearse(frame, body)
             except JournalError as error:
@@ -88,7 +87,7 @@ class PythonPlaybook:
 
     async def _once(self, frame: Frame) -> Any:
         failure: Exception | None = None
-        async with self._body(frame) as body:
+        async with executing(self._function, frame.state) as body:
             try:
                 await drive(frame, body, self._host)
             except ParleyError as error:
@@ -97,14 +96,3 @@ class PythonPlaybook:
         if failure is not None:
             raise failure
         return body.value
-
-    @asynccontextmanager
-    async def _body(self, frame: Frame) -> AsyncIterator[PythonBody]:
-        """The function in execution; leaving the context ends it."""
-        async with anyio.create_task_group() as tasks:
-            body = PythonBody(self._function, frame.state, tasks)
-            try:
-                yield body
-            finally:
-                tasks.cancel_scope.cancel()
-                body.close()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import ChainMap, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
+import anyio
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
@@ -235,6 +237,24 @@ class PythonBody:
                 future.set_exception(self._failure)
         if waiting:
             self._failure = None
+
+
+@asynccontextmanager
+async def executing(
+    function: Callable[..., Awaitable[Any]],
+    frame: FrameState,
+    *,
+    arguments: tuple[Sequence[Any], Mapping[str, Any]] | None = None,
+    prefix: str = "",
+) -> AsyncIterator[PythonBody]:
+    """A function of the author in execution, as `PythonBody` takes it; leaving the context ends it."""
+    async with anyio.create_task_group() as tasks:
+        body = PythonBody(function, frame, tasks, arguments=arguments, prefix=prefix)
+        try:
+            yield body
+        finally:
+            tasks.cancel_scope.cancel()
+            body.close()
 
 
 def _callers() -> Iterator[FrameType]:
