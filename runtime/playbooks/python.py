@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -35,6 +37,8 @@ class PythonPlaybook:
         self.spec = spec
         self.name = spec.name
         self.version = version
+        self._params = [replace(param, type=_held(param.type)) for param in spec.params]
+        self._returns = _held(spec.returns)
         self._function = function
         self._journal = journal
         self._host = host
@@ -47,7 +51,7 @@ class PythonPlaybook:
         return [], values, state_values(self.spec.params, values)
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        return typed(self.name, self.spec.params, bound(self.name, self.spec.params, args, kwargs))
+        return typed(self.name, self._params, bound(self.name, self._params, args, kwargs))
 
     async def adopt(self, frame: Frame, /) -> None:
         """Code that changed must do what the journal has: it is run through the recorded results."""
@@ -66,7 +70,7 @@ class PythonPlaybook:
 
     async def run(self, frame: Frame, /) -> Any:
         """See `Executable.run`. Raises PlaybookError for a result that its annotation does not allow."""
-        return typed_result(self.name, self.spec.returns, await self._value(frame))
+        return typed_result(self.name, self._returns, await self._value(frame))
 
     async def _value(self, frame: Frame) -> Any:
         if not inspect.iscoroutinefunction(self._function):
@@ -96,3 +100,8 @@ class PythonPlaybook:
         if failure is not None:
             raise failure
         return body.value
+
+
+def _held(annotation: str | None) -> str | None:
+    """An annotation as the language's types have it, where `object` is what JSON calls so."""
+    return annotation and re.sub(r"\bobject\b", "Any", annotation)

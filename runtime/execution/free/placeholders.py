@@ -28,6 +28,7 @@ MAX_PLACEHOLDER_CHARS = 20_000
 """What stands for one is cut here."""
 
 _VALUE = "placeholder_value"
+_DATA = (str, int, float, list, tuple, dict, type(None))
 
 
 class AuthorsPython(Protocol):
@@ -109,11 +110,12 @@ class Description:
 
     async def _value_in_python(self, source: str, values: Mapping[str, Any], number: int) -> str:
         try:
-            return _shown(await self._python.value_of(self._frame, source, values, f"{POSITION}{number}."))
+            value = await self._python.value_of(self._frame, source, values, f"{POSITION}{number}.")
         except (JournalError, StorageError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever the author's code raises is what stands there
             return f"(not known: {type(error).__name__}: {error})"
+        return _shown(value if isinstance(value, _DATA) else str(value))
 
 
 class _Awaiting(ast.NodeTransformer):
