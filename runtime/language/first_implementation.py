@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from runtime.language.diagnostics import Diagnostic
-from runtime.language.program import AgentSpec, Program, PythonFence
+from runtime.language.placeholders import placeholders
+from runtime.language.program import AgentSpec, PlaybookSpec, Program, PythonFence
 from runtime.language.signature import parse_python
 
 KEYWORDS: Mapping[str, Mapping[str, str]] = {
@@ -22,7 +24,7 @@ KEYWORDS: Mapping[str, Mapping[str, str]] = {
 """Arguments by their names there, with the names they have here, by call."""
 
 _SHARED = 'await Share("name", value) and await Shared("name")'
-_NOT_NEEDED = "nothing takes its place: the runtime does this"
+_NOT_NEEDED = "nothing"
 _REPLACED: Mapping[str, str] = {
     "Yield": 'await WaitForMessage("user")',
     "Yld": 'await WaitForMessage("user")',
@@ -30,7 +32,7 @@ _REPLACED: Mapping[str, str] = {
     "Step": _NOT_NEEDED,
     "LogTrigger": _NOT_NEEDED,
     "MessageProcessingEventLoop": _NOT_NEEDED,
-    "all_agents": "the name of an agent class, as in Say('Player', …)",
+    "all_agents": 'the name of an agent class, as in Say("Player", …)',
     "call_stack": "arguments and variables",
     "current_meeting": _SHARED,
     "event_bus": 'await Log("text", name=value)',
@@ -43,6 +45,7 @@ _REPLACED: Mapping[str, str] = {
     "session_log": 'await Log("text", name=value)',
     "shared_state": _SHARED,
 }
+_IN_PLACEHOLDERS: Mapping[str, str] = {"call": "the parameters of the playbook", "timestamp": "{Now()}"}
 _OWN = frozenset({"agent", "self"})
 _OFFERED = frozenset({"state", "id", "klass"})
 
@@ -60,6 +63,17 @@ def doubts_of_first_implementation(program: Program, built_in: Collection[str]) 
         offered = {*_OFFERED, *built_in, *(playbook.name for playbook in agent.playbooks)} - _REPLACED.keys()
         for fence in agent.fences:
             yield from _Finder(program, agent, fence, offered).found()
+        for playbook in agent.playbooks:
+            yield from _in_placeholders(playbook)
+
+
+def _in_placeholders(playbook: PlaybookSpec) -> Iterator[Diagnostic]:
+    known = {param.name for param in playbook.params}
+    for placeholder in placeholders(playbook.description):
+        for name, instead in _IN_PLACEHOLDERS.items():
+            if name not in known and re.search(rf"\b(?<!\.){name}\.", placeholder.code):
+                message = f"{{{placeholder.said}}} of {playbook.name}: {name} is not offered"
+                yield Diagnostic(message, playbook.span, "", f"Use {instead}.", "warning")
 
 
 class _Finder:
@@ -78,7 +92,7 @@ class _Finder:
             return  # said already, where the fence was read
         defined = set(_defined(tree))
         own = _OWN - defined
-        for node in ast.walk(tree):
+        for node in _in_order(tree):
             match node:
                 case ast.Import(names=names) if any(one.name.partition(".")[0] == "playbooks" for one in names):
                     yield self._package(node)
@@ -127,9 +141,15 @@ class _Finder:
         return Diagnostic(message, place, "", hint, "warning")
 
 
+def _in_order(tree: ast.Module) -> Sequence[ast.expr | ast.stmt]:
+    """What a fence is made of, as it stands in the source."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt)]
+    return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))
+
+
 def _use(instead: str) -> str:
     if instead == _NOT_NEEDED:
-        return f"{instead[0].upper()}{instead[1:]}."
+        return "Leave it out: the runtime does this."
     return f"Use {instead}." if instead else ""
 
 

@@ -169,17 +169,22 @@ async def Main():
     assert text.startswith(error)
 
 
-async def test_a_model_hears_that_a_playbook_of_another_agent_is_not_public(sandbox: MontySandbox) -> None:
+@pytest.mark.parametrize(
+    ("public", "error"),
+    [
+        ("public: true", "Hide of Clerk is not public, so other agents cannot call it; public are Clerk.Show"),
+        ("", "Hide of Clerk is not public, so other agents cannot call it"),
+    ],
+)
+async def test_a_model_hears_that_a_playbook_of_another_agent_is_not_public(
+    public: str, error: str, sandbox: MontySandbox
+) -> None:
     text = "# Shop\n\n## Main\n### Triggers\n- When program starts\n### Steps\n- Do it; wait for the user\n"
-    clerk = "\n# Clerk\n\n## Hide\n### Steps\n- Think\n\n## Show\npublic: true\n### Steps\n- Think\n"
-    replies = [block('await Step("Main:01:EXE")', "await Clerk.Hide()"), LAST]
-    model = Model(*replies)
+    clerk = f"\n# Clerk\n\n## Hide\n### Steps\n- Think\n\n## Show\n{public}\n### Steps\n- Think\n"
+    model = Model(block('await Step("Main:01:EXE")', "await Clerk.Hide()"), block('await Yld("user")'))
     async with talking(await compiled(text + clerk), model, sandbox, strict=False) as talk:
         await talk.say("go")
-    assert "Clerk.Hide is not a public playbook; public are Clerk.Show" in model.told(1)
-
-
-LAST = block('await Yld("user")')
+    assert error in model.told(1)
 
 
 async def test_a_message_has_attributes_and_keys_and_is_data(sandbox: MontySandbox) -> None:
