@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from runtime.core.errors import OutcomeUnknown, PlaybookError, ProgramError, SharedStateConflict
+from runtime.core.errors import OutcomeUnknown, PlaybookError, ProgramError, SharedStateConflict, UnknownTarget
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame, HostCalls
 from runtime.execution.frames.signatures import SIGNATURES
@@ -65,7 +65,7 @@ class Module:
         own = OwnAgent(agent.name, {**calls, **playbooks})
         self._names: dict[str, Any] = {"playbook": _marked, "Again": Again.call, "variables": Variables()}
         self._names |= {"agent": own, "self": own}
-        errors = (OutcomeUnknown, PlaybookError, SharedStateConflict, *REMOTE_ERRORS)
+        errors = (OutcomeUnknown, PlaybookError, SharedStateConflict, UnknownTarget, *REMOTE_ERRORS)
         self._names |= {kind.__name__: kind for kind in errors}
         self._names |= calls
         self._names |= agents
