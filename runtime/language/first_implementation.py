@@ -45,6 +45,12 @@ _REPLACED: Mapping[str, str] = {
     "session_log": 'await Log("text", name=value)',
     "shared_state": _SHARED,
 }
+_OF_ASYNCIO: Mapping[str, str] = {
+    "sleep": "await Sleep(seconds)",
+    "timeout": 'a time limit of the call itself, as in await WaitForMessage("user", seconds)',
+    "to_thread": "a playbook that is a plain `def`, which runs in a thread",
+    "wait_for": 'a time limit of the call itself, as in await WaitForMessage("user", seconds)',
+}
 _IN_PLACEHOLDERS: Mapping[str, str] = {"call": "the parameters of the playbook", "timestamp": "{Now()}"}
 _OWN = frozenset({"agent", "self"})
 _OFFERED = frozenset({"state", "id", "klass"})
@@ -98,6 +104,9 @@ class _Finder:
                     yield self._package(node)
                 case ast.ImportFrom(module=str(module)) if module.partition(".")[0] == "playbooks":
                     yield self._package(node)
+                case ast.Attribute(value=ast.Name(id="asyncio"), attr=name) if name in _OF_ASYNCIO:
+                    instead = _OF_ASYNCIO[name]
+                    yield self._warning(node, f"asyncio.{name} is refused: a restart cannot repeat it", _use(instead))
                 case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in own:
                     yield from self._of_own(node, owner, name)
                 case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner not in defined:

@@ -17,12 +17,12 @@ from runtime.core.errors import JournalError, ParleyError, ProgramChanged, Unjou
 from runtime.execution.frames.drive import drive, rehearse
 from runtime.execution.frames.frame import Frame, HostCalls
 from runtime.execution.frames.loop import FrameLoop
-from runtime.language.program import PlaybookSpec
+from runtime.language.program import Param, PlaybookSpec
 from runtime.language.versions import Version
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed, typed_result
 from runtime.playbooks.python_body import executing, exits
 from runtime.playbooks.turns import Again
-from runtime.tape.journal import Journal
+from runtime.tape.journal import Journal, as_data
 
 
 class PythonPlaybook:
@@ -37,7 +37,9 @@ class PythonPlaybook:
         self.spec = spec
         self.name = spec.name
         self.version = version
-        self._params = [replace(param, type=_held(param.type)) for param in spec.params]
+        self._params = [
+            replace(param, type=_held(param.type), default=_default(param, function)) for param in spec.params
+        ]
         self._returns = _held(spec.returns)
         self._function = function
         self._journal = journal
@@ -105,3 +107,13 @@ class PythonPlaybook:
 def _held(annotation: str | None) -> str | None:
     """An annotation as the language's types have it, where `object` is what JSON calls so."""
     return annotation and re.sub(r"\bobject\b", "Any", annotation)
+
+
+def _default(param: Param, function: Callable[..., Any]) -> str | None:
+    """The default of a parameter as a literal, where it is an expression that comes to data."""
+    if param.default is None:
+        return None
+    try:
+        return repr(as_data(inspect.signature(function).parameters[param.name].default))
+    except (TypeError, ValueError):
+        return param.default

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.anyio
 
 async def said(code: str, sandbox: MontySandbox) -> list[str]:
     """What a conversation shows whose agent has this Python, and whose Main begins."""
-    text = f'# Shop\n\n```python\n@playbook(triggers=["When program starts"])\n{code}\n```\n'
+    begins = code.replace("async def Main", '@playbook(triggers=["When program starts"])\nasync def Main', 1)
+    text = f"# Shop\n\n```python\n{begins}\n```\n"
     async with talking(await compiled(text), Model(), sandbox) as talk:
         return await talk.say("go")
 
@@ -83,6 +84,11 @@ async def test_a_result_is_what_its_annotation_says(returns: str, value: str, se
 async def test_a_plain_function_is_held_to_its_result_as_well(sandbox: MontySandbox) -> None:
     code = calling("()", "Count()") + '@playbook\ndef Count() -> int:\n    return "many"\n'
     assert await said(code, sandbox) == ["failed: Count returns int, not 'many'"]
+
+
+async def test_a_default_may_be_an_expression_of_the_fence(sandbox: MontySandbox) -> None:
+    code = "MOST = 7\n" + calling("(amount: int = MOST * 2)", "Pay()")
+    assert await said(code, sandbox) == ["14"]
 
 
 async def test_an_endless_playbook_begins_again_with_arguments_of_their_types(sandbox: MontySandbox) -> None:
