@@ -101,3 +101,21 @@ async def test_a_long_argument_is_shortened_in_its_error(sandbox: MontySandbox) 
     (text,) = await said(calling("(amount: int)", 'Pay("x" * 5000)'), sandbox)
     assert len(text) < 200
     assert text.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("trigger", "error"),
+    [
+        ("When the user asks", "Main takes orders as list, not 'go'"),
+        ("When program starts", "Main needs 'orders'"),
+    ],
+)
+async def test_what_begins_a_playbook_and_does_not_fit_it_is_told_to_people_each_time(
+    trigger: str, error: str, sandbox: MontySandbox
+) -> None:
+    code = f'@playbook(triggers=["{trigger}"])\nasync def Main(orders: list): ...'
+    async with talking(await compiled(f"# Shop\n\n```python\n{code}\n```\n"), Model(), sandbox) as talk:
+        for _ in range(2):
+            (text,) = await talk.say("go")
+            assert text.startswith(f"⚠️ Main could not go on: {error}.")
+        assert not talk.named("session.failed")
