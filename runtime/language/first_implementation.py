@@ -111,6 +111,8 @@ class _Finder:
                     yield from self._of_own(node, owner, name)
                 case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner not in defined:
                     yield from self._of_agent(node, owner, name)
+                case ast.Call(func=ast.Name(id=name)) if name in _REPLACED and name not in defined:
+                    yield self._warning(node, f"{name} is not offered", _use(_REPLACED[name]))
                 case ast.FunctionDef() if any(map(_is_playbook, node.decorator_list)):
                     yield from self._plain(node, own)
 
