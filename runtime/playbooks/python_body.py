@@ -28,8 +28,11 @@ from runtime.tape.journal import as_data
 
 @dataclass(slots=True)
 class _Lent:
-    """A list or dictionary that the code was given. `of` is the variable's value, `before` the `copy` as it was then:
-    when the two differ, the code has changed it in place."""
+    """A list or dictionary that the code was given, or has assigned.
+
+    `of` is the variable's value, `before` the `copy` as it was then: when `copy` is another now, the code has
+    changed it in place.
+    """
 
     copy: Any
     of: Any
@@ -117,9 +120,11 @@ class PythonBody:
 
     def assign(self, name: str, value: Any, place: str | None = None) -> None:
         """Set a variable, from now on for this code and with the call's result for everybody. Raises PlaybookError."""
-        self._note_changes()
         self._lent.pop(name, None)
-        self._assign(name, value, place)
+        self._note_changes()
+        data = self._assign(name, value, place)
+        if isinstance(value, list | dict):
+            self._lent[name] = _Lent(value, data, deepcopy(value))
 
     def _assign(self, name: str, value: Any, place: str | None = None) -> Any:
         try:

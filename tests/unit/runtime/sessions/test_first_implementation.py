@@ -76,6 +76,22 @@ async def Read():
     assert await said(code, sandbox) == ["['x', ['o', '']]", "['x', ['o', ''], 'last']"]
 
 
+async def test_a_list_that_was_assigned_is_the_variable_when_the_code_changes_it_later(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    board = []
+    agent.state.board = board
+    await Now()
+    board.append("x")
+    await Say("user", f"{await Read()} {agent.state.board is board}")
+
+@playbook
+async def Read():
+    return str(variables["board"])
+"""
+    assert await said(code, sandbox) == ["['x'] True"]
+
+
 async def test_what_is_assigned_last_is_kept_when_the_playbook_has_ended(sandbox: MontySandbox) -> None:
     code = """
 async def Main():
@@ -135,6 +151,38 @@ async def Set():
 """
     below = "\n## Count\n### Steps\n- Set $total:int to 3\n"
     assert await said(code, sandbox, below=below) == ["$total is declared int; 'many' is str"]
+
+
+async def test_a_change_in_place_that_is_no_data_fails_the_next_call_until_it_is_mended(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    agent.state.tags = []
+    agent.state.tags.append({"a"})
+    try:
+        await Say("user", "never said")
+    except PlaybookError as error:
+        agent.state.tags = ["a"]
+        await Say("user", f"{str(error)[:60]} {agent.state.tags}")
+"""
+    assert await said(code, sandbox) == ["$tags was assigned what is not data that survives a restart: ['a']"]
+
+
+async def test_a_call_behind_an_assignment_that_is_given_up_before_it_began_never_begins(
+    sandbox: MontySandbox,
+) -> None:
+    code = """
+import asyncio
+
+async def Main():
+    agent.state.n = 1
+    waiting = asyncio.ensure_future(WaitForMessage("user"))
+    waiting.cancel()
+    await Say("user", "done")
+    await EndProgram()
+"""
+    async with talking(await compiled(shop(code)), Model(), sandbox) as talk:
+        assert await talk.say("go") == ["done"]
+        assert talk.facts("wait", "drop") == []
 
 
 @pytest.mark.parametrize(
