@@ -14,6 +14,7 @@ from runtime.channels.batching import Batcher
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import Clock
+from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.execution.calls.builtins import as_they_are
@@ -254,7 +255,13 @@ class Agent:
         await self._start(handler, (text,) if takes_text else (), mids=mids)
 
     async def _start(self, executable: Executable, args: tuple[Any, ...], **more: Any) -> None:
-        await self._run(self._note_start(executable, args, **more), executable)
+        try:
+            frame = self._note_start(executable, args, **more)
+        except PlaybookError as error:  # what begins it does not fit its parameters
+            self._journal.note("dropped", agent=self.id, mids=list(more.get("mids", ())))
+            await self._failed(executable, error)
+        else:
+            await self._run(frame, executable)
 
     def _note_start(
         self, executable: Executable, args: tuple[Any, ...], named: Mapping[str, Any] | None = None, **more: Any
@@ -285,6 +292,9 @@ class Agent:
         if failure is None:
             self._publish("playbook.returned", executable)
             return
+        await self._failed(executable, failure)
+
+    async def _failed(self, executable: Executable, failure: BaseException) -> None:
         self._publish("playbook.failed", executable, error=str(failure))
         self._journal.note("paused", agent=self.id)
         again = "_again" if self._keeper.beginning(self.state.klass) else ""

@@ -281,5 +281,6 @@ class MeetingHall:
 
 
 def _is_meeting(given: Any) -> bool:
-    """Whether an argument names a meeting: `meeting` or `meeting 100`."""
-    return isinstance(given, str) and (given.strip().lower() == "meeting" or parse_meeting_id(given) is not None)
+    """Whether an argument names a meeting: `meeting`, `meeting 100` or 100."""
+    text = str(given).strip() if isinstance(given, str | int) else ""
+    return text.lower() == "meeting" or text.isdecimal() or parse_meeting_id(text) is not None

@@ -21,7 +21,8 @@ from runtime.language.versions import version_of
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.playbooks.llm import Execution, LLMPlaybook
 from runtime.playbooks.meeting import Hall, MeetingPlaybook
-from runtime.playbooks.python import Module, PythonPlaybook, agents_by_name
+from runtime.playbooks.module import Module, PlaceholderPython, agents_by_name
+from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
 
 
@@ -119,11 +120,14 @@ class Library:
         version = version_of(agent, spec)
         if spec.kind == "llm":
             return LLMPlaybook(spec, version, lambda frame, playbook: self._execution(agent, frame, playbook))
+        machine = self._machine
+        return PythonPlaybook(spec, self._module(agent).function(spec.name), machine.journal, machine.host, version)
+
+    def _module(self, agent: AgentSpec) -> Module:
         module = self._modules.get(agent.name)
         if module is None:
             module = self._modules[agent.name] = Module(agent, self._in_python)
-        machine = self._machine
-        return PythonPlaybook(spec, module.function(spec.name), machine.journal, machine.host, version)
+        return module
 
     def _execution(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Execution:
         """The processor of a playbook with steps; a model with statements for all others."""
@@ -151,7 +155,7 @@ class Library:
             agent,
             playbook,
             lambda: call_shapes(self._machine.servers.equipped(self._program), agent),
-            declared_types(agent),
+            PlaceholderPython(lambda: self._module(agent), self._machine.host),
         )
 
     def _remote(self, klass: str, name: str) -> Executable:

@@ -282,9 +282,11 @@ class Supervisor:
             tool = self._library.find(owner, playbook)
             return (agent, tool) if tool is not None else None
         spec = self._program.agent(owner)
-        public = spec.playbook(playbook) if spec else None
-        if public is None or not public.public:
+        named = spec.playbook(playbook) if spec else None
+        if named is None:
             return None
+        if not named.public:
+            raise UnknownTarget(f"{playbook} of {owner} is not public, so other agents cannot call it")
         found = self._library.find(owner, playbook)
         return (self.ensure(owner), found) if found is not None else None
 

@@ -66,7 +66,8 @@ class Callees(Protocol):
     """Finds playbooks by the names that calls use."""
 
     def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
-        """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it."""
+        """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
+        where there is none. Raises UnknownTarget for another agent's that is not public."""
         ...
 
     def of_agent(self, agent: str, name: str) -> Executable | None:

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from itertools import islice
 
 from runtime.language.diagnostics import Diagnostic, Span
+from runtime.language.first_implementation import doubts_of_first_implementation
 from runtime.language.metadata import MEETING_KEYS
 from runtime.language.placeholders import plain_names
 from runtime.language.program import AgentKind, AgentSpec, Op, Param, PlaybookSpec, Program, Step
@@ -31,7 +32,7 @@ class _Callable:
 
 def doubts(program: Program, built_in: Collection[str]) -> list[Diagnostic]:
     """Warnings in the order of the program. `built_in` are the names that can be called everywhere."""
-    found: list[Diagnostic] = []
+    found: list[Diagnostic] = [*doubts_of_first_implementation(program, built_in)]
     everywhere = _everywhere(program, built_in)
     for agent in program.agents:
         names = {**everywhere, **_own(agent)}

@@ -12,6 +12,9 @@ from runtime.language.signature import parse_python
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _NAME = re.compile(r"\$([A-Za-z_]\w*)")
 _WORDS = re.compile(r"[^\W\d_][\w\s$,.'\u2019?-]*\s[\w\s$,.'\u2019?-]*")
+_SPEC = re.compile(r"(?! )(?:.?[<>=^])?[-+ ]?#?0?\d*[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?|[^{}]*%[A-Za-z][^{}]*")
+"""How a value is to be written: `>9`, `.2f`, `%d.%m.%Y`."""
+
 _DATA = (ast.Set, ast.Tuple, ast.Dict)
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -92,11 +95,35 @@ def _code(said: str) -> str:
     try:
         body = parse_python(f"({code})").body
     except SyntaxError:
-        return ""
+        return _formatted(code)
     if len(body) != 1 or not isinstance(body[0], ast.Expr) or isinstance(body[0].value, _DATA):
         return ""
     worked_out = isinstance(body[0].value, ast.BinOp) or any(isinstance(node, ast.Name) for node in ast.walk(body[0]))
     return code if worked_out else ""
+
+
+def _formatted(code: str) -> str:
+    """`x:.2f` and `x!r` as an expression; "" for what is neither."""
+    quotes = next((quotes for quotes in ('"""', "'''") if quotes not in code), "'")
+    try:
+        body = parse_python(f"f{quotes}{{{code}}}{quotes}").body
+    except SyntaxError:
+        return ""
+    match body:
+        case [ast.Expr(value=ast.JoinedStr(values=[ast.FormattedValue() as formatted]) as text)]:
+            named = any(isinstance(node, ast.Name) for node in ast.walk(formatted.value))
+            return ast.unparse(text) if named and _is_said_how(formatted) else ""
+    return ""
+
+
+def _is_said_how(formatted: ast.FormattedValue) -> bool:
+    """Whether it is said how a value is to be written, in a way that is no part of other text in braces."""
+    match formatted.format_spec:
+        case None:
+            return formatted.conversion >= 0
+        case ast.JoinedStr(values=[ast.Constant(value=str(spec))]):
+            return bool(spec) and _SPEC.fullmatch(spec) is not None
+    return False
 
 
 def _closing(text: str, start: int) -> int | None:

@@ -119,6 +119,11 @@ class PlaybookSpec:
         return bool(self.metadata.get("hidden"))
 
     @property
+    def pure(self) -> bool:
+        """Whether it reads only and changes nothing outside, so that a correction may have it called again."""
+        return bool(self.metadata.get("pure"))
+
+    @property
     def mode(self) -> Mode:
         """As `execution_mode` says; without that "playbook" where there are steps, "react" where there are none."""
         said: Mode | None = self.metadata.get("execution_mode")

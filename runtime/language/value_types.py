@@ -79,6 +79,8 @@ def _choices(declared: ast.expr | None) -> Iterator[ast.expr | None]:
         case ast.Subscript(value=ast.Name(id="Optional" | "Union"), slice=inner):
             for one in _parts(inner):
                 yield from _choices(one)
+        case ast.Constant(value=str(quoted)):
+            yield from _choices(_read(quoted))
         case _:
             yield declared
 
@@ -97,7 +99,7 @@ def _fits_one(value: Any, declared: ast.expr | None) -> bool:
             literals = [one.value for one in _parts(inner) if isinstance(one, ast.Constant)]
             return any(value == one and type(value) is type(one) for one in literals)
         case ast.Subscript(value=ast.Name(id=name), slice=inner):
-            return _is_a(value, name) and _holds(value, _parts(inner))
+            return _plain(name) not in _TYPES or (_is_a(value, name) and _holds(value, _parts(inner)))
     return True
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from runtime.core.errors import PlaybookError, ProgramChanged
-from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.host import Executable
 from runtime.language.program import Param, PlaybookSpec
 from runtime.language.value_types import coerced
@@ -60,8 +60,21 @@ def typed(name: str, params: Sequence[Param], values: Mapping[str, Any]) -> dict
         try:
             fitting[param.name] = coerced(values[param.name], param.type or "")
         except ValueError as error:
-            raise PlaybookError(f"{param.name!r} of {name} {error}") from error
+            given = shortened(repr(values[param.name]))
+            raise PlaybookError(f"{name} takes {param.name} as {param.type}, not {given}") from error
     return fitting
+
+
+def typed_result(name: str, returns: str | None, value: Any) -> Any:
+    """The result of a playbook as its declared type has it, as data where it has one. Raises PlaybookError for one that
+    does not fit, TypeError or ValueError for one that is no data."""
+    if returns is None:
+        return value
+    data = as_data(value)
+    try:
+        return coerced(data, returns)
+    except ValueError as error:
+        raise PlaybookError(f"{name} returns {returns}, not {shortened(repr(data))}") from error
 
 
 def state_values(params: Sequence[Param], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Company:
             raise UnknownTarget(f"there is no agent {named!r}")
         found = self._makers.find(frame.state.agent, f"{agent.klass}.{playbook}")
         if found is None:
-            raise UnknownTarget(f"{agent.klass} has no public playbook {playbook!r}")
+            raise UnknownTarget(f"{agent.klass} has no playbook {playbook!r}")
         given = dict(arguments) if isinstance(arguments, Mapping) else {}
         args = () if arguments is None or isinstance(arguments, Mapping) else tuple(arguments)
         child = Call(call.pos, call.name, args, given, answers=call)

@@ -12,7 +12,7 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook
-from runtime.execution.free.placeholders import Description
+from runtime.execution.free.placeholders import AuthorsPython, Description
 from runtime.execution.free.position import CallShape, Position, Rejected
 from runtime.execution.free.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
 from runtime.execution.free.raw import RawAnswer
@@ -24,6 +24,7 @@ from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.step_words import step_words
 from runtime.execution.speech.utterances import LiveStream
 from runtime.execution.triggers.handling import HANDLER
+from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.frame_rules import TURN
@@ -54,21 +55,21 @@ class Interpreter:
         agent: AgentSpec,
         playbook: PlaybookSpec,
         callable_now: Callable[[], Mapping[str, CallShape]],
-        state_types: Mapping[str, str],
+        python: AuthorsPython,
     ) -> None:
         self._machine = machine
         self._frame = frame
         self._agent = agent
         self._agent_id = frame.state.agent
         self._playbook = playbook
-        self._standpoint = Standpoint(machine, frame, agent, playbook, callable_now, state_types)
+        self._standpoint = Standpoint(machine, frame, agent, playbook, callable_now, declared_types(agent))
         self._statements = StatementRun(machine, frame, self._standpoint, self._refused)
         self._other_chars = 0
         self._fence: str | None = None
         """The task of the instruction to which the statements are fenced."""
         self._calls = ModelCalls(machine, frame)
         self._raw = RawAnswer(machine.journal, frame, agent, playbook)
-        self._description = Description(machine, frame, self._standpoint, playbook.description)
+        self._description = Description(machine, frame, self._standpoint, python, playbook.description)
         self._compaction = Compaction(machine.journal, machine.llm, self._calls, machine.transcript_chars)
 
     async def run(self) -> Any:

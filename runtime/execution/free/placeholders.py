@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
 
-from runtime.core.errors import NoWorker, SandboxError
+from runtime.core.errors import JournalError, NoWorker, SandboxError, StorageError
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.standpoint import Standpoint
@@ -28,15 +28,35 @@ MAX_PLACEHOLDER_CHARS = 20_000
 """What stands for one is cut here."""
 
 _VALUE = "placeholder_value"
+_DATA = (str, int, float, list, tuple, dict, type(None))
+
+
+class AuthorsPython(Protocol):
+    """The Python of an agent class. It is the author's, as its placeholders are: what these name of it is evaluated
+    outside of the sandbox."""
+
+    def names(self) -> Collection[str]:
+        """What its placeholders may name of it."""
+        ...
+
+    async def value_of(self, frame: Frame, source: str, values: Mapping[str, Any], prefix: str) -> Any:
+        """What an expression comes to, with `values` by name. The positions of its calls begin with `prefix`.
+
+        Raises whatever the author's code raises.
+        """
+        ...
 
 
 class Description:
     """The description of a frame's playbook, with values in the place of its placeholders."""
 
-    def __init__(self, machine: Machine, frame: Frame, standpoint: Standpoint, template: str) -> None:
+    def __init__(
+        self, machine: Machine, frame: Frame, standpoint: Standpoint, python: AuthorsPython, template: str
+    ) -> None:
         self._machine = machine
         self._frame = frame
         self._standpoint = standpoint
+        self._python = python
         self._template = template
 
     async def resolve(self) -> None:
@@ -61,12 +81,13 @@ class Description:
         known = self._standpoint.names(variables)
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
         owners = {name.partition(".")[0] for name in functions}
-        if check_policy(tree) is not None:
+        unknown = {name for name in names - _own(tree) - owners if name not in known}
+        awaited = ast.unparse(ast.fix_missing_locations(_Awaiting(functions).visit(tree)))
+        if unknown and self._has_python(unknown):
+            return await self._value_in_python(awaited, {name: known[name] for name in names & known.keys()}, number)
+        if check_policy(tree) is not None or any(not hasattr(builtins, name) for name in unknown):
             return None
-        if any(name not in known and name not in owners and not hasattr(builtins, name) for name in names - _own(tree)):
-            return None
-        awaited = ast.fix_missing_locations(_Awaiting(functions).visit(tree))
-        lowered = lower(f"{_VALUE} = {ast.unparse(awaited)}", (), functions)
+        lowered = lower(f"{_VALUE} = {awaited}", (), functions)
         used = self._standpoint.used(variables, [lowered.source])
         snippet = Snippet(lowered.source, names=used, functions=functions, keep=(_VALUE,))
         async with self._machine.sandbox.evaluate(snippet) as evaluation:
@@ -81,6 +102,20 @@ class Description:
             if evaluation.error is not None:
                 return f"(not known: {evaluation.error.type}: {evaluation.error.text})"
             return _shown(value)
+
+    def _has_python(self, names: Collection[str]) -> bool:
+        """Whether names are known to the agent's Python and to Python itself, and one of them to the former."""
+        own = self._python.names()
+        return any(name in own for name in names) and all(name in own or hasattr(builtins, name) for name in names)
+
+    async def _value_in_python(self, source: str, values: Mapping[str, Any], number: int) -> str:
+        try:
+            value = await self._python.value_of(self._frame, source, values, f"{POSITION}{number}.")
+        except (JournalError, StorageError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the author's code raises is what stands there
+            return f"(not known: {type(error).__name__}: {error})"
+        return _shown(value if isinstance(value, _DATA) else str(value))
 
 
 class _Awaiting(ast.NodeTransformer):

@@ -77,5 +77,7 @@ class Position:
     variables: frozenset[str] = frozenset()
     triggers: Mapping[str, str] = field(default_factory=dict)
     unlisted: frozenset[str] = frozenset()
+    closed: frozenset[str] = frozenset()
+    """The playbooks of other agents that are not public, as `Agent.Playbook`."""
     ended: bool = False
     read_only: frozenset[str] = frozenset()

@@ -38,6 +38,7 @@ class Standpoint:
         self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
         others = [other for other in machine.program.agents if other.name != agent.name]
         self._triggers = dict(_trigger_names(agent, others))
+        self._closed = frozenset(f"{o.name}.{each.name}" for o in others for each in o.playbooks if not each.public)
         self._state_params = {param.name for param in playbook.params if param.state}
 
     def look_again(self) -> None:
@@ -101,6 +102,7 @@ class Standpoint:
             variables=frozenset(self.state_names()),
             triggers=self._triggers,
             unlisted=self._unlisted(),
+            closed=self._closed,
             read_only=shared,
         )
 

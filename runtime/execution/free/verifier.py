@@ -54,6 +54,7 @@ def calls_in(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
 def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
     bound = assigned_names(tree) | {node.arg for node in nodes_in(tree) if isinstance(node, ast.arg)}
     agents = {name.partition(".")[0] for name in position.functions if "." in name}
+    closed = {name.partition(".")[0] for name in position.closed}
     for name in sorted((assigned_names(tree) | mutated_names(tree)) & position.read_only):
         return Rejected("name", f"{name} is only read; `await Share(name, value)` sets a value for all in the meeting")
     for name in sorted(set(_bound_aside(tree)) & position.variables):
@@ -62,7 +63,7 @@ def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
             continue
         known = node.id in bound or node.id in position.names or node.id in position.functions
-        known = known or node.id in agents or node.id in position.unlisted
+        known = known or node.id in agents or node.id in position.unlisted or node.id in closed
         if known or hasattr(builtins, node.id) or node.id == "asyncio":
             continue
         return Rejected("name", f"{node.id!r} is not known here; known are {_listed(position.names)}")
@@ -94,11 +95,16 @@ def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
     for name, node in calls_in(tree):
         shape = position.functions.get(name)
         if shape is None:
-            if name.partition(".")[0] in position.unlisted:
+            owner, _, playbook = name.partition(".")
+            if owner in position.unlisted:
                 continue
-            if name.partition(".")[0] in agents and "." in name:
-                public = sorted(f for f in position.functions if f.startswith(name.partition(".")[0] + "."))
-                return Rejected("call", f"{name} is not a public playbook; public are {', '.join(public)}")
+            public = ", ".join(sorted(f for f in position.functions if f.startswith(f"{owner}.")))
+            there_are = f"; public are {public}" if public else ""
+            if name in position.closed:
+                wrong = f"{playbook} of {owner} is not public, so other agents cannot call it"
+                return Rejected("call", f"{wrong}{there_are}")
+            if owner in agents and playbook:
+                return Rejected("call", f"{owner} has no playbook {playbook}{there_are}")
             continue
         mismatch = shape.mismatch(node)
         if mismatch is not None:

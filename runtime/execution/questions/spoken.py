@@ -10,6 +10,7 @@ from runtime.execution.questions.question import WrongAnswer
 SILENCE = "-"
 """What a model writes that has nothing to say."""
 
+_LONGEST_PREAMBLE = 80
 _LONGEST_HEAD = 160
 """So many characters decide what stands around a text."""
 
@@ -124,6 +125,8 @@ class Spoken:
 def _may_open(head: str) -> bool:
     """Whether the beginning of a text may still become a preamble ("Sure, here is the message:") or a fence."""
     plain = head.lstrip().casefold()
+    if len(plain) > _LONGEST_PREAMBLE:
+        return False
     first, newline, rest = plain.partition("\n")
     if any(word.startswith(plain) or first.startswith(word) for word in _OPENERS):
         return not newline or (first.rstrip().endswith(":") and not rest.strip(" \n`"))

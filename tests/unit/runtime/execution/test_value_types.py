@@ -39,6 +39,9 @@ from runtime.language.value_types import coerced, fits
         (True, "Literal[1]", False),
         (3, "str | Customer", True),
         (3, "Any", True),
+        ([1, "a"], "tuple[int, str]", True),
+        ("x", '"int"', False),
+        ("x", '"Customer"', True),
         (3, "a whole number", True),
     ],
 )

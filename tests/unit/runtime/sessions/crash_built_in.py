@@ -101,4 +101,45 @@ REMINDED_MODEL = Case(
     ("Call Bob!",),
 )
 
-BUILT_IN = {"loaded": LOADED, "reminded": REMINDED, "reminded model": REMINDED_MODEL}
+ASSIGNED = Case(
+    program(
+        agent(
+            "Main",
+            python("Main", trigger="BGN When program starts"),
+            python("Big", trigger="CND When $x > 10"),
+            python("Note", "text"),
+            code="""
+import asyncio
+
+async def Main():
+    agent.state.heard = []
+    agent.state.x = 5
+    agent.state.x = 50
+    await Say("user", f"x is {agent.state.x}")
+    waiting = asyncio.ensure_future(WaitForMessage("user"))
+    await asyncio.gather(Note("one"), Note("two"))
+    agent.state.heard.append((await waiting)[0].content)
+    given_up = asyncio.ensure_future(WaitForMessage("user"))
+    agent.state.x = 1
+    given_up.cancel()
+    await Say("user", f"{agent.state.heard} {agent.state.one} {agent.state.two} {agent.state.x}")
+    await EndProgram()
+
+async def Big():
+    await Say("user", "Why so big?")
+    agent.state.heard.append((await WaitForMessage("user"))[0].content)
+
+async def Note(text):
+    await Sleep(1)
+    agent.state[text] = [text]
+    agent.state[text].append("noted")
+""",
+        )
+    ),
+    ((),),
+    ("start", "because", "go on"),
+    ("Why so big?", "x is 50", "['because', 'go on'] ['one', 'noted'] ['two', 'noted'] 1"),
+)
+"""Assignments that the code does not await: with triggers, in place, and while other calls are under way."""
+
+BUILT_IN = {"assigned": ASSIGNED, "loaded": LOADED, "reminded": REMINDED, "reminded model": REMINDED_MODEL}

@@ -13,6 +13,10 @@ async def Fetch():
     await Say("user", "fetching it")
     return "It rains. " * 100
 
+def beginning(text):
+    agent.state.fetched = text
+    return text[:8]
+
 async def Before():
     await Say("user", "about to fetch")
 
@@ -21,38 +25,39 @@ async def After():
         await Var("note", message["text"])
 """
 
-RAW = Case(
-    program(
-        agent(
-            "Main",
-            llm("Main", "01:QUE Guess()", "02:QUE Say", "03:YLD for exit", begins=True),
-            PlaybookSpec(
-                "Guess",
-                "llm",
-                SPAN,
-                params=(Param("what"),),
-                returns="int",
-                description="You execute Guess as an oracle: how many {what}? {Fetch()[:8]}",
-                metadata={"execution_mode": "raw"},
-            ),
-            python("Fetch"),
-            code=_CODE,
-        )
-    ),
-    (
+
+def _oracle(placeholder: str) -> Case:
+    """A question to the model whose prompt has a value that a call gives."""
+    guess = PlaybookSpec(
+        "Guess",
+        "llm",
+        SPAN,
+        params=(Param("what"),),
+        returns="int",
+        description=f"You execute Guess as an oracle: how many {{what}}? {placeholder}",
+        metadata={"execution_mode": "raw"},
+    )
+    main = llm("Main", "01:QUE Guess()", "02:QUE Say", "03:YLD for exit", begins=True)
+    return Case(
+        program(agent("Main", main, guess, python("Fetch"), code=_CODE)),
         (
-            'await Step("Main:01:QUE")',
-            'n = await Guess("stars")',
-            'await Step("Main:02:QUE")',
-            'await Say("user", f"there are {n + 1} of them")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            (
+                'await Step("Main:01:QUE")',
+                'n = await Guess("stars")',
+                'await Step("Main:02:QUE")',
+                'await Say("user", f"there are {n + 1} of them")',
+                'await Step("Main:03:YLD")',
+                'await Yld("exit")',
+            ),
         ),
-    ),
-    ("hi",),
-    ("fetching it", "there are 42 of them"),
-    others=(("Guess", ("41",)),),
-)
+        ("hi",),
+        ("fetching it", "there are 42 of them"),
+        others=(("Guess", ("41",)),),
+    )
+
+
+RAW = _oracle("{Fetch()[:8]}")
+RAW_IN_PYTHON = _oracle("{beginning(Fetch())}")
 
 ARTIFACT = Case(
     program(
@@ -162,4 +167,11 @@ async def Tick():
     ("waiting", "tick 1", "tick 2"),
 )
 
-MODES = {"raw": RAW, "artifact": ARTIFACT, "around": AROUND, "players": PLAYERS, "tick": TICK}
+MODES = {
+    "raw": RAW,
+    "raw in python": RAW_IN_PYTHON,
+    "artifact": ARTIFACT,
+    "around": AROUND,
+    "players": PLAYERS,
+    "tick": TICK,
+}

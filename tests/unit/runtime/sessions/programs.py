@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Span
+from runtime.language.parser import parse
 from runtime.language.program import (
     AgentKind,
     AgentSpec,
@@ -15,8 +17,15 @@ from runtime.language.program import (
     Trigger,
     TriggerKind,
 )
+from runtime.language.rules import RulesLowerer
+from runtime.language.source import read_text
 
 SPAN = Span("test.pb", 1)
+
+
+async def compiled(text: str) -> Program:
+    """A program as people write it, compiled by rules."""
+    return (await compile_parsed(parse(read_text(text, "test.pb")), lowerer=RulesLowerer())).program
 
 
 def steps(*lines: str) -> tuple[Step, ...]:

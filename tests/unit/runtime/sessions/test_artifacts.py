@@ -152,7 +152,10 @@ async def test_agents_are_made_with_their_variables_and_called_by_their_numbers(
     [
         ('await CreateAgent("Nobody")', "there is no agent class 'Nobody'"),
         ('await CallAgent("agent 1007", "Move", [1])', "there is no agent 'agent 1007'"),
-        ('await CallAgent(await CreateAgent("Player"), "Hide")', "Player has no public playbook 'Hide'"),
+        (
+            'await CallAgent(await CreateAgent("Player"), "Hide")',
+            "Hide of Player is not public, so other agents cannot call it",
+        ),
     ],
 )
 async def test_what_is_wrong_about_an_agent_is_an_error_that_says_so(

@@ -160,11 +160,14 @@ async def test_an_agent_that_stays_busy_is_asked_with_growing_pauses_and_then_th
         assert talk.chat == ["Meeting 100 did not take place: Guest: REJECTED - busy"]
 
 
-async def test_who_comes_late_hears_what_was_said_before_anything_new(sandbox: MontySandbox) -> None:
-    code = """
+@pytest.mark.parametrize(
+    "arguments", ['"meeting 100", ["Late"]', '"100", ["Late"]', 'meeting_id=100, attendees=["Late"]']
+)
+async def test_who_comes_late_hears_what_was_said_before_anything_new(arguments: str, sandbox: MontySandbox) -> None:
+    code = f"""
 await Say("meeting", "one")
 await Say("meeting", "two")
-first = await InviteToMeeting("meeting 100", ["Late"])
+first = await InviteToMeeting({arguments})
 again = await InviteToMeeting(["Late", "agent 1001"])
 await heard("Late (agent 1002) has joined")
 await Say("meeting", "please say three")

@@ -61,7 +61,7 @@ async def test_an_argument_that_does_not_fit_its_type_is_an_error_of_the_call(sa
     model = Model(wrong, block("# resume: 2", 'await Yld("user")'))
     async with talking(shop(), model, sandbox) as talk:
         assert await talk.say("hi") == []
-    assert "'amount' of Pay is declared int; 'lots' is str" in model.told(1)
+    assert "Pay takes amount as int, not 'lots'" in model.told(1)
 
 
 async def test_a_type_with_a_choice_is_held_to(sandbox: MontySandbox) -> None:

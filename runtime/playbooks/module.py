@@ -1,0 +1,141 @@
+"""The Python code of an agent class: its fences, executed once, and the names that they see."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from runtime.core.errors import OutcomeUnknown, PlaybookError, ProgramError, SharedStateConflict, UnknownTarget
+from runtime.execution.frames.drive import drive
+from runtime.execution.frames.frame import Frame, HostCalls
+from runtime.execution.frames.signatures import SIGNATURES
+from runtime.language.first_implementation import instead_of
+from runtime.language.program import AgentKind, AgentSpec, PythonFence
+from runtime.playbooks.own_agent import OwnAgent, Variables
+from runtime.playbooks.python_body import executing, host_function
+from runtime.playbooks.remote import REMOTE_ERRORS
+from runtime.playbooks.turns import Again
+
+_ITSELF = frozenset({"agent", "self", "variables"})
+_NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
+
+
+class _PublicPlaybooks:
+    """`Agent.Playbook(...)` in an author's code."""
+
+    def __init__(self, agent: AgentSpec) -> None:
+        self._agent = agent
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        playbook = self._agent.playbook(name)
+        if playbook is None:
+            raise AttributeError(f"{self._agent.name} has no playbook {name!r}{instead_of(name)}")
+        return host_function(f"{self._agent.name}.{name}")
+
+
+class _RemotePlaybooks:
+    """`Agent.tool(...)` in an author's code: which tools there are, the agent's server says when they are called."""
+
+    def __init__(self, agent: AgentSpec) -> None:
+        self._agent = agent.name
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return host_function(f"{self._agent}.{name}")
+
+
+def agents_by_name(agents: Sequence[AgentSpec]) -> Mapping[str, object]:
+    """What authors' code sees of the agents: the same for all that have code."""
+    return {
+        agent.name: _RemotePlaybooks(agent) if agent.kind is AgentKind.MCP else _PublicPlaybooks(agent)
+        for agent in agents
+        if agent.kind is not AgentKind.HUMAN
+    }
+
+
+class Module:
+    """The Python code of an agent class: its fences, executed once, with the host calls as functions."""
+
+    def __init__(self, agent: AgentSpec, agents: Mapping[str, object]) -> None:
+        """`agents` as `agents_by_name` has them."""
+        calls = {name: host_function(name) for name in SIGNATURES.keys() - _NOT_IN_PYTHON}
+        playbooks = {spec.name: host_function(spec.name) for spec in agent.playbooks}
+        own = OwnAgent(agent.name, {**calls, **playbooks})
+        self._names: dict[str, Any] = {"playbook": _marked, "Again": Again.call, "variables": Variables()}
+        self._names |= {"agent": own, "self": own}
+        errors = (OutcomeUnknown, PlaybookError, SharedStateConflict, UnknownTarget, *REMOTE_ERRORS)
+        self._names |= {kind.__name__: kind for kind in errors}
+        self._names |= calls
+        self._names |= agents
+        before = dict(self._names)
+        for fence in agent.fences:
+            self._execute(agent, fence)
+        self.defined = frozenset(
+            name
+            for name, value in self._names.items()
+            if (name not in before or before[name] is not value) and name != "__builtins__"
+        )
+        """The names that the fences define."""
+        self._functions = dict(self._names)
+        self._names |= playbooks
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """The author's function of this name."""
+        found: Callable[..., Any] = self._functions[name]
+        return found
+
+    def expression(self, source: str, values: Mapping[str, Any]) -> Callable[[], Awaitable[Any]]:
+        """A coroutine function that gives what an expression comes to, with `values` beside the names of the fences;
+        what it gives that can be awaited is awaited. Raises SyntaxError."""
+        names = {**self._names, **values}
+        code = compile(f"async def placeholder():\n return ({source})", "<placeholder>", "exec")
+        exec(code, names)  # noqa: S102 - trusted code of the author
+        return _settled(names["placeholder"])
+
+    def _execute(self, agent: AgentSpec, fence: PythonFence) -> None:
+        padded = "\n" * (fence.span.line - 1) + fence.source
+        try:
+            exec(compile(padded, fence.span.file, "exec"), self._names)  # noqa: S102 - trusted code of the author
+        except (Exception, SystemExit) as error:
+            raise ProgramError(
+                f"{fence.span}: the python code of {agent.name} fails when it is loaded: {error!r}"
+            ) from error
+
+
+class PlaceholderPython:
+    """The Python of an agent class for the placeholders of its descriptions. See `AuthorsPython`."""
+
+    def __init__(self, module: Callable[[], Module], host: HostCalls) -> None:
+        """`module` is asked for when a placeholder names something that is known nowhere else."""
+        self._module = module
+        self._host = host
+
+    def names(self) -> Collection[str]:
+        """What the fences define, and the agent itself."""
+        return self._module().defined | _ITSELF
+
+    async def value_of(self, frame: Frame, source: str, values: Mapping[str, Any], prefix: str) -> Any:
+        """See `AuthorsPython`."""
+        function = self._module().expression(source, values)
+        async with executing(function, frame.state, arguments=((), {}), prefix=prefix) as body:
+            await drive(frame, body, self._host, prefix=prefix)
+        if body.error is not None:
+            raise body.refusal or body.error
+        return body.value
+
+
+def _settled(evaluate: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
+    async def placeholder() -> Any:
+        value = await evaluate()
+        return await value if inspect.isawaitable(value) else value
+
+    return placeholder
+
+
+def _marked(*args: Any, **_: Any) -> Any:
+    """The `@playbook` decorator: what it says was read from the source already."""
+    if len(args) == 1 and callable(args[0]):
+        return args[0]
+    return lambda function: function

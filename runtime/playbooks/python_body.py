@@ -1,0 +1,300 @@
+"""A coroutine of the author in execution: its host calls and its assignments to variables, in the journal's order."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import ChainMap, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, NoReturn
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
+
+from runtime.core.errors import PlaybookError, Unjournaled
+from runtime.execution.frames.frame import Call, Handed
+from runtime.execution.frames.loop import RUNNING
+from runtime.execution.frames.outcomes import rebuilt
+from runtime.language.first_implementation import KEYWORDS
+from runtime.playbooks.values import seen_by_code
+from runtime.tape.frame_state import FrameState
+from runtime.tape.journal import as_data
+
+
+@dataclass(slots=True)
+class _Lent:
+    """A list or dictionary that the code was given, or has assigned.
+
+    `of` is the variable's value, `before` the `copy` as it was then: when `copy` is another now, the code has
+    changed it in place.
+    """
+
+    copy: Any
+    of: Any
+    before: Any
+
+
+class PythonBody:
+    """A coroutine of the author as the body of its frame: its host calls are futures that the journal resolves.
+
+    `pending` counts callbacks of this code that are waiting to run. An assignment to a variable is a call of `Var` that
+    the code does not await: calls made after it begin when it has its result, and the body ends after the last one.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Awaitable[Any]],
+        frame: FrameState,
+        tasks: TaskGroup,
+        *,
+        arguments: tuple[Sequence[Any], Mapping[str, Any]] | None = None,
+        prefix: str = "",
+    ) -> None:
+        """`arguments` are those of the frame where none are given; the positions of the calls begin with `prefix`."""
+        self.pending = 0
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self.ended = False
+        self.value: Any = None
+        self.error: Exception | None = None
+        self.refusal: Unjournaled | None = None
+        self.agent = frame.agent
+        self._function: Any = function
+        self._playbook = frame.playbook
+        self._prefix = prefix
+        self._futures: dict[str, tuple[str, asyncio.Future[Any]]] = {}
+        self._calls: deque[Call] = deque()
+        self._cancelled: list[Call] = []
+        self._issued = 0
+        self._assigned: dict[str, Any] = {}
+        self._seen = ChainMap[str, Any](self._assigned, dict(frame.base))
+        self._lent: dict[str, _Lent] = {}
+        self._assigning: dict[str, str] = {}
+        """The variable of each assignment that has no result yet, by the call's position."""
+        self._held_by: str | None = None
+        """The assignment whose result the calls behind it wait for."""
+        self._failure: Exception | None = None
+        """What became of an assignment, until the code has seen it."""
+        args, kwargs = arguments or (frame.args, frame.kwargs)
+        token = RUNNING.set(self)
+        try:
+            tasks.start_soon(self._run, list(args), dict(kwargs))
+        finally:
+            RUNNING.reset(token)
+
+    async def _run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        try:
+            try:
+                self.value = await self._function(*args, **kwargs)
+            except SystemExit:
+                self.error = exits(self._playbook)
+            except Exception as error:  # noqa: BLE001 - the author's exception is the playbook's outcome
+                self.error = error
+            try:
+                await self._settle()
+            except Exception as error:  # noqa: BLE001 - an assignment that failed is its outcome as well
+                self.error = self.error or error
+        finally:
+            self.ended = True
+
+    # -- variables
+
+    @property
+    def variables(self) -> Mapping[str, Any]:
+        """The agent's variables as of the last result, and as this code has assigned them since."""
+        return self._seen
+
+    def variable(self, name: str) -> Any:
+        """The value of a variable, which the code may change in place. Raises KeyError."""
+        value = self._seen[name]
+        if not isinstance(value, list | dict):
+            return value
+        lent = self._lent.get(name)
+        if lent is None or lent.of != value:
+            lent = self._lent[name] = _Lent(deepcopy(value), value, value)
+        return lent.copy
+
+    def assign(self, name: str, value: Any, place: str | None = None) -> None:
+        """Set a variable, from now on for this code and with the call's result for everybody. Raises PlaybookError."""
+        self._lent.pop(name, None)
+        self._note_changes()
+        data = self._assign(name, value, place)
+        if isinstance(value, list | dict):
+            self._lent[name] = _Lent(value, data, deepcopy(value))
+
+    def _assign(self, name: str, value: Any, place: str | None = None) -> Any:
+        try:
+            data = as_data(value)
+        except (TypeError, ValueError) as error:
+            raise PlaybookError(f"${name} was assigned what is not data that survives a restart: {error}") from error
+        self._assigned[name] = data
+        call = self._new_call("Var", (name, data), {}, place)
+        self._assigning[call.pos] = name
+        return data
+
+    def _note_changes(self) -> None:
+        """Assign what the code has changed in place."""
+        for name, lent in self._lent.items():
+            if lent.copy != lent.before:
+                lent.of = self._assign(name, lent.copy)
+                lent.before = deepcopy(lent.copy)
+
+    async def _settle(self) -> None:
+        """Return when all assignments have their results. Raises what one of them failed with."""
+        self._note_changes()
+        while self._assigning:
+            await self._futures[next(reversed(self._assigning))][1]
+        self._raise_failure()
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    # -- calls
+
+    def issue(
+        self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], place: str | None = None
+    ) -> asyncio.Future[Any]:
+        """A host call: numbered when its expression is evaluated, resolved by the journal."""
+        self._raise_failure()
+        self._note_changes()
+        return self._futures[self._new_call(name, args, kwargs, place).pos][1]
+
+    def _new_call(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], place: str | None) -> Call:
+        call = Call(f"{self._prefix}{self._issued}", name, args, kwargs, place)
+        self._issued += 1
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._futures[call.pos] = name, future
+        self._calls.append(call)
+        future.add_done_callback(lambda done: self._cancelled.append(call) if done.cancelled() else None)
+        return call
+
+    def refuse(self, what: str, /) -> NoReturn:
+        """See `Counted`. Names the line of the author's code."""
+        own = self._function.__globals__
+        lines = (line for line in _callers() if line.f_globals is own)
+        place = next((f" at {line.f_code.co_filename}:{line.f_lineno}" for line in lines), "")
+        self.refusal = Unjournaled(
+            f"{self._playbook} waits for {what}{place}, which a restart cannot give again; use Sleep, WaitForMessage "
+            "with a time limit, or another playbook"
+        )
+        raise self.refusal
+
+    async def quiet(self) -> None:
+        while self.pending:
+            await checkpoint()  # lets exactly the callbacks run that are counted
+
+    def take_calls(self) -> Sequence[Call]:
+        taken: list[Call] = []
+        while self._calls and self._held_by is None:
+            call = self._calls.popleft()
+            taken.append(call)
+            if call.pos in self._assigning:
+                self._held_by = call.pos
+        return taken
+
+    def take_cancelled(self) -> Sequence[Call]:
+        cancelled, self._cancelled = self._cancelled, []
+        held = {call.pos for call in self._calls}
+        for call in cancelled:
+            if call.pos in held:  # it has not begun, and does not
+                self._calls.remove(call)
+        return cancelled
+
+    def close(self) -> None:
+        """Nothing of the code runs any more, neither what it began and left."""
+        for task in list(self.tasks):
+            task.cancel()
+
+    async def hand(self, result: Handed, /) -> None:
+        self._seen.maps[1] = dict(result.variables)
+        name, future = self._futures.pop(result.pos)
+        if result.pos in self._assigning:
+            self._assignment_done(result)
+            future.set_result(None)
+        elif future.cancelled():
+            return
+        elif result.error is not None:
+            future.set_exception(rebuilt(result.error))
+        else:
+            future.set_result(seen_by_code(name, result.value))
+
+    def _assignment_done(self, result: Handed) -> None:
+        """The variable is set, or was refused: then the calls that wait behind it are not made."""
+        self._held_by = None
+        name = self._assigning.pop(result.pos)
+        if name not in self._assigning.values():
+            self._assigned.pop(name, None)
+        if result.error is None:
+            return
+        self._failure = rebuilt(result.error)
+        self._lent.pop(name, None)
+        waiting = [call for call in self._calls if call.pos not in self._assigning]
+        for call in waiting:
+            self._calls.remove(call)
+            _, future = self._futures.pop(call.pos)
+            if not future.done():
+                future.set_exception(self._failure)
+        if waiting:
+            self._failure = None
+
+
+@asynccontextmanager
+async def executing(
+    function: Callable[..., Awaitable[Any]],
+    frame: FrameState,
+    *,
+    arguments: tuple[Sequence[Any], Mapping[str, Any]] | None = None,
+    prefix: str = "",
+) -> AsyncIterator[PythonBody]:
+    """A function of the author in execution, as `PythonBody` takes it; leaving the context ends it."""
+    async with anyio.create_task_group() as tasks:
+        body = PythonBody(function, frame, tasks, arguments=arguments, prefix=prefix)
+        try:
+            yield body
+        finally:
+            tasks.cancel_scope.cancel()
+            body.close()
+
+
+def _callers() -> Iterator[FrameType]:
+    line: FrameType | None = sys._getframe(1)
+    while line is not None:
+        yield line
+        line = line.f_back
+
+
+def exits(playbook: str) -> PlaybookError:
+    """A playbook is no process of its own, which it might end."""
+    return PlaybookError(f"{playbook} called exit; `await EndProgram()` ends a program")
+
+
+def running() -> PythonBody:
+    """The body whose code is running. Raises Unjournaled outside of one."""
+    body = RUNNING.get()
+    if not isinstance(body, PythonBody):
+        raise Unjournaled("host calls and variables can be used only inside a running playbook that is `async def`")
+    return body
+
+
+def host_function(name: str) -> Callable[..., asyncio.Future[Any]]:
+    """A function of this name that makes a host call of whichever playbook is running. Arguments may have the names of
+    the language's first implementation."""
+    former = KEYWORDS.get(name, {})
+
+    def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
+        named = {former.get(key, key): value for key, value in kwargs.items()} if former else kwargs
+        return running().issue(name, args, named, place_of(sys._getframe(1)))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def place_of(line: FrameType) -> str:
+    """Where a call stands: file and line."""
+    return f"{line.f_code.co_filename}:{line.f_lineno}"

@@ -1,0 +1,121 @@
+"""Arguments and results of Python playbooks are held to their annotations."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, talking
+from tests.unit.runtime.sessions.programs import compiled
+
+pytestmark = pytest.mark.anyio
+
+
+async def said(code: str, sandbox: MontySandbox) -> list[str]:
+    """What a conversation shows whose agent has this Python, and whose Main begins."""
+    begins = code.replace("async def Main", '@playbook(triggers=["When program starts"])\nasync def Main', 1)
+    text = f"# Shop\n\n```python\n{begins}\n```\n"
+    async with talking(await compiled(text), Model(), sandbox) as talk:
+        return await talk.say("go")
+
+
+def calling(signature: str, call: str, body: str = "return repr(amount)") -> str:
+    """Main calls a playbook of this signature and says what it gave, or how it failed."""
+    return f"""
+async def Main():
+    try:
+        text = str(await {call})
+    except PlaybookError as error:
+        text = f"failed: {{error}}"
+    await Say("user", text)
+    await EndProgram()
+
+@playbook
+async def Pay{signature}:
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("signature", "call", "seen"),
+    [
+        ("(amount: int)", "Pay(3)", "3"),
+        ("(amount: int)", 'Pay("12")', "12"),
+        ("(amount: int)", 'Pay("lots")', "failed: Pay takes amount as int, not 'lots'"),
+        ("(amount: int)", "Pay(True)", "failed: Pay takes amount as int, not True"),
+        ("(amount: int)", 'Pay(amount="lots")', "failed: Pay takes amount as int, not 'lots'"),
+        ("(amount: float)", "Pay(3)", "3.0"),
+        ("(amount: str)", "Pay(12345)", "'12345'"),
+        ("(amount: int | None = None)", "Pay()", "None"),
+        ("(amount: list[int])", "Pay((1, 2))", "[1, 2]"),
+        ("(amount: list[int])", 'Pay(["a"])', "failed: Pay takes amount as list[int], not ['a']"),
+        ('(amount: "int")', 'Pay("lots")', "failed: Pay takes amount as 'int', not 'lots'"),
+        ("(amount)", 'Pay("lots")', "'lots'"),
+        ('(amount: "Money")', 'Pay("lots")', "'lots'"),
+        ("(amount: list[object])", 'Pay([1, "a"])', "[1, 'a']"),
+        ("(amount: int)", "Pay()", "failed: Pay needs 'amount'"),
+    ],
+)
+async def test_an_argument_is_what_its_annotation_says(
+    signature: str, call: str, seen: str, sandbox: MontySandbox
+) -> None:
+    assert await said(calling(signature, call), sandbox) == [seen]
+
+
+@pytest.mark.parametrize(
+    ("returns", "value", "seen"),
+    [
+        ("-> int", "3", "3"),
+        ("-> int", '"3"', "3"),
+        ("-> int", '"many"', "failed: Pay returns int, not 'many'"),
+        ("-> int", "None", "None"),
+        ("-> list[str]", '("a", "b")', "['a', 'b']"),
+        ("-> tuple[int, str]", '(1, "b")', "[1, 'b']"),
+        ("-> dict[str, int]", '{"a": "b"}', "failed: Pay returns dict[str, int], not {'a': 'b'}"),
+        ('-> "Money"', '"many"', "many"),
+        ("", '"many"', "many"),
+        ("-> None", "1", "failed: Pay returns None, not 1"),
+    ],
+)
+async def test_a_result_is_what_its_annotation_says(returns: str, value: str, seen: str, sandbox: MontySandbox) -> None:
+    assert await said(calling(f"() {returns}", "Pay()", f"return {value}"), sandbox) == [seen]
+
+
+async def test_a_plain_function_is_held_to_its_result_as_well(sandbox: MontySandbox) -> None:
+    code = calling("()", "Count()") + '@playbook\ndef Count() -> int:\n    return "many"\n'
+    assert await said(code, sandbox) == ["failed: Count returns int, not 'many'"]
+
+
+async def test_a_default_may_be_an_expression_of_the_fence(sandbox: MontySandbox) -> None:
+    code = "MOST = 7\n" + calling("(amount: int = MOST * 2)", "Pay()")
+    assert await said(code, sandbox) == ["14"]
+
+
+async def test_an_endless_playbook_begins_again_with_arguments_of_their_types(sandbox: MontySandbox) -> None:
+    body = "return Again('lots') if amount == 1 else amount"
+    code = calling("(amount: int) -> int", "Pay(1)", body)
+    assert await said(code, sandbox) == ["failed: Pay takes amount as int, not 'lots'"]
+
+
+async def test_a_long_argument_is_shortened_in_its_error(sandbox: MontySandbox) -> None:
+    (text,) = await said(calling("(amount: int)", 'Pay("x" * 5000)'), sandbox)
+    assert len(text) < 200
+    assert text.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("trigger", "error"),
+    [
+        ("When the user asks", "Main takes orders as list, not 'go'"),
+        ("When program starts", "Main needs 'orders'"),
+    ],
+)
+async def test_what_begins_a_playbook_and_does_not_fit_it_is_told_to_people_each_time(
+    trigger: str, error: str, sandbox: MontySandbox
+) -> None:
+    code = f'@playbook(triggers=["{trigger}"])\nasync def Main(orders: list): ...'
+    async with talking(await compiled(f"# Shop\n\n```python\n{code}\n```\n"), Model(), sandbox) as talk:
+        for _ in range(2):
+            (text,) = await talk.say("go")
+            assert text.startswith(f"⚠️ Main could not go on: {error}.")
+        assert not talk.named("session.failed")
