@@ -62,7 +62,8 @@ def parse(source: Source) -> ParsedProgram:
     _refuse_second_entry(source, agents, problems)
     _name_attendees(agents)
     problems.stop_if_any()
-    return ParsedProgram(source.name, tuple(agents), source.metadata, problems.warnings)
+    lines = {(line.file, line.number): line.text[line.shift :] for line in source.lines}
+    return ParsedProgram(source.name, tuple(agents), source.metadata, problems.warnings, lines)
 
 
 def _doubt_unused(before: Sequence[Block], problems: Problems) -> None:
@@ -282,7 +283,8 @@ class _AgentReader:
         near = [] if text in _SECTIONS else get_close_matches(text, _SECTIONS, n=1, cutoff=0.8)
         if near:
             hint = f"Did you mean ### {_SECTIONS[near[0]].capitalize()}?"
-            self._problems.at(heading.line, f"there is no section {heading.text!r}", column=heading.column, hint=hint)
+            message = f"there is no section {heading.text!r}"
+            self._problems.at(heading.line, message, column=heading.column, hint=hint, width=len(heading.text))
             return _SECTIONS[near[0]]
         return _SECTIONS.get(text)
 

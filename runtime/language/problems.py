@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
 
@@ -38,14 +38,17 @@ class Problems:
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "") -> None:
-        """Something is wrong at this column of the line; by default at its first character."""
-        place = line.span(line.content_column if column is None else column)
-        self._add(Diagnostic(message, place, line.text[line.shift :], hint))
+    def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "", width: int = 0) -> None:
+        """Something is wrong at this column of the line; by default at its first character.
 
-    def doubt(self, line: SourceLine, message: str, *, hint: str = "") -> None:
-        """Something is probably not meant like this; it hinders nothing."""
-        place = line.span(line.content_column)
+        `width` is how many characters are wrong; 0 means the word that stands there.
+        """
+        place = line.span(line.content_column if column is None else column)
+        self._add(Diagnostic(message, place, line.text[line.shift :], hint, width=width))
+
+    def doubt(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "") -> None:
+        """Something is probably a mistake; it hinders nothing."""
+        place = line.span(line.content_column if column is None else column)
         if len(self._doubted) < _MOST:
             self._doubted.append(Diagnostic(message, place, line.text[line.shift :], hint, "warning"))
 
@@ -54,9 +57,11 @@ class Problems:
         """What was doubted, in the order of the source."""
         return tuple(self._doubted)
 
-    def at_span(self, span: Span, message: str, *, text: str = "", hint: str = "") -> None:
-        """Something is wrong at a place whose line is not at hand."""
-        self._add(Diagnostic(message, span, text, hint))
+    def at_span(self, span: Span, message: str, *, text: str = "", hint: str = "", word: str = "") -> None:
+        """Something is wrong at a place whose line is not at hand; `word` is the part of it that is."""
+        at = text.find(word, span.column - 1) if word else -1
+        place = span if at < 0 else replace(span, column=at + 1)
+        self._add(Diagnostic(message, place, text, hint, width=len(word) if at >= 0 else 0))
 
     def stop_if_any(self) -> None:
         """Raise ProgramRejected with everything found, in the order of the source."""

@@ -12,7 +12,7 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
-from runtime.language.doubts import doubts
+from runtime.language.lint.program import lint
 from runtime.language.nodes import ParsedProgram
 from runtime.language.parser import parse
 from runtime.language.pbasm import HEADER, read, write
@@ -104,7 +104,7 @@ async def test_program_is_refused_with_these_errors(case: Case, folder: Path) ->
 @having("warnings")
 async def test_program_is_doubted_like_this(case: Case, folder: Path) -> None:
     result = await compiled(case, folder)
-    found = [*result.warnings, *doubts(result.program, SIGNATURES)]
+    found = [*result.warnings, *lint(result.program, SIGNATURES, result.lines)]
     assert "\n".join(one.render() for one in found) == case.expected["warnings"]
 
 
