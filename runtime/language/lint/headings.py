@@ -29,10 +29,10 @@ def wrong_attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Findin
     """Attendees of a meeting who are not there, or who take part in no meetings."""
     for name in (name for key in MEETING_KEYS for name in playbook.metadata.get(key) or ()):
         agent = program.agent(str(name))
-        if agent is None:
+        if agent is None and str(name).casefold() != "user":
             hint = did_you_mean(str(name), (one.name for one in program.agents), cutoff=0.6)
             yield Finding(playbook.span, f"there is no agent {name} to attend {playbook.name}", hint)
-        elif agent.kind is AgentKind.AI and not any(one.meeting for one in agent.playbooks):
+        elif agent and agent.kind is AgentKind.AI and not any(one.meeting for one in agent.playbooks):
             yield Finding(
                 playbook.span,
                 f"{agent.name} is to attend {playbook.name} and takes part in no meetings",

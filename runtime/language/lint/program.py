@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from runtime.language.diagnostics import Diagnostic
 from runtime.language.lint.beginnings import misspelt_beginnings, never_begins
@@ -23,13 +23,13 @@ def lint(program: Program, built_in: Collection[str], lines: SourceLines | None 
     `built_in` are the names that can be called everywhere. With the `lines` of the source, each warning points at its
     word and shows its line.
     """
-    known: Mapping[tuple[str, int], str] = lines or {}
-    return [found.diagnostic(known) for found in _findings(program, built_in)]
+    known: SourceLines = lines or {}
+    return [found.diagnostic(known) for found in _findings(program, built_in, known)]
 
 
-def _findings(program: Program, built_in: Collection[str]) -> Iterator[Finding]:
+def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -> Iterator[Finding]:
     calls, names = CallLint(program, built_in), NameLint(program, built_in)
-    variables, reachability = VariableLint(program), ReachabilityLint(program, built_in)
+    variables, reachability = VariableLint(program), ReachabilityLint(program, built_in, lines)
     yield from never_begins(program)
     for agent in program.agents:
         yield from unused_models(agent)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from runtime.language.lint.findings import Finding
+from runtime.language.lint.findings import Finding, SourceLines
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.language.signature import parse_python
 
@@ -18,7 +18,8 @@ _LITTLE = frozenset({"a", "an", "the", "of", "to", "for", "and", "in", "on", "wi
 class ReachabilityLint:
     """The playbooks of each agent of a program."""
 
-    def __init__(self, program: Program, built_in: Collection[str]) -> None:
+    def __init__(self, program: Program, built_in: Collection[str], lines: SourceLines) -> None:
+        self._lines = lines
         self._built_in = frozenset(built_in)
         keys = ("delivery_handler", "custom_handler")
         self._deliver = {str(agent.metadata.get(key)).rpartition(".")[2] for agent in program.agents for key in keys}
@@ -37,7 +38,7 @@ class ReachabilityLint:
         reached |= (considering | self._deliver) & by_name.keys()
         outside = _Text.of([agent.description, *_python(agent)])
         reached |= {name for name in by_name if outside.names(name)}
-        if not _follow(by_name, reached):
+        if not _follow(by_name, reached, self._lines):
             return
         for playbook in agent.playbooks:
             if playbook.name not in reached | self._built_in:
@@ -45,14 +46,14 @@ class ReachabilityLint:
                 yield Finding(playbook.span, f"nothing reaches the playbook {playbook.name}", hint, playbook.name)
 
 
-def _follow(by_name: Mapping[str, PlaybookSpec], reached: set[str]) -> bool:
+def _follow(by_name: Mapping[str, PlaybookSpec], reached: set[str], lines: SourceLines) -> bool:
     """Add what the reached playbooks name in turn; False where one of them lets a model choose among all."""
     todo = list(reached)
     while todo:
         playbook = by_name[todo.pop()]
         if playbook.kind == "llm" and playbook.mode == "react":
             return False
-        text = _Text.of(_texts(playbook))
+        text = _Text.of(_texts(playbook, lines))
         found = {name for name in by_name.keys() - reached if text.names(name)}
         reached |= found
         todo += found
@@ -63,9 +64,12 @@ def _is_root(playbook: PlaybookSpec) -> bool:
     return bool(playbook.triggers or playbook.public or playbook.meeting or playbook.metadata.get("cli_entry"))
 
 
-def _texts(playbook: PlaybookSpec) -> list[str]:
-    steps = [step.text for step in playbook.walk_steps()]
-    return [*playbook.description.splitlines(), *playbook.notes, *steps, *(one.text for one in playbook.triggers)]
+def _texts(playbook: PlaybookSpec, lines: SourceLines) -> list[str]:
+    """All that a playbook says; its steps also as their author wrote them."""
+    steps = list(playbook.walk_steps())
+    written = [lines.get((step.span.file, step.span.line), "") for step in steps]
+    triggers = [trigger.text for trigger in playbook.triggers]
+    return [*playbook.description.splitlines(), *playbook.notes, *triggers, *(step.text for step in steps), *written]
 
 
 def _python(agent: AgentSpec) -> Iterator[str]:

@@ -16,7 +16,7 @@ from runtime.language.signature import parse_python
 _NAME = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)(:(?=[A-Za-z]))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"\$(\w+)(?::[\w\[\], |]+?)?\s*=(?!=)\s*(.*)\Z", re.DOTALL)
-_FOR_EACH = re.compile(r"\bfor\s+(?:each|every|all|any)?\s*\$(\w+)\s+(?:in|of|from)\b", re.IGNORECASE)
+_FOR_EACH = re.compile(r"\bfor\s+(?:(?:each|every|all|any)\s+\$(\w+)|\$(\w+)\s+in\b)", re.IGNORECASE)
 _YIELD = re.compile(r";\s*YLD for .*\Z", re.DOTALL)
 _WAITS = re.compile(r"\bYLD for (?!call\b)")
 _PEOPLE = re.compile(
@@ -147,7 +147,7 @@ def _step(step: Step) -> Iterator[_Use]:
         yield _Use(assigned[1], step.span, reads=False)
         yield from _named(assigned[2], step.span, reads=_is_exact(assigned[2]))
     elif loop:
-        yield _Use(loop[1], step.span, reads=False)
+        yield _Use(loop[1] or loop[2], step.span, reads=False)
         yield from _named(text[: loop.start()], step.span, reads=False)
         yield from _named(text[loop.end() :], step.span, reads=not _PEOPLE.search(text))
     elif _reads(step):
