@@ -83,9 +83,9 @@ async def compile_parsed(
     problems = Problems()
     check_people(parsed.agents, problems)
     check_trigger_codes(parsed.agents, problems)
-    problems.stop_if_any()
+    problems.stop_if_any(parsed.lines)
     given = {agent.name: read_agent(agent, problems) for agent in parsed.agents if _needs_no_lowering(agent)}
-    problems.stop_if_any()
+    problems.stop_if_any(parsed.lines)
     await compilation.lower_all([agent for agent in parsed.agents if agent.name not in given])
     agents = [given.get(agent.name) or compilation.agents[agent.name] for agent in parsed.agents]
     notes = [note for agent in parsed.agents for note in compilation.notes.get(agent.name, ())]

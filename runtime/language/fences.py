@@ -71,7 +71,7 @@ class _FenceReader:
                 elif keyword.arg is None:
                     self._problem_at(keyword.value, "@playbook takes names and literals, not **")
                 else:
-                    self._doubt_key(keyword, keyword.arg)
+                    self._warn_of_key(keyword, keyword.arg)
                     metadata[keyword.arg] = self._literal(keyword.value)
         doc = (ast.get_docstring(node) or "").strip().split("\n", 1)[0].strip()
         return ParsedPlaybook(
@@ -98,10 +98,10 @@ class _FenceReader:
                 self._problem_at(element, 'a trigger is a text, for example triggers=["When the user asks for help"]')
         return items
 
-    def _doubt_key(self, node: ast.keyword, key: str) -> None:
+    def _warn_of_key(self, node: ast.keyword, key: str) -> None:
         if meant := misspelt_key(key, _KEYS):
             line, column = self._line(node.lineno), self._column(node.lineno, node.col_offset)
-            self._problems.doubt(line, f"there is no key `{key}`", column=column, hint=f"Did you mean {meant}?")
+            self._problems.warn(line, f"there is no key `{key}`", column=column, hint=f"Did you mean {meant}?")
 
     def _literal(self, node: ast.expr) -> Any:
         try:

@@ -89,7 +89,7 @@ def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Probl
     reader.read()
     check_values(reader.metadata, reader.lines, problems)
     if keys is not PERSON_KEYS:
-        _doubt_keys(reader.lines, keys, problems)
+        _warn_of_keys(reader.lines, keys, problems)
     if keys is PERSON_KEYS:
         check_human(reader.metadata, reader.lines, problems)
     if isinstance(remote := reader.metadata.get("remote"), dict):
@@ -106,11 +106,11 @@ def misspelt_key(key: str, keys: frozenset[str]) -> str:
     return meant if meant in keys else ""
 
 
-def _doubt_keys(lines: Mapping[str, SourceLine], keys: frozenset[str], problems: Problems) -> None:
+def _warn_of_keys(lines: Mapping[str, SourceLine], keys: frozenset[str], problems: Problems) -> None:
     for key, line in lines.items():
         if meant := misspelt_key(key, keys):
             column = line.text.find(key) + 1
-            problems.doubt(line, f"there is no key `{key}`", column=column, hint=f"Did you mean {meant}?")
+            problems.warn(line, f"there is no key `{key}`", column=column, hint=f"Did you mean {meant}?")
 
 
 def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problems: Problems) -> None:
@@ -236,19 +236,19 @@ class _PreambleReader:
         """A setting as people write it in prose: `Public: yes`."""
         said = loose_setting(line.text, self._keys)
         if said is None:
-            self._doubt_setting(line)
+            self._warn_of_setting(line)
             return False
         self._put(load_mapping([replace(line, text=f"{said[0]}: {said[1]}")], self._problems), [line])
         self.lines[said[0]] = line
         return True
 
-    def _doubt_setting(self, line: SourceLine) -> None:
+    def _warn_of_setting(self, line: SourceLine) -> None:
         """Warn of prose that is a setting but for its key: `publc: true`."""
         match = _KEY.match(line.text.rstrip())
         meant = misspelt_key(match[1], self._keys) if match and self._keys is not PERSON_KEYS else ""
         if match and meant and loose_setting(f"{meant}: {match[2] or ''}", self._keys):
             hint = f"Did you mean {meant}? What stands here is prose."
-            self._problems.doubt(line, f"there is no key `{match[1]}`", hint=hint)
+            self._problems.warn(line, f"there is no key `{match[1]}`", hint=hint)
 
     def _block_lines(self) -> list[SourceLine]:
         """The lines of a `metadata:` block: up to `---` when only YAML stands before it, else the indented ones."""

@@ -16,7 +16,7 @@ from tests.language.case import read_cases
 
 LANGUAGE = Path(__file__).parents[2] / "runtime" / "language"
 
-_SAYS = frozenset({"at", "at_span", "doubt", "_note", "Finding"})
+_SAYS = frozenset({"at", "at_span", "warn", "_note", "Finding"})
 
 _TOO_MUCH = {
     "a program may have 1,000 agents": "".join(f"# A{n}\n" for n in range(1001)),

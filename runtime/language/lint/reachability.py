@@ -83,20 +83,24 @@ def _python(agent: AgentSpec) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What some texts name: words as they stand, and the words of each text, small."""
+    """What some texts name: words as they stand, their stems, and the stems of each text."""
 
     words: frozenset[str]
+    stems: frozenset[str]
     sentences: tuple[frozenset[str], ...]
 
     @classmethod
     def of(cls, texts: list[str]) -> _Text:
         sentences = tuple(frozenset(map(_stem, _PART.findall(text))) for text in texts)
-        return cls(frozenset(word for text in texts for word in re.findall(r"\w+", text)), sentences)
+        words = frozenset(word for text in texts for word in re.findall(r"\w+", text))
+        return cls(words, frozenset().union(*sentences), sentences)
 
     def names(self, name: str) -> bool:
         """Whether a playbook is named, in code or in words."""
         parts = {_stem(part) for part in _PART.findall(name)} - _LITTLE
-        return name in self.words or (bool(parts) and any(parts <= sentence for sentence in self.sentences))
+        if name in self.words:
+            return True
+        return bool(parts) and parts <= self.stems and any(parts <= sentence for sentence in self.sentences)
 
 
 def _stem(word: str) -> str:

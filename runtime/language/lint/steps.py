@@ -27,6 +27,7 @@ _BARE = re.compile(
 _ONE_SENTENCE = re.compile(r"[^,:;]*\Z")
 _THEN = re.compile(r"\b(?:then|else|otherwise|return|end|continue|break|repeat|skip|go to)\b", re.IGNORECASE)
 _LOOKS_LIKE_SECTION = re.compile(r"\W*(triggers?|steps?|notes?)\W*\Z", re.IGNORECASE)
+_CODED = re.compile(r"\d+(?:\.\d+)*:([A-Za-z]{3,5})\s")
 _NOTE = re.compile(r"N(\d+)\b")
 _MARKS = "*_`#- \t"
 
@@ -36,6 +37,7 @@ def in_steps(playbook: PlaybookSpec) -> Iterator[Finding]:
     if playbook.kind != "llm":
         return
     yield from _lists(playbook.steps)
+    yield from _codes(playbook)
     yield from _types(playbook)
     yield from _prose(playbook)
 
@@ -68,6 +70,13 @@ def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
     elif not step.children and _ONE_SENTENCE.match(step.text) and not _THEN.search(step.text, 1):
         hint = "Indent below it what is to be done, or write that on its line, behind a comma."
         yield Finding(step.span, "nothing is done when this holds", hint, step.text)
+
+
+def _codes(playbook: PlaybookSpec) -> Iterator[Finding]:
+    """Steps that begin like PBAsm with a code that is nearly one, in a list that is prose."""
+    for step in playbook.walk_steps():
+        if (code := _CODED.match(step.text)) and (hint := did_you_mean(code[1], Op, cutoff=0.6)):
+            yield Finding(step.span, f"there is no operation {code[1]}, this is read as prose", hint, code[1])
 
 
 def _types(playbook: PlaybookSpec) -> Iterator[Finding]:

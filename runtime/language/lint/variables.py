@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from runtime.language.diagnostics import Span
@@ -61,6 +62,7 @@ class VariableLint:
         also_set |= self._made_with | {name for fence in agent.fences for name in _named_in_python(fence.source)}
         words, free = _words_that_may_set(agent), _free_steps(agent)
         maybe_set = {use.name for use in uses if not use.reads} | also_set
+        counts = Counter(use.name for use in uses)
         reported = set(_BUILT_IN)
         for use in uses:
             name = use.name
@@ -72,7 +74,7 @@ class VariableLint:
                     reported.add(name)
                     hint = near or "Set it in a step before, or ask for it."
                     yield Finding(use.span, f"${name} is read and never set", hint, f"${name}")
-            elif name not in also_set and (other := _swapped(name, uses)):
+            elif name not in also_set and (other := _swapped(name, counts)):
                 reported.add(name)
                 message = f"${name} is used once, beside ${other}"
                 yield Finding(use.span, message, f"Did you mean ${other}?", f"${name}")
@@ -98,13 +100,12 @@ def _may_follow(free: list[tuple[int, str]], use: _Use) -> bool:
     return any(playbook != use.playbook or line < use.span.line for line, playbook in free)
 
 
-def _swapped(name: str, uses: list[_Use]) -> str:
+def _swapped(name: str, counts: Mapping[str, int]) -> str:
     """The variable that a name becomes when two neighbouring letters change places, where the name is used once."""
-    if sum(use.name == name for use in uses) != 1:
+    if counts[name] != 1 or any(char.isdigit() for char in name):
         return ""
-    made = {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(len(name) - 1)} - {name}
-    others = [use.name for use in uses if use.name in made]
-    return others[0] if others and not any(char.isdigit() for char in name) else ""
+    made = (name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(len(name) - 1))
+    return next((other for other in made if other != name and counts.get(other)), "")
 
 
 def _uses(agent: AgentSpec) -> Iterator[_Use]:
