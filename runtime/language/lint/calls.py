@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from runtime.language.lint.findings import Finding, did_you_mean
+from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
 from runtime.language.placeholders import plain_names
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, Step
 from runtime.language.signature import parse_python
@@ -38,7 +38,8 @@ class _Callable:
 class CallLint:
     """The calls of a program, checked against all that can be called."""
 
-    def __init__(self, program: Program, built_in: Collection[str]) -> None:
+    def __init__(self, program: Program, built_in: Collection[str], lines: SourceLines) -> None:
+        self._lines = lines
         self._everywhere = _everywhere(program, built_in)
         self._own: dict[str, Mapping[str, _Callable]] = {}
         self._agents = {agent.name for agent in program.agents} | program.remote_agents
@@ -65,8 +66,13 @@ class CallLint:
             elif name != "Say" and _never_closed(text[match.start() :]):
                 hint = f"Write the closing parenthesis: {name}(…)."
                 yield Finding(step.span, f"the call of {name} is never closed", hint, name)
-            elif wrong := _misfit(text[match.start() :], called):
+            elif (wrong := _misfit(text[match.start() :], called)) and self._is_written(step, name):
                 yield Finding(step.span, f"{name}: {wrong.message}", wrong.hint, wrong.word or name)
+
+    def _is_written(self, step: Step, name: str) -> bool:
+        """Whether the author wrote the call; one in words, `Get the order status`, leaves its arguments to a model."""
+        written = as_written(step.span, self._lines)
+        return not written or f"{name}(" in written
 
     def _is_of_a_server(self, name: str) -> bool:
         """Whether it is a tool of a server: these are the server's affair."""

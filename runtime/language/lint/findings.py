@@ -12,7 +12,7 @@ from runtime.language.diagnostics import Diagnostic, Span
 from runtime.language.listing import is_item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 SourceLines = Mapping[tuple[str, int], str]
 """The lines of a program by file and number."""
@@ -42,15 +42,25 @@ def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.75, sign:
     return f"Did you mean {sign}{near[0]}?" if near else ""
 
 
+def as_written(span: Span, lines: SourceLines) -> str:
+    """The item that begins at `span` in its author's words, line by line; "" without source lines."""
+    return "\n".join(text for _, text in _lines_of(span, lines))
+
+
+def _lines_of(span: Span, lines: SourceLines) -> Iterator[tuple[int, str]]:
+    for number in range(span.line, span.line + _MOST_LINES):
+        text = lines.get((span.file, number), "")
+        if not text.strip() or (number > span.line and is_item(text)):
+            return
+        yield number, text
+
+
 def _place(span: Span, word: str, lines: SourceLines) -> tuple[Span, int]:
     """Where the word stands in the item that begins at `span`, and its length."""
     if not word:
         return span, 0
     pattern = re.compile(rf"(?<![\w$]){re.escape(word)}(?!\w)")
-    for number in range(span.line, span.line + _MOST_LINES):
-        text = lines.get((span.file, number), "")
-        if not text.strip() or (number > span.line and is_item(text)):
-            break
+    for number, text in _lines_of(span, lines):
         if match := pattern.search(text, span.column - 1 if number == span.line else 0):
             return replace(span, line=number, column=match.start() + 1), len(word)
     return span, 0

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from runtime.language.lint.findings import Finding, SourceLines
+from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.language.signature import parse_python
 
@@ -67,7 +67,7 @@ def _is_root(playbook: PlaybookSpec) -> bool:
 def _texts(playbook: PlaybookSpec, lines: SourceLines) -> list[str]:
     """All that a playbook says; its steps also as their author wrote them."""
     steps = list(playbook.walk_steps())
-    written = [lines.get((step.span.file, step.span.line), "") for step in steps]
+    written = [as_written(step.span, lines) for step in steps]
     triggers = [trigger.text for trigger in playbook.triggers]
     return [*playbook.description.splitlines(), *playbook.notes, *triggers, *(step.text for step in steps), *written]
 

@@ -17,7 +17,7 @@ from runtime.language.signature import parse_python
 _NAME = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)(:(?=[A-Za-z]))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"\$(\w+)(?::[\w\[\], |]+?)?\s*=(?!=)\s*(.*)\Z", re.DOTALL)
-_FOR_EACH = re.compile(r"\bfor\s+(?:(?:each|every|all|any)\s+\$(\w+)|\$(\w+)\s+in\b)", re.IGNORECASE)
+_FOR_EACH = re.compile(r"\bfor\s+(?:(?:each|every|all|any)\s+\$(\w+)|\$(\w+)\s+(?:in|from)\b)", re.IGNORECASE)
 _YIELD = re.compile(r";\s*YLD for .*\Z", re.DOTALL)
 _WAITS = re.compile(r"\bYLD for (?!call\b)")
 _PEOPLE = re.compile(
@@ -27,6 +27,12 @@ _PEOPLE = re.compile(
 )
 _ENDINGS = re.compile(r"(\w+?)\d* \1(?:e?s|\d*)")
 """Two names that differ by an ending only."""
+_INVENTS = re.compile(
+    r"\b(?:suggest|propos|recommend|invent|offer|creat|generat|writ|compos|pick|choos|mak|think|come up|draw)\w*\b",
+    re.IGNORECASE,
+)
+"""What is said with these words may be made up in saying it."""
+_NEW = re.compile(r"\b(?:an?|another|some|new|random)\s+(?=\$)", re.IGNORECASE)
 _MADE = re.compile(r"\b(?:CreateAgent|IdleAgent|CallAgent)\(")
 _ARGUMENT = re.compile(r"\b(\w+)\s*=(?!=)")
 
@@ -161,7 +167,7 @@ def _reads(step: Step) -> bool:
     """Whether a step without an assignment sets no variable."""
     match step.op:
         case Op.QUE if step.text.startswith("Say("):
-            return not _WAITS.search(step.text)
+            return not (_WAITS.search(step.text) or _INVENTS.search(step.text) or _NEW.search(step.text))
         case Op.QUE | Op.RET:
             return not _WAITS.search(step.text) and _is_exact(step.text)
         case Op.CND | Op.LOP | Op.ELS:
