@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from runtime.language.diagnostics import Diagnostic
 from runtime.language.lint.beginnings import misspelt_beginnings, never_begins
@@ -16,15 +17,17 @@ from runtime.language.lint.steps import in_steps, unknown_notes
 from runtime.language.lint.variables import VariableLint
 from runtime.language.program import Program
 
+_MOST = 100
+
 
 def lint(program: Program, built_in: Collection[str], lines: SourceLines | None = None) -> list[Diagnostic]:
-    """Warnings in the order of the program.
+    """Warnings in the order of the program, the first 100.
 
     `built_in` are the names that can be called everywhere. With the `lines` of the source, each warning points at its
     word and shows its line.
     """
     known: SourceLines = lines or {}
-    return [found.diagnostic(known) for found in _findings(program, built_in, known)]
+    return [found.diagnostic(known) for found in islice(_findings(program, built_in, known), _MOST)]
 
 
 def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -> Iterator[Finding]:
