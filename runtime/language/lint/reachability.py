@@ -73,7 +73,7 @@ def _texts(playbook: PlaybookSpec, lines: SourceLines) -> list[str]:
 
 
 def _python(agent: AgentSpec) -> Iterator[str]:
-    """What the agent's Python names, each name and text by itself; the names of its functions are no mention."""
+    """The names and texts in the agent's Python; the definition of a function does not name it."""
     for fence in agent.fences:
         for node in ast.walk(parse_python(fence.source)):
             match node:
