@@ -14,13 +14,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from runtime.execution.free.contract import Contract
+
 from benchmarks.table import Row, show
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from runtime.agents.library import call_shapes
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
-from runtime.execution.free.contract import Contract
 from runtime.execution.free.position import Position
 from runtime.execution.free.prompt import build_prompt
 from runtime.execution.free.verifier import step_line, verify

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.diagnosis import warnings_of
+from gateway.cli.diagnosis import checked
+from gateway.cli.overview import counted, overview
 from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, plain_errors, say
 from runtime.core.errors import ParleyError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from gateway.probes import Probe
     from gateway.settings import Settings
-    from runtime.language.diagnostics import Diagnostic
 
 _GOOD, _BAD, _OFF = "✓", "✗", "–"  # noqa: RUF001 - a mark, not a hyphen
 
@@ -47,30 +47,18 @@ def check(
 
 
 def _right(program: Sequence[Path], *, as_json: bool) -> bool:
-    """Whether a program can be used. Says what is wrong with it, and what is probably not meant."""
-    found = _diagnostics(program)
+    """Whether a program can be used. Says what is wrong with it, what is probably a mistake, and what was read."""
+    found, result = checked(program)
     if as_json:
         say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))
-    else:
-        for one in found:
-            say(one.render())
-    return all(one.severity != "error" for one in found)
-
-
-def _diagnostics(program: Sequence[Path]) -> Sequence[Diagnostic]:
-    import anyio
-
-    from runtime.language.compiler import compile_program
-    from runtime.language.diagnostics import ProgramRejected
-    from runtime.language.rules import RulesLowerer
-
-    async def compiled() -> Sequence[Diagnostic]:
-        return warnings_of(await compile_program(program, lowerer=RulesLowerer()))
-
-    try:
-        return anyio.run(compiled)
-    except ProgramRejected as rejected:
-        return rejected.diagnostics
+        return result is not None
+    for one in found:
+        say(one.render())
+    if result is not None:
+        named = " and ".join(str(path) for path in program)
+        warnings = f" with {counted(len(found), 'warning')}" if found else ""
+        say(f"{_GOOD} {named}: valid{warnings}. {overview(result.program)}")
+    return result is not None
 
 
 def _show_settings(settings: Settings) -> None:

@@ -1,12 +1,13 @@
-"""What is said about a program that can be used: all of its warnings, each with its line."""
+"""What is said about a program: its errors, or all of its warnings, each with its line."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from linecache import getline
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from runtime.language.compiler import CompileResult
     from runtime.language.diagnostics import Diagnostic
 
@@ -14,13 +15,44 @@ if TYPE_CHECKING:
 def warnings_of(result: CompileResult) -> list[Diagnostic]:
     """The warnings about a compiled program, file by file in the order of their lines."""
     from runtime.execution.frames.signatures import SIGNATURES
-    from runtime.language.doubts import doubts
+    from runtime.language.lint.program import lint
 
     unclassified = [step.warning for step in result.report.unclassified]
-    found = [*result.warnings, *unclassified, *doubts(result.program, SIGNATURES)]
-    return [_with_its_line(one) for one in sorted(found, key=lambda one: (one.span.file, one.span.line))]
+    found = [*result.warnings, *unclassified, *lint(result.program, SIGNATURES, result.lines)]
+    return sorted(found, key=lambda one: (one.span.file, one.span.line, one.span.column))
 
 
-def _with_its_line(found: Diagnostic) -> Diagnostic:
-    line = getline(found.span.file, found.span.line).rstrip("\r\n")
-    return replace(found, source_line=line or found.source_line)
+def checked(program: Sequence[Path]) -> tuple[Sequence[Diagnostic], CompileResult | None]:
+    """What is said about a program's files, compiled by the rules, and the result; None where it cannot be used.
+
+    Whatever goes wrong is a diagnostic.
+    """
+    import anyio
+
+    from runtime.core.errors import ParleyError
+    from runtime.language.compiler import compile_program
+    from runtime.language.diagnostics import ProgramRejected
+    from runtime.language.rules import RulesLowerer
+
+    async def compiled() -> CompileResult:
+        return await compile_program(program, lowerer=RulesLowerer())
+
+    try:
+        result = anyio.run(compiled)
+        return warnings_of(result), result
+    except ProgramRejected as rejected:
+        return rejected.diagnostics, None
+    except ParleyError as error:
+        return [_failure(program, str(error))], None
+    except RecursionError:
+        return [_failure(program, "this program is too deeply nested")], None
+    except Exception as error:  # noqa: BLE001 - a fault of the checker's own must not reach its user as a traceback
+        hint = "This is a fault of Parley, not of the program: please report it with the program."
+        return [_failure(program, f"the check failed: {type(error).__name__}: {error}", hint)], None
+
+
+def _failure(program: Sequence[Path], message: str, hint: str = "") -> Diagnostic:
+    """A diagnostic without a line."""
+    from runtime.language.diagnostics import Diagnostic, Span
+
+    return Diagnostic(message, Span(str(program[0]), 1), hint=hint)

@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from runtime.language.humans import check_people
 from runtime.language.lowering import Lowered, Lowerer, LoweringReport, Unclassified
 from runtime.language.nodes import ParsedAgent, ParsedProgram
 from runtime.language.parser import parse
-from runtime.language.pbasm import build, read_agent, signature
+from runtime.language.pbasm import build, check_trigger_codes, read_agent, signature
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.language.source import read_paths, read_text
@@ -43,11 +43,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class CompileResult:
-    """The program, what the lowerer has to say about it, and what was doubted when it was read."""
+    """The program, what the lowerer has to say about it, the warnings of the parser, and the lines of the source by
+    file and number."""
 
     program: Program
     report: LoweringReport
     warnings: tuple[Diagnostic, ...] = ()
+    lines: Mapping[tuple[str, int], str] = field(default_factory=dict, repr=False, compare=False)
 
 
 OnProgress = Callable[[Progress], None]
@@ -80,13 +82,15 @@ async def compile_parsed(
     compilation = _Compilation(parsed, lowerer, cache_dir, on_progress)
     problems = Problems()
     check_people(parsed.agents, problems)
-    problems.stop_if_any()
+    check_trigger_codes(parsed.agents, problems)
+    problems.stop_if_any(parsed.lines)
     given = {agent.name: read_agent(agent, problems) for agent in parsed.agents if _needs_no_lowering(agent)}
-    problems.stop_if_any()
+    problems.stop_if_any(parsed.lines)
     await compilation.lower_all([agent for agent in parsed.agents if agent.name not in given])
     agents = [given.get(agent.name) or compilation.agents[agent.name] for agent in parsed.agents]
     notes = [note for agent in parsed.agents for note in compilation.notes.get(agent.name, ())]
-    return CompileResult(build(parsed.name, agents, parsed.metadata), LoweringReport(tuple(notes)), parsed.warnings)
+    program = build(parsed.name, agents, parsed.metadata)
+    return CompileResult(program, LoweringReport(tuple(notes)), parsed.warnings, parsed.lines)
 
 
 def _needs_no_lowering(agent: ParsedAgent) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from runtime.core.errors import ParseError
+
+_WORD = re.compile(r"#{1,6}\s.*\S|[`~]{3,}\w*|!?\$?\w+(?:[.:\-/]\w+)*|\"[^\"]*\"|'[^']*'|<!--|-->|---|\*\*?|[-=]>")
+"""What a caret underlines whole: a heading, a word, a name with its dots, a text in quotes, a mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,8 @@ class Span:
 class Diagnostic:
     """One thing that is wrong: what, where, the line itself, and what was expected or what to do.
 
-    A "warning" does not keep the program from being used.
+    A "warning" does not keep the program from being used. `width` is how many characters are meant; 0 means the word
+    that stands at the place.
     """
 
     message: str
@@ -34,23 +39,33 @@ class Diagnostic:
     source_line: str = ""
     hint: str = ""
     severity: Literal["error", "warning"] = "error"
+    width: int = 0
+
+    @property
+    def meant(self) -> str:
+        """The characters that are meant, at least one; "" behind the end of the line."""
+        start = self.span.column - 1
+        word = None if self.width else _WORD.match(self.source_line, start)
+        return self.source_line[start : word.end() if word else start + max(1, self.width)]
 
     def render(self) -> str:
-        """The diagnostic as a compiler prints it: place, message, the line and a caret below the column."""
+        """The diagnostic as a compiler prints it: place, message, the line, and carets below what is meant."""
         out = [f"{self.span}: {self.severity}: {self.message}"]
         if self.source_line:
             number = str(self.span.line)
             before = self.source_line[: self.span.column - 1].ljust(self.span.column - 1)
             out.append(f"  {number} | {_printable(self.source_line)}")
-            out.append(f"  {' ' * len(number)} | {' ' * _width(before)}^")
+            out.append(f"  {' ' * len(number)} | {' ' * _width(before)}{'^' * max(1, _width(self.meant))}")
         if self.hint:
             out.append(f"  {self.hint}")
         return "\n".join(out)
 
     def as_json(self) -> dict[str, Any]:
-        """The diagnostic for editors, flat: its fields, and `file`, `line` and `column`."""
+        """The diagnostic for editors, flat: its fields, and `file`, `line`, `column` and the `end_column` behind it."""
         plain = asdict(self)
-        return {**plain.pop("span"), **plain}
+        del plain["width"]
+        end = self.span.column + max(1, self.width, len(self.meant))
+        return {**plain.pop("span"), "end_column": end, **plain}
 
 
 def _printable(line: str) -> str:

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from runtime.language.blocks import Fence
+from runtime.language.metadata import PLAYBOOK_KEYS, misspelt_key
 from runtime.language.naming import is_taken
 from runtime.language.nodes import ListItem, ParsedPlaybook
 from runtime.language.problems import Problems, SourceLine
@@ -13,6 +14,7 @@ from runtime.language.program import Param, PythonFence
 from runtime.language.signature import parse_python
 
 PUBLIC_JSON = "public.json"
+_KEYS = PLAYBOOK_KEYS | {"triggers"}
 _LANGUAGES = frozenset({"python", "py", "python3"})
 
 
@@ -69,6 +71,7 @@ class _FenceReader:
                 elif keyword.arg is None:
                     self._problem_at(keyword.value, "@playbook takes names and literals, not **")
                 else:
+                    self._warn_of_key(keyword, keyword.arg)
                     metadata[keyword.arg] = self._literal(keyword.value)
         doc = (ast.get_docstring(node) or "").strip().split("\n", 1)[0].strip()
         return ParsedPlaybook(
@@ -94,6 +97,11 @@ class _FenceReader:
             else:
                 self._problem_at(element, 'a trigger is a text, for example triggers=["When the user asks for help"]')
         return items
+
+    def _warn_of_key(self, node: ast.keyword, key: str) -> None:
+        if meant := misspelt_key(key, _KEYS):
+            line, column = self._line(node.lineno), self._column(node.lineno, node.col_offset)
+            self._problems.warn(line, f"there is no key `{key}`", column=column, hint=f"Did you mean {meant}?")
 
     def _literal(self, node: ast.expr) -> Any:
         try:

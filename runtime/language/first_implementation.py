@@ -62,7 +62,7 @@ def instead_of(name: str) -> str:
     return f": {found[0].lower()}{found[1:-1]}" if found else ""
 
 
-def doubts_of_first_implementation(program: Program, built_in: Collection[str]) -> Iterator[Diagnostic]:
+def lint_of_first_implementation(program: Program, built_in: Collection[str]) -> Iterator[Diagnostic]:
     """Warnings about the Python of a program: what is not offered here, each with its replacement. `built_in` are the
     names that can be called everywhere."""
     for agent in program.agents:

@@ -102,4 +102,5 @@ class _ListReader:
             self._open[-1].words.append(text.strip())
         else:
             hint = f"Begin it with a dash: - {text.strip()}"
-            self._problems.at(line, f"expected a {self._what}, found text outside the list", hint=hint)
+            message = f"expected a {self._what}, found text outside the list"
+            self._problems.at(line, message, hint=hint, width=len(line.text.strip()))

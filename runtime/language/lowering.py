@@ -23,7 +23,10 @@ class Unclassified:
     def warning(self) -> Diagnostic:
         """What an author is told of it."""
         message = f"step {self.playbook}:{self.line} is not recognised, it is executed as written"
-        return Diagnostic(message, self.span, self.source_line, "Reword it, or leave it to the model.", "warning")
+        width = len(self.source_line.rstrip()) - self.span.column + 1
+        return Diagnostic(
+            message, self.span, self.source_line, "Reword it, or leave it to the model.", "warning", max(0, width)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from runtime.language.blocks import Block, Fence, Text
@@ -36,6 +37,9 @@ _CHOICES: dict[str, dict[str, str]] = {
 }
 _FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "pure", "streaming_enabled", "buffer_messages")
 _FLAG_WORDS = frozenset({"true", "false", "yes", "no", "on", "off"})
+_SHORT_FORMS = {"mode": "execution_mode", "exec_mode": "execution_mode", "startup": "startup_mode"}
+"""Keys that are not much like the one that is meant."""
+
 _LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
 _TEXTS = ("description", "name", "before_joining")
 _KEY = re.compile(r"^ {0,3}([a-z_]+):(?:\s+(.*?))?\s*$")
@@ -84,12 +88,29 @@ def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Probl
     reader = _PreambleReader(blocks, keys, problems)
     reader.read()
     check_values(reader.metadata, reader.lines, problems)
+    if keys is not PERSON_KEYS:
+        _warn_of_keys(reader.lines, keys, problems)
     if keys is PERSON_KEYS:
         check_human(reader.metadata, reader.lines, problems)
     if isinstance(remote := reader.metadata.get("remote"), dict):
         check_remote(remote, reader.remote, problems)
     described = str(reader.metadata.pop("description", "") or "").strip()
     return Preamble(reader.metadata, described, tuple(reader.prose))
+
+
+def misspelt_key(key: str, keys: frozenset[str]) -> str:
+    """The key that is probably meant by one that is not known; "" where it seems to be the author's own."""
+    if key in keys:
+        return ""
+    meant = _SHORT_FORMS.get(key) or next(iter(get_close_matches(key, sorted(keys), n=1, cutoff=0.8)), "")
+    return meant if meant in keys else ""
+
+
+def _warn_of_keys(lines: Mapping[str, SourceLine], keys: frozenset[str], problems: Problems) -> None:
+    for key, line in lines.items():
+        if meant := misspelt_key(key, keys):
+            column = line.text.find(key) + 1
+            problems.warn(line, f"there is no key `{key}`", column=column, hint=f"Did you mean {meant}?")
 
 
 def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problems: Problems) -> None:
@@ -215,10 +236,19 @@ class _PreambleReader:
         """A setting as people write it in prose: `Public: yes`."""
         said = loose_setting(line.text, self._keys)
         if said is None:
+            self._warn_of_setting(line)
             return False
         self._put(load_mapping([replace(line, text=f"{said[0]}: {said[1]}")], self._problems), [line])
         self.lines[said[0]] = line
         return True
+
+    def _warn_of_setting(self, line: SourceLine) -> None:
+        """Warn of prose that is a setting but for its key: `publc: true`."""
+        match = _KEY.match(line.text.rstrip())
+        meant = misspelt_key(match[1], self._keys) if match and self._keys is not PERSON_KEYS else ""
+        if match and meant and loose_setting(f"{meant}: {match[2] or ''}", self._keys):
+            hint = f"Did you mean {meant}? What stands here is prose."
+            self._problems.warn(line, f"there is no key `{match[1]}`", hint=hint)
 
     def _block_lines(self) -> list[SourceLine]:
         """The lines of a `metadata:` block: up to `---` when only YAML stands before it, else the indented ones."""

@@ -75,12 +75,16 @@ class ParsedAgent:
 
 @dataclass(frozen=True, slots=True)
 class ParsedProgram:
-    """All agents of all files, in order. `metadata` is the merged frontmatter, `warnings` what was doubted."""
+    """All agents of all files, in order.
+
+    `metadata` is the merged frontmatter, `warnings` what is probably a mistake, `lines` the text by file and number.
+    """
 
     name: str
     agents: tuple[ParsedAgent, ...]
     metadata: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
+    lines: Mapping[tuple[str, int], str] = field(default_factory=dict, repr=False, compare=False)
     _callable: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -43,7 +43,7 @@ def parse(source: Source) -> ParsedProgram:
         if isinstance(block, Heading):
             what = "a playbook" if block.level == 2 else "a section"
             problems.at(block.line, f"{what} before any agent", hint=_FIRST)
-    _doubt_unused(before, problems)
+    _warn_of_unused(before, problems)
     if len(sections) > _MOST_AGENTS:
         heading = sections.pop(_MOST_AGENTS)[0]
         problems.at(
@@ -62,16 +62,17 @@ def parse(source: Source) -> ParsedProgram:
     _refuse_second_entry(source, agents, problems)
     _name_attendees(agents)
     problems.stop_if_any()
-    return ParsedProgram(source.name, tuple(agents), source.metadata, problems.warnings)
+    lines = {(line.file, line.number): line.text[line.shift :] for line in source.lines}
+    return ParsedProgram(source.name, tuple(agents), source.metadata, problems.warnings, lines)
 
 
-def _doubt_unused(before: Sequence[Block], problems: Problems) -> None:
+def _warn_of_unused(before: Sequence[Block], problems: Problems) -> None:
     """Warn of text before the first agent: it belongs to nobody."""
     lines = [block.opening if isinstance(block, Fence) else block.line for block in before]
     unused = next((line for line in lines if line.text.strip() and not is_rule(line.text)), None)
     if unused is not None:
         hint = "Put it below a heading, or into a comment: <!-- … -->."
-        problems.doubt(unused, "what stands before the first agent is not used", hint=hint)
+        problems.warn(unused, "what stands before the first agent is not used", hint=hint)
 
 
 def _refuse_duplicates(agents: list[ParsedAgent], sections: list[Section], problems: Problems) -> None:
@@ -205,7 +206,7 @@ class _AgentReader:
         if is_python(block):
             if block.indent >= 2 and block.lines:
                 hint = "What a step is to do in Python stands in a playbook of its own, marked @playbook."
-                self._problems.doubt(
+                self._problems.warn(
                     block.opening, "this is executed once for the agent, not as part of a step", hint=hint
                 )
             fence, functions = read_fence(block, self._problems)
@@ -282,7 +283,8 @@ class _AgentReader:
         near = [] if text in _SECTIONS else get_close_matches(text, _SECTIONS, n=1, cutoff=0.8)
         if near:
             hint = f"Did you mean ### {_SECTIONS[near[0]].capitalize()}?"
-            self._problems.at(heading.line, f"there is no section {heading.text!r}", column=heading.column, hint=hint)
+            message = f"there is no section {heading.text!r}"
+            self._problems.at(heading.line, message, column=heading.column, hint=hint, width=len(heading.text))
             return _SECTIONS[near[0]]
         return _SECTIONS.get(text)
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 import yaml
@@ -75,7 +76,8 @@ def _playbook(parsed: ParsedPlaybook, problems: Problems) -> PlaybookSpec:
     codes = Counter(trigger.code for trigger in triggers if trigger)
     for item, trigger in zip(parsed.triggers, triggers, strict=True):
         if trigger and codes[trigger.code] > 1:
-            problems.at_span(item.span, f"the trigger code {trigger.code} is given twice", text=item.shown)
+            message = f"the trigger code {trigger.code} is given twice"
+            problems.at_span(item.span, message, text=item.shown, word=trigger.code)
     return PlaybookSpec(
         parsed.name,
         parsed.kind,
@@ -97,6 +99,14 @@ def coded_trigger(item: ListItem) -> Trigger | None:
     return Trigger(match[1], TriggerKind(match[2]), match[3], item.span) if match and known else None
 
 
+def check_trigger_codes(agents: Sequence[ParsedAgent], problems: Problems) -> None:
+    """Note triggers with a number and an unknown code in agents that are not compiled yet: `T1:EVNT When asked`."""
+    for playbook in (playbook for agent in agents if not agent.compiled for playbook in agent.playbooks):
+        for number, item in enumerate(playbook.triggers, 1):
+            if _TRIGGER.match(item.text):
+                _trigger(item, number, coded=True, problems=problems)
+
+
 def _trigger(item: ListItem, number: int, coded: bool, problems: Problems) -> Trigger | None:
     if trigger := coded_trigger(item):
         return trigger
@@ -104,9 +114,11 @@ def _trigger(item: ListItem, number: int, coded: bool, problems: Problems) -> Tr
     if not coded and not match:
         return Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
     kinds = ", ".join(TriggerKind)
-    hint = f"Expected for example: T{number}:EVT When the user asks for help. Codes: {kinds}."
+    near = get_close_matches(match[2], TriggerKind, n=1) if match else []
+    hint = f"Did you mean {near[0]}? " if near else ""
+    hint += f"Expected for example: T{number}:EVT When the user asks for help. Codes: {kinds}."
     message = f"there is no trigger code {match[2]}" if match else "a trigger needs its number and code"
-    problems.at_span(item.span, message, text=item.shown, hint=hint)
+    problems.at_span(item.span, message, text=item.shown, hint=hint, word=match[2] if match else "")
     return None
 
 

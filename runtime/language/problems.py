@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
 
@@ -33,37 +34,50 @@ class Problems:
 
     def __init__(self) -> None:
         self._found: list[Diagnostic] = []
-        self._doubted: list[Diagnostic] = []
+        self._warned: list[Diagnostic] = []
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "") -> None:
-        """Something is wrong at this column of the line; by default at its first character."""
-        place = line.span(line.content_column if column is None else column)
-        self._add(Diagnostic(message, place, line.text[line.shift :], hint))
+    def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "", width: int = 0) -> None:
+        """Something is wrong at this column of the line; by default at its first character.
 
-    def doubt(self, line: SourceLine, message: str, *, hint: str = "") -> None:
-        """Something is probably not meant like this; it hinders nothing."""
-        place = line.span(line.content_column)
-        if len(self._doubted) < _MOST:
-            self._doubted.append(Diagnostic(message, place, line.text[line.shift :], hint, "warning"))
+        `width` is how many characters are wrong; 0 means the word that stands there.
+        """
+        place = line.span(line.content_column if column is None else column)
+        self._add(Diagnostic(message, place, line.text[line.shift :], hint, width=width))
+
+    def warn(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "") -> None:
+        """Something is probably a mistake; it hinders nothing."""
+        place = line.span(line.content_column if column is None else column)
+        if len(self._warned) < _MOST:
+            self._warned.append(Diagnostic(message, place, line.text[line.shift :], hint, "warning"))
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What was doubted, in the order of the source."""
-        return tuple(self._doubted)
+        """The warnings, in the order of the source."""
+        return tuple(self._warned)
 
-    def at_span(self, span: Span, message: str, *, text: str = "", hint: str = "") -> None:
-        """Something is wrong at a place whose line is not at hand."""
-        self._add(Diagnostic(message, span, text, hint))
+    def at_span(self, span: Span, message: str, *, text: str = "", hint: str = "", word: str = "") -> None:
+        """Something is wrong at a place whose line is not at hand; `word` is the part of it that is."""
+        at = text.find(word, span.column - 1) if word else -1
+        place = span if at < 0 else replace(span, column=at + 1)
+        self._add(Diagnostic(message, place, text, hint, width=len(word) if at >= 0 else 0))
 
-    def stop_if_any(self) -> None:
-        """Raise ProgramRejected with everything found, in the order of the source."""
+    def stop_if_any(self, lines: Mapping[tuple[str, int], str] | None = None) -> None:
+        """Raise ProgramRejected with everything found, in the order of the source.
+
+        `lines` are those of the source by file and number, for what was found where they were not at hand.
+        """
         if self._found:
             files = list(dict.fromkeys(d.span.file for d in self._found))
             key = {file: index for index, file in enumerate(files)}
-            raise ProgramRejected(sorted(self._found, key=lambda d: (key[d.span.file], d.span.line, d.span.column)))
+            found = [self._with_line(one, lines or {}) for one in self._found]
+            raise ProgramRejected(sorted(found, key=lambda d: (key[d.span.file], d.span.line, d.span.column)))
+
+    def _with_line(self, found: Diagnostic, lines: Mapping[tuple[str, int], str]) -> Diagnostic:
+        line = lines.get((found.span.file, found.span.line), "")
+        return found if found.source_line else replace(found, source_line=line)
 
     def _add(self, diagnostic: Diagnostic) -> None:
         if len(self._found) < _MOST and diagnostic not in self._found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from runtime.language.flow import jump_target
 from runtime.language.nodes import ListItem
@@ -35,8 +36,12 @@ def is_coded(item: ListItem) -> bool:
 
 
 def given_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ...] | None:
-    """The steps of a list that is PBAsm already, each item of it; None for one in prose."""
-    if not items or not all(is_coded(inner) for item in items for inner in item.walk()):
+    """The steps of a list that is PBAsm already, each item of it; None for one in prose.
+
+    Where each item has the form of a step and the code of one is unknown, that is noted.
+    """
+    every = [inner for item in items for inner in item.walk()]
+    if not all(_STEP.match(item.text) for item in every) or not any(map(is_coded, every)):
         return None
     return read_steps(items, problems)
 
@@ -54,13 +59,16 @@ def read_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ...
         if node is None:
             continue
         if node.line in seen:
-            _note(problems, item, f"step {node.line} is given twice", f"It is also at {seen[node.line].span}.")
+            _note(
+                problems, item, f"step {node.line} is given twice", f"It is also at {seen[node.line].span}.", node.line
+            )
         seen[node.line] = item
         parent = node.line.rpartition(".")[0]
         while chain and chain[-1].line != parent:
             chain.pop()
         if parent and not chain:
-            _note(problems, item, f"step {node.line} does not stand below a step {parent}", f"Put {parent} before it.")
+            message = f"step {node.line} does not stand below a step {parent}"
+            _note(problems, item, message, f"Put {parent} before it.", node.line)
         (chain[-1].children if chain else roots).append(node)
         chain.append(node)
     steps = tuple(node.frozen() for node in roots)
@@ -74,7 +82,9 @@ def _node(item: ListItem, problems: Problems) -> _Node | None:
         _note(problems, item, "a step needs its number and code", _HINT)
         return None
     if match[2] not in Op.__members__:
-        _note(problems, item, f"there is no operation {match[2]}", _HINT)
+        near = get_close_matches(match[2].upper(), Op, n=1)
+        hint = f"Did you mean {near[0]}? {_HINT}" if near else _HINT
+        _note(problems, item, f"there is no operation {match[2]}", hint, match[2])
         return None
     op, text = Op(match[2]), _SHORT_YIELD.sub("YLD for ", f"{match[2]} {(match[3] or '').strip()}")
     return _Node(match[1], op, text[len(op) :].strip(), item)
@@ -86,8 +96,8 @@ def _check_jumps(steps: Sequence[Step], items: Mapping[str, ListItem], problems:
         if step.op is Op.JMP and target not in items:
             named = f"step {target}, which does not exist" if target else "no step"
             hint = "Name one of " + ", ".join(sorted(items)[:12]) + "."
-            _note(problems, items[step.line], f"this jumps to {named}", hint)
+            _note(problems, items[step.line], f"this jumps to {named}", hint, f"JMP {step.text}".strip())
 
 
-def _note(problems: Problems, item: ListItem, message: str, hint: str) -> None:
-    problems.at_span(item.span, message, text=item.shown, hint=hint)
+def _note(problems: Problems, item: ListItem, message: str, hint: str, word: str = "") -> None:
+    problems.at_span(item.span, message, text=item.shown, hint=hint, word=word)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
-from runtime.language.doubts import doubts
 from runtime.language.flow import Flow
+from runtime.language.lint.program import lint
 from runtime.language.parser import parse
 from runtime.language.pbasm import read, write
 from runtime.language.rules import RulesLowerer
@@ -137,7 +137,7 @@ def check(text: str, file: str) -> None:
             assert again.program.pbasm == written
         for playbook in (playbook for agent in found.program.agents for playbook in agent.playbooks):
             Flow(playbook)
-        said = (*found.warnings, *doubts(found.program, SIGNATURES))
+        said = (*found.warnings, *lint(found.program, SIGNATURES, found.lines))
     for one in said:
         assert 1 <= one.span.line <= len(rows)
         assert 1 <= one.span.column <= len(rows[one.span.line - 1]) + 2

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed, compile_program
 from runtime.language.flow import Flow
+from runtime.language.lint.program import lint
 from runtime.language.parser import parse
 from runtime.language.pbasm import read, write
 from runtime.language.program import PlaybookSpec
@@ -19,6 +21,13 @@ pytestmark = pytest.mark.anyio
 
 PROGRAMS = sorted(path for path in (Path(__file__).parent / "programs").iterdir() if path.is_file())
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.pb"))
+
+JUSTIFIED = {
+    "10_metadata_everywhere.pb": ["`model: small` of A is not used"],
+    "26_imports.pb": ["Shared is the name of a built-in call"],
+    "35_evaluator.pb": ["$cases is read and never set"],
+}
+"""What is to be said about these programs."""
 
 each_program = pytest.mark.parametrize("path", [*PROGRAMS, *EXAMPLES], ids=lambda path: path.name)
 
@@ -53,6 +62,13 @@ def _is_detail(items: object, line: int) -> bool:
         if line in inner:
             return bool(item.text.endswith(":")) or _is_detail(item.children, line)
     return False
+
+
+@each_program
+async def test_programs_that_work_get_no_warning(path: Path) -> None:
+    result = await compiled(path)
+    found = [*result.warnings, *lint(result.program, SIGNATURES, result.lines)]
+    assert [one.message for one in found] == JUSTIFIED.get(path.name, [])
 
 
 @each_program

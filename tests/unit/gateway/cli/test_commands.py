@@ -225,9 +225,9 @@ def test_compiled_files_need_no_model_whatever_compiles(tmp_path: Path) -> None:
     assert "No language model is set up" in done.stderr
 
 
-def test_check_of_a_program_doubts_calls_of_what_is_not_there(tmp_path: Path) -> None:
+def test_check_of_a_program_warns_of_calls_of_what_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "a.pb").write_text("# A\n\n## Main\n- FindOrdr(1)\n\n## FindOrder($id)\n- Return $id\n")
     done = _parley(tmp_path, "check", "a.pb")
     assert done.returncode == 0
-    assert "a.pb:4:3: warning: there is no playbook FindOrdr\n  4 | - FindOrdr(1)\n    |   ^\n" in done.stdout
+    assert "a.pb:4:3: warning: there is no playbook FindOrdr\n  4 | - FindOrdr(1)\n    |   ^^^^^^^^\n" in done.stdout
     assert "Did you mean FindOrder?" in done.stdout

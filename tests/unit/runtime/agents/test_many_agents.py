@@ -10,7 +10,7 @@ import pytest
 from runtime.execution.frames.loop import FrameLoop
 from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import compile_program
-from runtime.language.doubts import doubts
+from runtime.language.lint.program import lint
 from runtime.language.program import Program
 from runtime.language.rules import RulesLowerer
 from runtime.sandbox.monty import MontySandbox
@@ -99,7 +99,7 @@ async def test_compiling_and_checking_each_agent_is_the_same_work_beside_many(tm
         file.write_text("\n".join(TEXT.format(n=n) for n in range(count)))
         with counted() as calls:
             result = await compile_program([file], lowerer=RulesLowerer())
-            assert not doubts(result.program, SIGNATURES)
+            assert not lint(result.program, SIGNATURES)
         assert len(result.program.agents) == count
         return calls.count
 

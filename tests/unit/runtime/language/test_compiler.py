@@ -209,7 +209,7 @@ async def test_error_of_the_model_comes_through_as_it_is(tmp_path: Path) -> None
 
 async def test_bad_pbasm_is_refused_at_its_line(tmp_path: Path) -> None:
     path = file(tmp_path, "a.pbasm", "# A\n## Main()\n### Steps\n- 01:JMP 02\n")
-    with pytest.raises(ProgramRejected, match=r"a\.pbasm:4:3: error: this jumps to step 02"):
+    with pytest.raises(ProgramRejected, match=r"a\.pbasm:4:6: error: this jumps to step 02"):
         await compiled(path)
 
 

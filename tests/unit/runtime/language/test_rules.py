@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
-from runtime.language.doubts import doubts
+from runtime.language.lint.program import lint
 from runtime.language.parser import parse
 from runtime.language.pbasm import read
 from runtime.language.program import Op, Program
@@ -85,7 +85,7 @@ async def test_no_step_is_lost_and_none_is_invented(items: list[tuple[str, Seque
         at = [step for step in steps if step.span == item.span]
         assert at or any(item.text.rstrip(";") in step.text for step in steps)
     known = {inner.span for outer in parsed.steps for inner in outer.walk()}
-    assert {doubt.severity for doubt in doubts(await lowered(text), ())} <= {"warning"}
+    assert {found.severity for found in lint(await lowered(text), ())} <= {"warning"}
     assert all(step.span in known for step in steps)
     assert all(step.op is Op.JMP or step.text or step.op is Op.RET or step.op is Op.ELS for step in steps)
 

@@ -1,13 +1,13 @@
-"""What in the steps and the prose of a playbook is probably not meant: conditions of nothing, types that are none."""
+"""What in the steps and the prose of a playbook is probably a mistake: conditions of nothing, unknown types."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 
-from runtime.language.diagnostics import Diagnostic, Span
+from runtime.language.diagnostics import Span
 from runtime.language.flow import is_else, is_loop
+from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.metadata import PLAYBOOK_KEYS, loose_setting
 from runtime.language.program import Op, Param, PlaybookSpec, Step
 
@@ -27,36 +27,59 @@ _BARE = re.compile(
 _ONE_SENTENCE = re.compile(r"[^,:;]*\Z")
 _THEN = re.compile(r"\b(?:then|else|otherwise|return|end|continue|break|repeat|skip|go to)\b", re.IGNORECASE)
 _LOOKS_LIKE_SECTION = re.compile(r"\W*(triggers?|steps?|notes?)\W*\Z", re.IGNORECASE)
+_CODED = re.compile(r"\d+(?:\.\d+)*:([A-Za-z]{3,5})\s")
+_NOTE = re.compile(r"N(\d+)\b")
 _MARKS = "*_`#- \t"
 
 
-def doubts_of_steps(playbook: PlaybookSpec) -> Iterator[Diagnostic]:
+def in_steps(playbook: PlaybookSpec) -> Iterator[Finding]:
     """Warnings about one playbook, in no order."""
     if playbook.kind != "llm":
         return
     yield from _lists(playbook.steps)
+    yield from _codes(playbook)
     yield from _types(playbook)
     yield from _prose(playbook)
 
 
-def _lists(steps: Sequence[Step]) -> Iterator[Diagnostic]:
+def unknown_notes(playbook: PlaybookSpec) -> Iterator[Finding]:
+    """Notes that steps refer to and that are not there."""
+    known = {match[1] for note in playbook.notes if (match := _NOTE.match(note))}
+    for step in (step for step in playbook.walk_steps() if step.op is Op.CHK):
+        for number in _NOTE.findall(step.text):
+            if number not in known:
+                yield Finding(step.span, f"{playbook.name} has no note N{number}", word=f"note {number}")
+
+
+def _lists(steps: Sequence[Step]) -> Iterator[Finding]:
     for before, step in zip([None, *steps], steps, strict=False):
         if step.op is Op.CND:
             yield from _condition(step, before)
         yield from _lists(step.children)
 
 
-def _condition(step: Step, before: Step | None) -> Iterator[Diagnostic]:
+def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
     if _BARE.match(step.text):
-        yield _doubt(step.span, f"`{step.text}` of what? There is no condition", "Write it on the same line.")
+        yield Finding(
+            step.span, f"`{step.text}` of what? There is no condition", "Write it on the same line.", step.text
+        )
     elif is_else(step) and (before is None or before.op not in (Op.CND, Op.ELS) or is_loop(before)):
-        yield _doubt(step.span, f"no `If` comes before this `{step.text.split()[0]}`", "Indent both the same.")
+        yield Finding(
+            step.span, f"no `If` comes before this `{step.text.split()[0]}`", "Indent both the same.", step.text
+        )
     elif not step.children and _ONE_SENTENCE.match(step.text) and not _THEN.search(step.text, 1):
         hint = "Indent below it what is to be done, or write that on its line, behind a comma."
-        yield _doubt(step.span, "nothing is done when this holds", hint)
+        yield Finding(step.span, "nothing is done when this holds", hint, step.text)
 
 
-def _types(playbook: PlaybookSpec) -> Iterator[Diagnostic]:
+def _codes(playbook: PlaybookSpec) -> Iterator[Finding]:
+    """Steps that begin like PBAsm with a code that is nearly one, in a list that is prose."""
+    for step in playbook.walk_steps():
+        if (code := _CODED.match(step.text)) and (hint := did_you_mean(code[1], Op, cutoff=0.6)):
+            yield Finding(step.span, f"there is no operation {code[1]}, this is read as prose", hint, code[1])
+
+
+def _types(playbook: PlaybookSpec) -> Iterator[Finding]:
     for step in playbook.walk_steps():
         for name, word in _TYPED.findall(_QUOTED.sub("", step.text)):
             if word not in _TYPE_WORDS:
@@ -71,26 +94,21 @@ def _strange_words(param: Param) -> list[str]:
     return [word for word in words if word not in _TYPE_WORDS]
 
 
-def _unknown_type(span: Span, name: str, word: str) -> Diagnostic:
-    near = get_close_matches(word, sorted(_TYPE_WORDS), n=1)
-    hint = f"Did you mean {near[0]}?" if near else _TYPES
-    return _doubt(span, f"there is no type {word}: {name} may be anything", hint)
+def _unknown_type(span: Span, name: str, word: str) -> Finding:
+    hint = did_you_mean(word, _TYPE_WORDS, cutoff=0.6) or _TYPES
+    return Finding(span, f"there is no type {word}: {name} may be anything", hint, word)
 
 
-def _prose(playbook: PlaybookSpec) -> Iterator[Diagnostic]:
+def _prose(playbook: PlaybookSpec) -> Iterator[Finding]:
     if not (playbook.steps or playbook.description):
         hint = "Say below its heading what it is for, or what its ### Steps are."
-        yield _doubt(playbook.span, f"{playbook.name} does nothing: it has neither steps nor a description", hint)
+        yield Finding(playbook.span, f"{playbook.name} does nothing: it has neither steps nor a description", hint)
     for row in playbook.description.splitlines():
         bare = row.strip(_MARKS).replace("*", "").replace("`", "")
         looks = _LOOKS_LIKE_SECTION.match(row)
         if looks and bare != row.strip():
             hint = f"Write ### {looks[1].capitalize()}."
-            yield _doubt(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
+            yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
         elif loose_setting(bare, PLAYBOOK_KEYS):
             hint = f"Write it as a line of its own: {bare}"
-            yield _doubt(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
-
-
-def _doubt(span: Span, message: str, hint: str) -> Diagnostic:
-    return Diagnostic(message, span, "", hint, "warning")
+            yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)

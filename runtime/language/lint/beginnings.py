@@ -1,0 +1,52 @@
+"""How a program begins: triggers that do not mean what they seem to, and programs that nothing starts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from runtime.language.lint.findings import Finding
+from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
+from runtime.language.trigger_words import trigger_kind
+
+_WORDS = (
+    *("beginning", "begins", "starts", "started", "start", "startup", "launch", "launches"),
+    *("program", "conversation", "session", "application"),
+)
+_SHORTEST = 5
+
+
+def never_begins(program: Program) -> Iterator[Finding]:
+    """A program in which nothing starts and no message starts anything."""
+    playbooks = [playbook for agent in program.agents for playbook in agent.playbooks]
+    starts = any(one.triggers or one.meeting or one.metadata.get("cli_entry") for one in playbooks)
+    if starts or any(agent.standby for agent in program.agents) or not program.agents:
+        return
+    in_prose = [one for one in playbooks if one.kind == "llm"]
+    headings: list[PlaybookSpec | AgentSpec] = [*in_prose, *playbooks, *program.agents]
+    first = headings[0]
+    hint = "Write ### Triggers with `- At the beginning` below the playbook that is to start it."
+    yield Finding(first.span, "nothing starts this program: no playbook has a trigger", hint, first.name)
+
+
+def misspelt_beginnings(playbook: PlaybookSpec) -> Iterator[Finding]:
+    """Triggers that name the beginning with a misspelt word."""
+    for trigger in playbook.triggers:
+        if trigger.kind is not TriggerKind.BGN and (meant := _beginning(trigger.text)):
+            word, text = meant
+            message = f"`{trigger.text}` is not understood as the beginning"
+            yield Finding(trigger.span, message, f"Did you mean “{text}”?", word)
+
+
+def _beginning(text: str) -> tuple[str, str] | None:
+    """A misspelt word of a trigger, and the trigger without the mistake, where that means the beginning."""
+    for match in re.finditer(r"[A-Za-z]+", text):
+        word = match[0]
+        if len(word) < _SHORTEST or word.lower() in _WORDS:
+            continue
+        for near in get_close_matches(word.lower(), _WORDS, n=2, cutoff=0.82):
+            meant = text[: match.start()] + near + text[match.end() :]
+            if trigger_kind(meant) is TriggerKind.BGN:
+                return word, meant
+    return None

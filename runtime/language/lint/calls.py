@@ -1,0 +1,212 @@
+"""Calls in steps: of what is not there, never closed, or with arguments that do not fit."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
+from runtime.language.placeholders import plain_names
+from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, Step
+from runtime.language.signature import parse_python
+from runtime.language.value_types import coerced
+
+_CALLED = re.compile(r"(?<![\w.$])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\(")
+_LIKE_A_PLAYBOOK = re.compile(r"[A-Z]\w*[a-z]\w*(?:\.\w+)?")
+_SAID = re.compile(r"Say\([^,()]*,(.*)\)(?:;.*)?", re.DOTALL)
+_QUOTED = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
+_MOST_CLOSINGS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Callable:
+    """What a name stands for when it is called.
+
+    `params` is None where nobody knows them, `positional` is how many can be given without their names. `open` when
+    further named arguments are taken, `why` is the reason for which it cannot be called.
+    """
+
+    params: Sequence[Param] | None = None
+    positional: int = 0
+    open: bool = False
+    why: str = ""
+
+
+class CallLint:
+    """The calls of a program, checked against all that can be called."""
+
+    def __init__(self, program: Program, built_in: Collection[str], lines: SourceLines) -> None:
+        self._lines = lines
+        self._everywhere = _everywhere(program, built_in)
+        self._own: dict[str, Mapping[str, _Callable]] = {}
+        self._agents = {agent.name for agent in program.agents} | program.remote_agents
+
+    def in_playbook(self, agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Finding]:
+        """Findings in the steps of a playbook."""
+        if agent.name not in self._own:
+            self._own[agent.name] = _own(agent)
+        own = self._own[agent.name]
+        for step in playbook.walk_steps():
+            yield from self._in_step(step, own)
+
+    def _in_step(self, step: Step, own: Mapping[str, _Callable]) -> Iterator[Finding]:
+        said = _SAID.fullmatch(step.text)
+        text = said[1] if said and not said[1].lstrip().startswith(('"', "'")) else step.text
+        for match in _CALLED.finditer(text):
+            name = match[1]
+            called = own.get(name) or self._everywhere.get(name)
+            if called is None:
+                if _LIKE_A_PLAYBOOK.fullmatch(name) and not self._is_of_a_server(name):
+                    yield self._unknown(step, name, own)
+            elif called.why:
+                yield Finding(step.span, called.why, word=name)
+            elif name != "Say" and _never_closed(text[match.start() :]):
+                hint = f"Write the closing parenthesis: {name}(…)."
+                yield Finding(step.span, f"the call of {name} is never closed", hint, name)
+            elif (wrong := _misfit(text[match.start() :], called)) and self._is_written(step, name):
+                yield Finding(step.span, f"{name}: {wrong.message}", wrong.hint, wrong.word or name)
+
+    def _is_written(self, step: Step, name: str) -> bool:
+        """Whether the author wrote the call; one in words, `Get the order status`, leaves its arguments to a model."""
+        written = as_written(step.span, self._lines)
+        return not written or f"{name}(" in written
+
+    def _is_of_a_server(self, name: str) -> bool:
+        """Whether it is a tool of a server: these are the server's affair."""
+        agent = name.partition(".")[0]
+        return agent in self._everywhere
+
+    def _unknown(self, step: Step, name: str, own: Mapping[str, _Callable]) -> Finding:
+        agent = name.rpartition(".")[0]
+        if agent and agent not in self._agents:
+            hint = did_you_mean(agent, self._agents)
+            return Finding(step.span, f"there is no agent {agent}", hint, agent)
+        hint = did_you_mean(name, {*own, *self._everywhere})
+        return Finding(step.span, f"there is no playbook {name}", hint, name)
+
+
+def _everywhere(program: Program, built_in: Collection[str]) -> Mapping[str, _Callable]:
+    """What can be called in the steps of all agents. The tools of a server are the server's affair."""
+    names = {name: _Callable() for name in (*built_in, *program.remote_agents)}
+    for agent in program.agents:
+        for name, made in _playbooks(agent).items():
+            playbook = agent.playbook(name)
+            closed = playbook is not None and not playbook.public
+            why = f"{name} of {agent.name} is not public" if closed else ""
+            names[f"{agent.name}.{name}"] = _Callable(made.params, made.positional, made.open, why)
+    return names
+
+
+def _own(agent: AgentSpec) -> Mapping[str, _Callable]:
+    """What else can be called in the steps of an agent: all of its playbooks, and what its Python defines."""
+    own = _playbooks(agent)
+    named = {f"{agent.name}.{name}": made for name, made in own.items()}
+    return named | own | {name: _Callable() for name in _defined(agent)}
+
+
+def _playbooks(agent: AgentSpec) -> dict[str, _Callable]:
+    functions = dict(_functions(agent))
+    return {one.name: _callable(one, functions.get(one.name)) for one in agent.playbooks}
+
+
+def _callable(playbook: PlaybookSpec, function: ast.arguments | None) -> _Callable:
+    """The parameters of a playbook; a meeting takes attendees besides."""
+    if playbook.meeting or (playbook.kind == "python" and function is None):
+        return _Callable()
+    if function is None:
+        return _Callable(playbook.params, len(playbook.params))
+    positional = len(function.posonlyargs) + len(function.args)
+    return _Callable(playbook.params, 1_000 if function.vararg else positional, function.kwarg is not None)
+
+
+def _functions(agent: AgentSpec) -> Iterator[tuple[str, ast.arguments]]:
+    for fence in agent.fences:
+        for node in parse_python(fence.source).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.decorator_list:
+                yield node.name, node.args
+
+
+def _defined(agent: AgentSpec) -> Iterator[str]:
+    """What the agent's Python defines besides playbooks."""
+    for fence in agent.fences:
+        for node in parse_python(fence.source).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not node.decorator_list:
+                    yield node.name
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                yield from (name.asname or name.name for name in node.names)
+
+
+def _never_closed(text: str) -> bool:
+    """Whether the parenthesis of the call that `text` begins with is still open at its end."""
+    depth = 0
+    for char in _QUOTED.sub("", text):
+        depth += (char in "([{") - (char in ")]}")
+        if depth == 0 and char in ")]}":
+            return False
+    return depth > 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Misfit:
+    """What is wrong with arguments; `word` is the one that is meant, "" for the call as a whole."""
+
+    message: str
+    hint: str = ""
+    word: str = ""
+
+
+def _misfit(text: str, called: _Callable) -> _Misfit | None:
+    """What is wrong with the arguments of the call that `text` begins with; None where they fit, or cannot be told."""
+    call, params = _parsed_call(text), called.params
+    if params is None or call is None or any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    given = [keyword.arg for keyword in call.keywords if keyword.arg is not None]
+    if len(given) < len(call.keywords):
+        return None
+    if len(call.args) > called.positional:
+        count = called.positional
+        return _Misfit(f"takes {count} argument{'' if count == 1 else 's'}, {len(call.args)} are given")
+    names = [param.name for param in params]
+    unknown = [name for name in given if name not in names]
+    if unknown and not called.open:
+        return _Misfit(f"has no parameter {unknown[0]!r}", did_you_mean(unknown[0], names), unknown[0])
+    values = {**dict(zip(names, call.args, strict=False)), **{one.arg: one.value for one in call.keywords if one.arg}}
+    missing = [param.name for param in params if param.default is None and param.name not in values]
+    if missing:
+        return _Misfit(f"needs {missing[0]!r}")
+    found = (_wrong_type(param, values.get(param.name), text) for param in params)
+    return next((wrong for wrong in found if wrong), None)
+
+
+def _wrong_type(param: Param, value: ast.expr | None, text: str) -> _Misfit | None:
+    """What is wrong with an argument that is a literal; None for any other."""
+    if param.type is None or value is None:
+        return None
+    try:
+        literal = ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    try:
+        coerced(literal, param.type)
+    except ValueError:
+        written = ast.get_source_segment(plain_names(text), value) or ""
+        return _Misfit(
+            f"{param.name!r} is declared {param.type}, {literal!r} is given", word=written if written in text else ""
+        )
+    return None
+
+
+def _parsed_call(text: str) -> ast.Call | None:
+    """The call at the beginning of a text, where it is one in Python."""
+    for end in (match.end() for match in islice(re.finditer(r"\)", text), _MOST_CLOSINGS)):
+        try:
+            body = parse_python(plain_names(text[:end])).body
+        except SyntaxError:
+            continue
+        if len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Call):
+            return body[0].value
+    return None

@@ -1,0 +1,66 @@
+"""A finding of the lint, and the place in the source that it points at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from runtime.language.diagnostics import Diagnostic, Span
+from runtime.language.listing import is_item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+SourceLines = Mapping[tuple[str, int], str]
+"""The lines of a program by file and number."""
+
+_MOST_LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A warning about what begins at `span`. `word` is the part of it that is meant, as its author wrote it."""
+
+    span: Span
+    message: str
+    hint: str = ""
+    word: str = ""
+
+    def diagnostic(self, lines: SourceLines) -> Diagnostic:
+        """The warning at the place of its word; without source lines, where the step or heading begins."""
+        span, width = _place(self.span, self.word, lines)
+        line = lines.get((span.file, span.line), "")
+        return Diagnostic(self.message, span, line, self.hint, "warning", width)
+
+
+def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.75, sign: str = "") -> str:
+    """The hint that names what is most like `name`; "" where nothing is."""
+    near = get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
+    return f"Did you mean {sign}{near[0]}?" if near else ""
+
+
+def as_written(span: Span, lines: SourceLines) -> str:
+    """The item that begins at `span` in its author's words, line by line; "" without source lines."""
+    return "\n".join(text for _, text in _lines_of(span, lines))
+
+
+def _lines_of(span: Span, lines: SourceLines) -> Iterator[tuple[int, str]]:
+    for number in range(span.line, span.line + _MOST_LINES):
+        text = lines.get((span.file, number), "")
+        if not text.strip() or (number > span.line and is_item(text)):
+            return
+        yield number, text
+
+
+def _place(span: Span, word: str, lines: SourceLines) -> tuple[Span, int]:
+    """Where the word stands in the item that begins at `span`, and its length."""
+    if not word:
+        return span, 0
+    pattern = re.compile(rf"(?<![\w$]){re.escape(word)}(?!\w)")
+    for number, text in _lines_of(span, lines):
+        if match := pattern.search(text, span.column - 1 if number == span.line else 0):
+            return replace(span, line=number, column=match.start() + 1), len(word)
+    return span, 0

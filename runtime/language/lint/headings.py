@@ -1,0 +1,48 @@
+"""What below a heading is probably a mistake: attendees, models, names of built-in calls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from runtime.language.lint.findings import Finding, did_you_mean
+from runtime.language.metadata import MEETING_KEYS
+from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+
+
+def hidden_by_built_in(playbook: PlaybookSpec, built_in: Collection[str]) -> Iterator[Finding]:
+    """A playbook that no call reaches: its name calls the built-in one."""
+    if playbook.name in built_in:
+        hint = "Calls by this name come to the built-in one: give the playbook another name."
+        yield Finding(playbook.span, f"{playbook.name} is the name of a built-in call", hint, playbook.name)
+
+
+def unused_models(agent: AgentSpec) -> Iterator[Finding]:
+    """Models that a program asks for: who runs the program chooses its model, and pays for it."""
+    asking: list[AgentSpec | PlaybookSpec] = [agent, *agent.playbooks]
+    for one in asking:
+        if "model" in one.metadata:
+            message = f"`model: {one.metadata['model']}` of {one.name} is not used"
+            yield Finding(one.span, message, "All playbooks are executed by the model of the settings.")
+
+
+def wrong_attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Finding]:
+    """Attendees of a meeting who are not there, or who take part in no meetings."""
+    for name in (name for key in MEETING_KEYS for name in playbook.metadata.get(key) or ()):
+        agent = program.agent(str(name))
+        if agent is None and str(name).casefold() != "user":
+            hint = did_you_mean(str(name), (one.name for one in program.agents), cutoff=0.6)
+            yield Finding(playbook.span, f"there is no agent {name} to attend {playbook.name}", hint)
+        elif agent and agent.kind is AgentKind.AI and not any(one.meeting for one in agent.playbooks):
+            yield Finding(
+                playbook.span,
+                f"{agent.name} is to attend {playbook.name} and takes part in no meetings",
+                "Give it a playbook with meeting: true.",
+            )
+
+
+def before_joining(agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Finding]:
+    """A playbook that is to consider an invitation and is not there: the agent would join all meetings."""
+    name = playbook.metadata.get("before_joining")
+    if name is not None and agent.playbook(str(name)) is None:
+        hint = did_you_mean(str(name), (one.name for one in agent.playbooks), cutoff=0.6)
+        yield Finding(playbook.span, f"{agent.name} has no playbook {name} to execute before it joins", hint)

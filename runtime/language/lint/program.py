@@ -1,0 +1,52 @@
+"""All warnings about a program."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import islice
+
+from runtime.language.diagnostics import Diagnostic
+from runtime.language.first_implementation import lint_of_first_implementation
+from runtime.language.lint.beginnings import misspelt_beginnings, never_begins
+from runtime.language.lint.calls import CallLint
+from runtime.language.lint.fences import missing_modules
+from runtime.language.lint.findings import Finding, SourceLines
+from runtime.language.lint.headings import before_joining, hidden_by_built_in, unused_models, wrong_attendees
+from runtime.language.lint.names import NameLint
+from runtime.language.lint.reachability import ReachabilityLint
+from runtime.language.lint.steps import in_steps, unknown_notes
+from runtime.language.lint.variables import VariableLint
+from runtime.language.program import Program
+
+_MOST = 100
+
+
+def lint(program: Program, built_in: Collection[str], lines: SourceLines | None = None) -> list[Diagnostic]:
+    """Warnings in the order of the program, the first 100 besides those about its Python.
+
+    `built_in` are the names that can be called everywhere. With the `lines` of the source, each warning points at its
+    word and shows its line.
+    """
+    known: SourceLines = lines or {}
+    python = lint_of_first_implementation(program, built_in)
+    return [*python, *(found.diagnostic(known) for found in islice(_findings(program, built_in, known), _MOST))]
+
+
+def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -> Iterator[Finding]:
+    calls, names = CallLint(program, built_in, lines), NameLint(program, built_in)
+    variables, reachability = VariableLint(program), ReachabilityLint(program, built_in, lines)
+    yield from never_begins(program)
+    for agent in program.agents:
+        yield from unused_models(agent)
+        yield from missing_modules(agent)
+        yield from variables.in_agent(agent)
+        yield from reachability.in_agent(agent)
+        for playbook in agent.playbooks:
+            yield from hidden_by_built_in(playbook, built_in)
+            yield from wrong_attendees(program, playbook)
+            yield from before_joining(agent, playbook)
+            yield from misspelt_beginnings(playbook)
+            yield from in_steps(playbook)
+            yield from unknown_notes(playbook)
+            yield from calls.in_playbook(agent, playbook)
+            yield from names.in_playbook(agent, playbook)

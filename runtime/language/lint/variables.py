@@ -1,0 +1,219 @@
+"""Variables that are read and that nothing can set."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from runtime.language.diagnostics import Span
+from runtime.language.lint.findings import Finding, did_you_mean
+from runtime.language.placeholders import placeholders, plain_names
+from runtime.language.program import AgentSpec, Op, PlaybookSpec, Program, Step, TriggerKind
+from runtime.language.signature import parse_python
+
+_NAME = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)(:(?=[A-Za-z]))?")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_ASSIGNED = re.compile(r"\$(\w+)(?::[\w\[\], |]+?)?\s*=(?!=)\s*(.*)\Z", re.DOTALL)
+_FOR_EACH = re.compile(r"\bfor\s+(?:(?:each|every|all|any)\s+\$(\w+)|\$(\w+)\s+(?:in|from)\b)", re.IGNORECASE)
+_YIELD = re.compile(r";\s*YLD for .*\Z", re.DOTALL)
+_WAITS = re.compile(r"\bYLD for (?!call\b)")
+_PEOPLE = re.compile(
+    r"\b(?:users?|they|them|their|human|people|person|customers?|guests?|everyone|somebody|someone|anyone|gives?|provides?"
+    r"|says?|tells?|answers?|repl(?:y|ies)|enters?|chooses?|wants?|asks?|names?|mentions?)\b",
+    re.IGNORECASE,
+)
+_ENDINGS = re.compile(r"(\w+?)\d* \1(?:e?s|\d*)")
+"""Two names that differ by an ending only."""
+_INVENTS = re.compile(
+    r"\b(?:suggest|propos|recommend|invent|offer|creat|generat|writ|compos|pick|choos|mak|think|come up|draw)\w*\b",
+    re.IGNORECASE,
+)
+"""What is said with these words may be made up in saying it."""
+_NEW = re.compile(r"\b(?:an?|another|some|new|random)\s+(?=\$)", re.IGNORECASE)
+_MADE = re.compile(r"\b(?:CreateAgent|IdleAgent|CallAgent)\(")
+_ARGUMENT = re.compile(r"\b(\w+)\s*=(?!=)")
+
+_BUILT_IN = frozenset({"startup_message"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """An occurrence of a variable: `reads` when it can be nothing else. `playbook` is "" in the agent's own prose."""
+
+    name: str
+    span: Span
+    reads: bool
+    playbook: str = ""
+
+
+class VariableLint:
+    """The variables of each agent of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self._made_with = set(_made_with(program))
+
+    def in_agent(self, agent: AgentSpec) -> Iterator[Finding]:
+        """Variables of which each occurrence reads, and names that are another's with two letters swapped.
+
+        What may set a variable counts as setting it: a question to a person, prose, Python, the agent that creates
+        this one.
+        """
+        uses = list(_uses(agent))
+        if not uses:
+            return
+        also_set = {one.name for playbook in agent.playbooks for one in playbook.params}
+        also_set |= self._made_with | {name for fence in agent.fences for name in _named_in_python(fence.source)}
+        words, free = _words_that_may_set(agent), _free_steps(agent)
+        maybe_set = {use.name for use in uses if not use.reads} | also_set
+        counts = Counter(use.name for use in uses)
+        reported = set(_BUILT_IN)
+        for use in uses:
+            name = use.name
+            if name in reported or name.startswith("_"):
+                continue
+            if name not in maybe_set and not set(name.casefold().split("_")) <= words:
+                near = did_you_mean(name, _other_words(name, maybe_set), sign="$")
+                if near or not _may_follow(free, use):
+                    reported.add(name)
+                    hint = near or "Set it in a step before, or ask for it."
+                    yield Finding(use.span, f"${name} is read and never set", hint, f"${name}")
+            elif name not in also_set and (other := _swapped(name, counts)):
+                reported.add(name)
+                message = f"${name} is used once, beside ${other}"
+                yield Finding(use.span, message, f"Did you mean ${other}?", f"${name}")
+
+
+def _other_words(name: str, known: set[str]) -> set[str]:
+    """The names that are not merely the plural of this one, its singular, or the same with another number."""
+    return {one for one in known if not _ENDINGS.fullmatch(f"{one} {name}") and not _ENDINGS.fullmatch(f"{name} {one}")}
+
+
+def _free_steps(agent: AgentSpec) -> list[tuple[int, str]]:
+    """The steps in prose, by number of line and playbook: a model executes them, and may set what they do not name."""
+    return [
+        (step.span.line, playbook.name)
+        for playbook in agent.playbooks
+        for step in playbook.walk_steps()
+        if step.op is Op.EXE and not _ASSIGNED.match(step.text)
+    ]
+
+
+def _may_follow(free: list[tuple[int, str]], use: _Use) -> bool:
+    """Whether a step in prose may be executed before this use of a variable."""
+    return any(playbook != use.playbook or line < use.span.line for line, playbook in free)
+
+
+def _swapped(name: str, counts: Mapping[str, int]) -> str:
+    """The variable that a name becomes when two neighbouring letters change places, where the name is used once."""
+    if counts[name] != 1 or any(char.isdigit() for char in name):
+        return ""
+    made = (name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(len(name) - 1))
+    return next((other for other in made if other != name and counts.get(other)), "")
+
+
+def _uses(agent: AgentSpec) -> Iterator[_Use]:
+    yield from _prose(agent.description, agent.span)
+    for playbook in agent.playbooks:
+        yield from (replace(use, playbook=playbook.name) for use in _in_playbook(playbook))
+
+
+def _in_playbook(playbook: PlaybookSpec) -> Iterator[_Use]:
+    yield from _prose(playbook.description, playbook.span)
+    for trigger in playbook.triggers:
+        reads = trigger.kind is TriggerKind.CND and not _PEOPLE.search(trigger.text)
+        yield from _named(trigger.text, trigger.span, reads=reads)
+    for step in playbook.walk_steps():
+        yield from _step(step)
+    for note in playbook.notes:
+        yield from _prose(note, playbook.span)
+
+
+def _prose(text: str, span: Span) -> Iterator[_Use]:
+    """Placeholders read; what stands elsewhere in prose a model may set."""
+    rest = text
+    for found in reversed(placeholders(text)):
+        yield from (_Use(name, span, reads=bool(found.code)) for name in found.variables)
+        rest = rest[: found.start] + rest[found.end :]
+    yield from _named(rest, span, reads=False)
+
+
+def _named(text: str, span: Span, *, reads: bool) -> Iterator[_Use]:
+    """The variables of a text; one with its type is declared there."""
+    for match in _NAME.finditer(text):
+        yield _Use(match[1], span, reads=reads and not match[2])
+
+
+def _step(step: Step) -> Iterator[_Use]:
+    text = step.text
+    assigned = _ASSIGNED.match(text)
+    loop = _FOR_EACH.search(text)
+    if assigned and step.op in (Op.EXE, Op.QUE, Op.TNK):
+        yield _Use(assigned[1], step.span, reads=False)
+        yield from _named(assigned[2], step.span, reads=_is_exact(assigned[2]))
+    elif loop:
+        yield _Use(loop[1] or loop[2], step.span, reads=False)
+        yield from _named(text[: loop.start()], step.span, reads=False)
+        yield from _named(text[loop.end() :], step.span, reads=not _PEOPLE.search(text))
+    elif _reads(step):
+        yield from _named(text, step.span, reads=True)
+    else:
+        yield from _prose(text, step.span)
+
+
+def _reads(step: Step) -> bool:
+    """Whether a step without an assignment sets no variable."""
+    match step.op:
+        case Op.QUE if step.text.startswith("Say("):
+            return not (_WAITS.search(step.text) or _INVENTS.search(step.text) or _NEW.search(step.text))
+        case Op.QUE | Op.RET:
+            return not _WAITS.search(step.text) and _is_exact(step.text)
+        case Op.CND | Op.LOP | Op.ELS:
+            return not _PEOPLE.search(step.text) and not _WAITS.search(step.text)
+    return False
+
+
+def _is_exact(text: str) -> bool:
+    """Whether a text is an expression of Python."""
+    code = plain_names(_YIELD.sub("", text)).strip()
+    try:
+        body = parse_python(f"({code})").body
+    except SyntaxError:
+        return False
+    return bool(code) and len(body) == 1
+
+
+def _words_that_may_set(agent: AgentSpec) -> set[str]:
+    """The words of steps that may set something: `Ask the user for their name` may set `$name`."""
+    steps = (
+        step
+        for playbook in agent.playbooks
+        for step in playbook.walk_steps()
+        if not (_reads(step) or _ASSIGNED.match(step.text))
+    )
+    return {word.casefold() for step in steps for word in _WORD.findall(_NAME.sub(" ", step.text))}
+
+
+def _made_with(program: Program) -> Iterator[str]:
+    """The arguments of calls by which the program makes agents: these are variables there."""
+    for agent in program.agents:
+        for playbook in agent.playbooks:
+            for step in playbook.walk_steps():
+                if _MADE.search(step.text):
+                    yield from _ARGUMENT.findall(step.text)
+        for fence in agent.fences:
+            if _MADE.search(fence.source):
+                yield from _named_in_python(fence.source)
+
+
+def _named_in_python(source: str) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(parse_python(source)):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
+                found.add(name)
+            case ast.Constant(value=str(name)) if name.isidentifier():
+                found.add(name)
+    return found
