@@ -39,11 +39,12 @@ _MOST_MESSAGES = 60
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What runs share. `limit_s` is how long one may take."""
+    """What runs share. `limit_s` is how long one may take; `alone`: the model is asked one question at a time."""
 
     sandbox: Sandbox
     clock: Clock
     limit_s: float = 900.0
+    alone: bool = False
 
 
 async def run_once(program: Program, talk: Talk, model: LLMClient, stage: Stage) -> Record:
@@ -111,7 +112,14 @@ class _Run:
         for name in _FAILURES:
             bus.subscribe(name, self._note_failure)
         self._around = Surroundings(
-            {program.name: program}, self._store, self._screen, stage.sandbox, model, stage.clock, bus
+            {program.name: program},
+            self._store,
+            self._screen,
+            stage.sandbox,
+            model,
+            stage.clock,
+            bus,
+            questions_alone=stage.alone,
         )
 
     async def live(self) -> tuple[How, str]:

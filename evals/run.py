@@ -61,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         "--model", help="litellm's name of a model, such as openai/gpt-…, or a GGUF file; none: scripted replies"
     )
     parser.add_argument("--url", help="where an OpenAI server of that model listens, such as http://127.0.0.1:8080/v1")
+    parser.add_argument("--alone", action="store_true", help="ask one question at a time, as for small models")
     parser.add_argument("--times", type=int, default=1, help="how often each program is run")
     parser.add_argument("--only", default="", help="parts of programs' names, with commas")
     parser.add_argument("--limit-s", type=float, default=900.0, help="seconds that a run may take")
@@ -93,7 +94,9 @@ async def _run_all(found: Sequence[Case], settings: Settings, asked: argparse.Na
             name = model.model
             if isinstance(model, CanWarmUp):
                 await model.warm_up()
-        stage = Stage(await stack.enter_async_context(open_sandbox(settings)), SystemClock(), asked.limit_s)
+        stage = Stage(
+            await stack.enter_async_context(open_sandbox(settings)), SystemClock(), asked.limit_s, asked.alone
+        )
         tell = _telling(course=asked.course)
         results += [await run_case(case, model, stage, tell, asked.times) for case in found]
     return name, results

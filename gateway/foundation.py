@@ -93,6 +93,7 @@ def surroundings_of(
         idle_s=settings.nodes.idle_s,
         transcript_chars=settings.limits.transcript_chars,
         strict=settings.execution.strict,
+        questions_alone=settings.asks_alone,
         alarm=alarm,
         servers=servers,
         places=RedisPlaceStore(foundation.connection),

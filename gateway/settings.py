@@ -88,6 +88,12 @@ class Settings(BaseSettings):
     tracing: TracingSettings = TracingSettings()
     metrics: MetricsSettings = MetricsSettings()
 
+    @property
+    def asks_alone(self) -> bool:
+        """Whether a model is asked one question at a time: as the settings say, else for a model in a local file."""
+        said = self.execution.questions
+        return said == "alone" or (said == "auto" and self.model is None and self.model_file is not None)
+
     @field_validator("model_base_url")
     @classmethod
     def _is_http(cls, url: str | None) -> str | None:

@@ -21,6 +21,7 @@ class ExecutionSettings(Section):
     """How playbooks are executed: `strict` demands the whole contract of the model's replies."""
 
     strict: bool = True
+    questions: Literal["auto", "together", "alone"] = "auto"
 
 
 class LogSettings(Section):

@@ -90,6 +90,7 @@ async def execute(
             texts=load_texts(settings.language, settings.texts_dir),
             servers=remote_servers(settings, [program], clock, bus, tasks),
             transcript_chars=settings.limits.transcript_chars,
+            questions_alone=settings.asks_alone,
         )
         ended = await _Standalone(around, inbox, store, leases, failures).live(text, read_line)
         tasks.cancel_scope.cancel()

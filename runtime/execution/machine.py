@@ -49,3 +49,5 @@ class Machine:
     strict: bool = True
     window: ContextWindow = field(default_factory=ContextWindow)
     watcher: StepWatcher | None = None
+    alone: bool = False
+    """Each question is asked alone: for small models, which do one thing better than several."""

@@ -24,6 +24,8 @@ class CompletionRequest:
     messages: tuple[ChatMessage, ...]
     purpose: str = "execute"
     stop: tuple[str, ...] = ()
+    temperature: float | None = None
+    """None leaves it to the provider."""
     schema: Mapping[str, Any] | None = None
     """The JSON schema that the whole answer has to fit, where the provider can hold the model to it."""
 

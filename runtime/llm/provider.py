@@ -10,7 +10,7 @@ import os
 import random
 import re
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -77,6 +77,7 @@ class LiteLLMClient:
         self._options = options
         self._clock = clock
         self._litellm: ModuleType | None = None
+        self._constrains: bool | None = None
 
     @property
     def model(self) -> str:
@@ -127,13 +128,35 @@ class LiteLLMClient:
             "max_retries": 0,
             "num_retries": 0,
             "stop": list(request.stop) or None,
-            "temperature": options.temperature,
+            "temperature": request.temperature if options.temperature is None else options.temperature,
             "max_tokens": options.max_output_tokens,
             "base_url": options.base_url,
             "api_key": options.api_key or (_NO_KEY if options.base_url else None),
         }
         given = {name: value for name, value in arguments.items() if value is not None}
-        return lambda: litellm.acompletion(**given)
+        if request.schema is None or not self._may_constrain():
+            return lambda: litellm.acompletion(**given)
+        return partial(self._constrained, given, request.schema)
+
+    def _may_constrain(self) -> bool:
+        """Whether the model can be held to a schema, as far as is known: a server of one's own is asked once."""
+        if self._constrains is None:
+            assert self._litellm is not None
+            known = self._litellm.supports_response_schema(model=self._options.name)
+            self._constrains = bool(known or self._options.base_url)
+        return self._constrains
+
+    async def _constrained(self, given: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+        """The answer held to a schema; without it where the server does not know how to."""
+        assert self._litellm is not None
+        form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
+        try:
+            return await self._litellm.acompletion(**given, response_format=form)
+        except Exception as error:
+            if getattr(error, "status_code", None) not in (400, 422):
+                raise
+            self._constrains = False
+            return await self._litellm.acompletion(**given)
 
 
 class LiteLLMCompletion:

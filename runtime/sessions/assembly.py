@@ -127,6 +127,7 @@ def assembled(
         transcript_chars=around.transcript_chars,
         strict=around.strict,
         watcher=watcher,
+        alone=around.questions_alone,
     )
     library = Library(program, machine, supervisor.hall)
     supervisor.equip(library, host)

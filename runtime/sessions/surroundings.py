@@ -65,6 +65,8 @@ class Surroundings:
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     strict: bool = True
+    questions_alone: bool = False
+    """For small models: see `Machine.alone`."""
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
     debugger: WatchSession | None = None

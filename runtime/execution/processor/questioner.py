@@ -63,6 +63,11 @@ class Questioner:
         listed = " and ".join(f"${name}" for name in wanted)
         return Value((line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted)
 
+    def given(self, line: str, asked: str, types: Mapping[str, str], attempt: int) -> Value:
+        """What a person gave of what they were asked for."""
+        task = f"The person was asked: {asked}. From what they wrote last, give {' and '.join(types)}."
+        return Value((line, f"given{attempt}"), task, types, optional=True)
+
     def arguments(self, line: str, call: str, wanted: Mapping[str, tuple[str, str]], names: Mapping[str, Any]) -> Value:
         """Arguments that are in words: each parameter with the words and its type."""
         said = "; ".join(f"{name}: {self.told(words, names)}" for name, (words, _) in wanted.items())

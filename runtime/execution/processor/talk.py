@@ -149,6 +149,10 @@ class Talk:
             return plain
         names = self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
+        if types and self._work.machine.alone:
+            given = await self._work.answer(_only(self._questioner.given(line, _asked(part), types, attempt)))
+            if any(value is not None for value in given.values()):
+                return Understood("answer", given)
         question = understanding(
             line,
             _asked(part),

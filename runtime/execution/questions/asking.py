@@ -14,7 +14,7 @@ from runtime.execution.machine import Machine
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
 from runtime.execution.questions.form import asked
-from runtime.execution.questions.question import Key, Question, WrongAnswer
+from runtime.execution.questions.question import Key, Question, Words, WrongAnswer
 from runtime.execution.questions.reply import MissingAnswer, Reply
 from runtime.execution.questions.schema import schema_of
 from runtime.llm.client import ChatMessage, Completion, CompletionRequest
@@ -130,11 +130,14 @@ class Asking:
             if number is not None:
                 return first, self._reply, number
         await self.close()
-        if wrong:
+        if wrong or self._machine.alone:
             questions = [first]
         self._numbers = {question.key: number for number, question in enumerate(questions, 1)}
         schema = schema_of(first) if len(questions) == 1 else None
-        request = CompletionRequest(self._prompt(asked(questions, wrong)), schema=schema)
+        worded = any(isinstance(question, Words) for question in questions)
+        temperature = None if worded and not self._machine.alone else 0.0
+        prompt = self._prompt(asked(questions, wrong))
+        request = CompletionRequest(prompt, temperature=temperature, schema=schema)
         self.prompt_chars = sum(len(message.content) for message in request.messages)
         await self.calls.begin(request)
         presence = self._machine.pages.presence
