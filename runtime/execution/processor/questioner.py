@@ -101,7 +101,7 @@ class Questioner:
         def with_value(found: re.Match[str]) -> str:
             name = found[1]
             if name not in names:
-                return f"${name}"
+                return name.replace("_", " ")
             value = names[name]
             shown = "(see below)" if is_large(value) else shown_value(value, MAX_SHOWN_CHARS)
             return f"${name} (now {shown})"

@@ -24,14 +24,16 @@ _MAYBE_WRAPPED = re.compile(
 _OPENERS = ("sure", "certainly", "of course", "okay", "ok", "here")
 _OPENER = rf"(?:{'|'.join(_OPENERS)})\b[^\n]{{0,120}}"
 _PREAMBLE = re.compile(rf"\s*(?:{_OPENER}:[ \t]*(?:\n\s*)+)?(?P<fence>```\w*[ \t]*\n)?", re.IGNORECASE)
-_FIELD = re.compile(r"\{\s*\$?([A-Za-z_]\w*(?:\.\w+|\[[^\]{}\n]{0,40}\])*)\s*\}")
-_BEGUN_FIELD = re.compile(r"\{\s*\$?[\w.\[\]'\" ]{0,60}\Z")
+_FIELD = re.compile(
+    r"\{\s*\$?(?P<braced>[A-Za-z_]\w*(?:\.\w+|\[[^\]{}\n]{0,40}\])*)\s*\}|(?<![\w$])\$(?P<bare>[A-Za-z_]\w*)"
+)
+_BEGUN_FIELD = re.compile(r"\{\s*\$?[\w.\[\]'\" ]{0,60}\Z|(?<![\w$])\$\w{0,60}\Z")
 
 
 class Spoken:
     """Cleans the words of one message piece by piece.
 
-    `fill` gives the text of a `{name}`, None where it names nothing: then the braces stay. Quotes around the whole are
+    `fill` gives the text of a `{name}` or `$name`, None where it names nothing: then it stays as it is. Quotes around the whole are
     taken off, and so is a call of `Say` around it.
     """
 
@@ -113,7 +115,7 @@ class Spoken:
 
     def _filled(self, text: str) -> str:
         def value(found: re.Match[str]) -> str:
-            filled = self._fill(found[1])
+            filled = self._fill(found["braced"] or found["bare"])
             return found[0] if filled is None else filled
 
         text = _FIELD.sub(value, text)
