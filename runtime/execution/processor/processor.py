@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import PlaybookError
 from runtime.execution.frames.frame import Frame
@@ -57,6 +58,9 @@ _FAILURE = re.compile(
 """Words of a condition or note that says what is to be done when a call fails."""
 
 MAX_DOING_CHARS = 80
+
+STEPS_AT_ONCE = 50
+"""After this many steps others are let work, and what was noted is written."""
 
 MAX_STEPS = 10_000
 """A playbook that takes more steps without waiting for anybody is taken to go in circles."""
@@ -132,6 +136,9 @@ class Processor:
         try:
             await self._begin()
             while self._lives() and self._frame.state.at is not None:
+                if self._frame.state.unwaited % STEPS_AT_ONCE == 0:
+                    self._machine.journal.hurry()
+                    await checkpoint()
                 outcome = await self._execute()
                 if not self._lives():
                     break
