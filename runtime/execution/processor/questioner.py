@@ -157,6 +157,8 @@ def understanding(
         listed = ", ".join(correctable)
         outcomes["correct"] = f"they correct what they said before ({listed})"
     outcomes |= {name: meaning for name, meaning in STANDARD.items() if name not in outcomes}
+    if until:
+        outcomes["other"] = "anything else: it is not done yet, or they have a question of their own"
     if any(_HUMAN.search(text) for text in triggers.values()):
         del outcomes["human"]
     task = f"The person was asked: {asked}. What did they answer, by what they wrote last?"

@@ -153,6 +153,12 @@ class Talk:
             given = await self._work.answer(_only(self._questioner.given(line, _asked(part), types, attempt)))
             if any(value is not None for value in given.values()):
                 return Understood("answer", given)
+        if until is not None and self._work.machine.alone:
+            done = self._questioner.holds((line, f"done{attempt}"), until.text, names)
+            if await self._work.answer(_only(done)) == "yes":
+                return Understood("answer", {})
+            if not triggers:
+                return Understood("other", {})
         question = understanding(
             line,
             _asked(part),
@@ -167,7 +173,7 @@ class Talk:
 
         def plan() -> list[Question]:
             aside = self._questioner.reply(
-                line, f"aside{attempt}", _ASIDE, "[1] is `instead:` other, skip, cancel or human"
+                line, f"aside{attempt}", _aside_task(part), "[1] is `instead:` other, skip, cancel or human"
             )
             following = self._planned(question, frozenset(types), None, "[1] is an answer")()
             return [question, aside, *following[1:]]
@@ -254,7 +260,7 @@ class Talk:
             return await self._work.say_exactly(self._partner(part), said)
         if does == "human":
             self._work.asking.calls.publish("human.requested")
-        question = self._questioner.reply(line, f"aside{attempt}", _ASIDE)
+        question = self._questioner.reply(line, f"aside{attempt}", _aside_task(part))
         said_now = await self._work.say_words(self._partner(part), _only(question))
         if does == "cancel":
             raise Withdrawn
@@ -333,6 +339,12 @@ _ASIDE = (
     "Write a reply to the person, in your role and by your notes, about what they ask or say now; then come back, in a "
     "few words, to what was asked, unless they want to stop. Only the message itself."
 )
+
+
+def _aside_task(part: Ask) -> str:
+    if isinstance(part.until, Prose):
+        return f"Go on with this, by your notes: {_asked(part)}. Write the next message to the person; only the message itself."
+    return _ASIDE
 
 
 def _asked(part: Ask) -> str:

@@ -68,6 +68,13 @@ _GAVE = re.compile(
 _ANSWERED = re.compile(
     r"(?:the\s+)?(?:\w+)\s+(?:has\s+|have\s+)?(?:answered|replied|responded|said something|answers)\.?\Z", re.IGNORECASE
 )
+_TALKED = re.compile(
+    r"(?:help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
+    r"|have a (?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b",
+    re.IGNORECASE,
+)
+"""What takes more than one message."""
+
 _QUOTED_WORDS = re.compile(
     r"(?:(?:say|tell|show|print|display|output|write|send|greet|reply|answer|respond|announce|ask)\b"
     r"(?:\s+(?:to\s+)?(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?"
@@ -229,7 +236,7 @@ def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand 
         names = [name for name, _ in _VARIABLE.findall(gave[1])]
         return tuple(Variable(name, typed.get(name, "")) for name in names), None
     if _ANSWERED.match(done):
-        return (), None
+        return (), Prose(f"this is done: {text.strip().rstrip('.')}") if _TALKED.match(text.strip()) else None
     wants = tuple(Variable(name, kind) for name, kind in typed.items())
     if wants and re.match(r"(?:the\s+)?\w+\s+(?:gave|gives|provided|provides|has given)\b", done, re.IGNORECASE):
         return wants, None
