@@ -138,7 +138,7 @@ class MeetingHall:
             self.hear(agent, history)
 
     def cue(self, meeting: MeetingState, message: Message) -> None:
-        """See `Attendance`. A model is told with its first turn, code by its first wait, if it has not begun by then."""
+        """See `Attendance`. A model is told with its first turn, code by its first wait, unless it has begun."""
         data = message_to_data(message)
         if self._is_prose(self._journal.state.frames[meeting.frame]):
             self._journal.note("hears", f=meeting.frame, message=data)

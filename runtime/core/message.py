@@ -85,7 +85,8 @@ class Message:
     particular. `answers` is the page of the question that a choice belongs to. Who sends a message with `ack_required`
     wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py). `ends_meeting` says that the
     meeting it is about is over, `gone` is who has left it. A `quiet` notice wakes no model: it is read with the next
-    message.
+    message. A person's message `aside` is
+    for another person: no question takes it for an answer.
     """
 
     id: MessageId
@@ -111,6 +112,7 @@ class Message:
     ends_meeting: bool = False
     gone: PersonId | None = None
     quiet: bool = False
+    aside: bool = False
 
     def addresses(self, participant: ParticipantId) -> bool:
         """Whether this message is meant for `participant` in particular."""
@@ -144,6 +146,7 @@ def message_to_data(message: Message) -> dict[str, Any]:
         "ends": message.ends_meeting,
         "gone": message.gone,
         "quiet": message.quiet,
+        "aside": message.aside,
     }
     return {key: value for key, value in data.items() if value not in (None, [], False)}
 
@@ -176,4 +179,5 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         ends_meeting=data.get("ends", False),
         gone=data.get("gone"),
         quiet=data.get("quiet", False),
+        aside=data.get("aside", False),
     )

@@ -113,7 +113,12 @@ class Meetings:
             return
         text = f"{ENDED} ({why})" if why else ENDED
         outside = [agent for agent in self._attendance.waiting_for(meeting) if agent not in meeting.joined]
-        self._tell(meeting, text, but=(by,), also=outside, ends=True)
+        notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), ends_meeting=True)
+        for who in (*meeting.joined, *outside):
+            if who.isdecimal() and who != by:
+                self._attendance.hear(who, notice)
+        if meeting.people:
+            self._attendance.announce(meeting, text)
         self._note(meeting, "meeting_end", why=why)
         self._bus.publish("meeting.ended", session_id=self._journal.session, meeting_id=meeting.id)
 
@@ -210,7 +215,10 @@ class Meetings:
     def _tell_silent(self, meeting: MeetingState) -> None:
         """Host and people hear who has not answered while the meeting waits for them."""
         names = [self._called(meeting, who) for who in meeting.pending if is_silent(meeting, who)]
-        self._tell_agents(meeting, f"Waiting for {enumerated(names)} to join")
+        text = f"Waiting for {enumerated(names)} to join"
+        notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), quiet=True)
+        for agent in (who for who in meeting.joined if who.isdecimal()):
+            self._attendance.hear(agent, notice)
         self._attendance.announce_absent(meeting, names)
 
     # -- messages
@@ -237,32 +245,16 @@ class Meetings:
         text: str,
         *,
         but: Sequence[str | None] = (),
-        also: Sequence[str] = (),
-        ends: bool = False,
         gone: PersonId | None = None,
         wakes: str | None = None,
     ) -> None:
-        """The end of a meeting wakes everybody who waits for it; any other notice only the agent `wakes`."""
-        self._tell_agents(meeting, text, but=but, also=also, ends=ends, gone=gone, wakes=wakes)
+        """All in it hear a notice, which ends the wait of no agent but `wakes`."""
+        notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), gone=gone)
+        for who in meeting.joined:
+            if who.isdecimal() and who not in but:
+                self._attendance.hear(who, notice if who == wakes else replace(notice, quiet=True))
         if meeting.people:
             self._attendance.announce(meeting, text)
-
-    def _tell_agents(
-        self,
-        meeting: MeetingState,
-        text: str,
-        *,
-        but: Sequence[str | None] = (),
-        also: Sequence[str] = (),
-        ends: bool = False,
-        gone: PersonId | None = None,
-        wakes: str | None = None,
-    ) -> None:
-        message = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), ends_meeting=ends, gone=gone)
-        quiet = message if ends else replace(message, quiet=True)
-        for who in (*meeting.joined, *also):
-            if who.isdecimal() and who not in but:
-                self._attendance.hear(who, message if who == wakes else quiet)
 
     def _tell_absence(self, meeting: MeetingState, who: str) -> None:
         if meeting.status == "active":

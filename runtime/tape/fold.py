@@ -29,8 +29,8 @@ page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, p
           moved[page] · shown[page]
 meeting   meeting[id, topic, host, f, type, at, status] · inviting[id, own?] ·
           asked[id, who, by, times, due, required] · invite[id, who, answer, again?] · joined[id, who, named?] ·
-          meeting_active[id] · spoke[id, message] · hears[f, message] · cue[id, f, message] · left[id, who] · meeting_end[id, why?] ·
-          place[id, place, nonce] · place_lost[id] · shared[id, name, value, by]
+          meeting_active[id] · spoke[id, message] · hears[f, message] · cue[id, f, message] · left[id, who] ·
+          meeting_end[id, why?] · place[id, place, nonce] · place_lost[id] · shared[id, name, value, by]
 """
 
 from __future__ import annotations

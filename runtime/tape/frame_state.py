@@ -136,8 +136,9 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     question. Who waits for a meeting also hears what is said to them in private, and who waits `within` one (id), for
     whatever it is, that it has ended; a question hears of who was asked that they have left it. An invitation is for
     none: who is at work cannot come. `notices` is False where a quiet notice does not end the wait.
+    What a person says to another one answers no question.
     """
-    if message.type == MessageType.MEETING_INVITATION:
+    if message.type == MessageType.MEETING_INVITATION or (message.aside and "ask" in source):
         return False
     if message.ends_meeting and message.meeting_id == source.get("within"):
         return True

@@ -181,8 +181,13 @@ def wait_source(
     """
     words = text.strip()
     if words.lower().startswith("meeting") and words.lower().endswith(_NOTICE):
-        of_meeting = words[: -len(_NOTICE)]
-        return wait_source(of_meeting, state, population, agent=agent, meeting=meeting) | {"notices": True}
+        return _wait_source(words[: -len(_NOTICE)], state, population, agent, meeting) | {"notices": True}
+    return _wait_source(words, state, population, agent, meeting)
+
+
+def _wait_source(
+    words: str, state: SessionState, population: Population, agent: str, meeting: str | None
+) -> dict[str, Any]:
     if words in ("*", ""):
         return {"any": True}
     if is_human_word(words):
