@@ -171,7 +171,7 @@ class Meetings:
             is_agent = f" (agent {who})" if who.isdecimal() else ""
             ask = meeting.asks.get(named or who)
             text = f"{self._attendance.name(who)}{is_agent} has joined the meeting"
-            self._tell(meeting, text, wakes=ask and ask.by)
+            self._tell(meeting, text, wakes=None if ask is None else ask.by)
         self._note(meeting, "joined", who=who, **({"named": named} if named else {}))
         if meeting.history and who.isdecimal():
             history = self.message(meeting, self._history(meeting), MessageType.MEETING_NOTICE)

@@ -9,8 +9,9 @@ import pytest
 from runtime.language.program import AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program
-from tests.unit.runtime.sessions.test_meeting_life import guest, hosted
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.test_meeting_life import LISTENS, guest, hosted, notices, post, still
+from tests.unit.runtime.sessions.test_meeting_people import ALICE, CAROL
 from tests.unit.runtime.sessions.test_meetings import Script, meets
 
 pytestmark = pytest.mark.anyio
@@ -144,3 +145,36 @@ async def test_a_model_that_is_left_alone_is_asked_whether_to_end_it(sandbox: Mo
     async with talking(talks, model, sandbox) as talk:
         assert (await talk.say("go"))[-1] == "over"
     assert model.told(1).index("Host has left the meeting") < model.told(1).index("End this meeting?")
+
+
+async def test_host_and_people_hear_after_30_seconds_and_at_each_further_question_who_is_silent(
+    sandbox: MontySandbox,
+) -> None:
+    waiting = "Waiting for Alice and Carol to join"
+    world, clock = still()
+    talks = hosted('return [m["text"] for m in await WaitForMessage("meeting")]', ALICE, CAROL, guest("Guest"),
+                   required_attendees=["Alice", "Carol", "Guest"])  # fmt: skip
+    async with talking(talks, Model(), sandbox, world=world) as talk:
+        await post(talk, "go", private=False)
+        counts = []
+        for pause_s in (29, 1, 59, 1):
+            await clock.advance(pause_s)
+            counts.append((notices(talk, "Host").count(waiting), talk.chat.count(f"{waiting}.")))
+        assert counts == [(0, 0), (1, 1), (1, 1), (2, 2)]
+        assert notices(talk, "Guest") == [waiting, waiting]
+        await post(talk, "join", name="Alice", private=False)
+        await clock.advance(120)
+        assert talk.chat.count("Waiting for Carol to join.") == 1
+
+
+async def test_who_has_said_that_they_are_busy_is_not_silent(sandbox: MontySandbox) -> None:
+    busy = guest(
+        "Guest",
+        LISTENS + '\nasync def Work():\n    await WaitForMessage("agent 1001")\n',
+        python("Work", trigger="BGN When"),
+    )
+    world, clock = still()
+    async with talking(hosted("return 1", busy, required_attendees=["Guest"]), Model(), sandbox, world=world) as talk:
+        await post(talk, "go")
+        await clock.advance(31)
+        assert (talk.chat, notices(talk, "Host")) == ([], [])
