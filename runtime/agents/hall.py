@@ -155,6 +155,11 @@ class MeetingHall:
         if any(self._candidates.notifies(person) for person in meeting.people):
             self._pages.tell(text, meeting.place)
 
+    def host_reads(self, meeting: MeetingState) -> bool:
+        """See `Attendance`."""
+        frame = self._journal.state.frames.get(meeting.frame)
+        return frame is not None and self._is_prose(frame)
+
     def announce_absent(self, meeting: MeetingState, names: Sequence[str]) -> None:
         """See `Attendance`. Of a meeting without people they are told where they see what is said in it."""
         people = meeting.people

@@ -55,6 +55,10 @@ class Attendance(Protocol):
         """The people who are in the meeting hear a notice."""
         ...
 
+    def host_reads(self, meeting: MeetingState) -> bool:
+        """Whether a model executes the meeting: code would take a notice from before its beginning for an answer."""
+        ...
+
     def announce_absent(self, meeting: MeetingState, names: Sequence[str]) -> None:
         """The people where the meeting is held hear for whom it waits."""
         ...
@@ -218,7 +222,8 @@ class Meetings:
         text = f"Waiting for {enumerated(names)} to join"
         notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), quiet=True)
         for agent in (who for who in meeting.joined if who.isdecimal()):
-            self._attendance.hear(agent, notice)
+            if agent != meeting.host or self._attendance.host_reads(meeting):
+                self._attendance.hear(agent, notice)
         self._attendance.announce_absent(meeting, names)
 
     # -- messages

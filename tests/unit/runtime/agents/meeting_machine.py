@@ -410,7 +410,7 @@ class MeetingMachine(RuleBasedStateMachine):
             if any(known is other and who in silent for other, who in again):
                 names = [f"Agent{who}" for who in self.hall.meetings.get(self.id_of(known)).asks if who in silent]
                 others = [", ".join(names[:-1])] if names[1:] else []
-                self.tell(known, f"Waiting for {' and '.join([*others, names[-1]])} to join")
+                self.tell(known, f"Waiting for {' and '.join([*others, names[-1]])} to join", but=known.host)
         for known, who in again:
             self.asked(known, who)
 
