@@ -21,6 +21,7 @@ from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unhear
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.core.events import Event
+from runtime.core.ids import FIRST_AGENT
 from runtime.core.message import Mark
 from runtime.core.texts import load_texts
 from runtime.language.program import Program
@@ -34,7 +35,10 @@ HERE = Address("terminal", "standalone")
 PERSON = "terminal:person"
 
 _FAILURES = ("playbook.failed", "session.failed", "llm.failed", "sandbox.failed")
-"""Events after which a chat would go on when somebody writes; a command has failed."""
+"""Events after which a chat would go on when somebody writes; a command has failed, when its entry has."""
+
+_ENTRY = str(FIRST_AGENT)
+"""The agent whose playbook the command executes."""
 
 _KIND = re.compile(r"^LLM\w+: ")
 
@@ -138,8 +142,14 @@ class _Standalone:
         self._sent = 0
         self._read = "0"
         self._failures = failures
+        self._of_others: list[str] = []
+        """Failures of other agents than the entry's: people read them beside what is said, and the entry goes on."""
+        self._waits: dict[str, str] = {}
+        """Whom the frames of the entry's agent wait for."""
         for name in _FAILURES:
             around.bus.subscribe(name, self._note_failure)
+        around.bus.subscribe("frame.parked", self._note_wait)
+        around.bus.subscribe("frame.resumed", self._note_going_on)
 
     async def live(self, text: str, read_line: ReadLine | None) -> Ended:
         token = await self._leases.acquire(f"shard:{self._shard}", LeaseHolder("standalone"))
@@ -160,6 +170,8 @@ class _Standalone:
                 return Ended("failed", self._failures[0])
             if self._store.ended:
                 return Ended("done")
+            if self._of_others and "people" not in self._waits.values():
+                return Ended("failed", self._of_others[0])
             line = await read_line() if read_line is not None else None
             if line is None:
                 return Ended("waiting", "it waits for somebody to say something")
@@ -176,8 +188,26 @@ class _Standalone:
 
     def _note_failure(self, event: Event) -> None:
         """A command that has failed waits for nothing more, also not for what is to happen at some time."""
-        self._failures.append(_KIND.sub("", str(event.data["error"])))
+        error = _KIND.sub("", str(event.data["error"]))
+        if _agent_of(event) != _ENTRY:
+            self._of_others.append(error)
+            return
+        self._failures.append(error)
         self._store.calm.set()
+
+    def _note_wait(self, event: Event) -> None:
+        frame = event.data["frame"]
+        if _agent_of(event) == _ENTRY:
+            self._waits[frame] = event.data["waits_for"]
+
+    def _note_going_on(self, event: Event) -> None:
+        self._waits.pop(event.data["frame"], None)
+
+
+def _agent_of(event: Event) -> str:
+    """The agent at whose playbook an event happened: the caller's where others called it; the entry's for a session."""
+    frame = event.data.get("frame")
+    return str(event.data.get("agent_id", _ENTRY)) if frame is None else str(frame).partition(".")[0]
 
 
 @dataclass(eq=False)

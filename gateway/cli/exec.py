@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from gateway.standalone import Ended, ReadLine
     from runtime.language.program import Program
 
+_BEGINNING = "startup_message"
+"""The variable of a program that takes all of its input at the beginning."""
+
 _INPUT_NEEDED = 3
 _INTERRUPTED = 130
 
@@ -35,7 +38,8 @@ def exec_program(
 ) -> None:
     """Execute PROGRAM once; what follows it are its own options (PROGRAM --help lists them).
 
-    Standard output is what its agents say. Exit codes: 0 done, 1 failed, 2 wrong input, 3 input needed, 130 Ctrl-C.
+    Standard output is what its agents say. A line of standard input is a message, given when it waits for somebody.
+    Exit codes: 0 done, 1 failed, 2 wrong input, 3 input needed, 130 Ctrl-C.
     """
     from gateway.arguments import begun_by, entry_of, read_arguments
 
@@ -49,9 +53,10 @@ def exec_program(
             note(f"parley: {error}")
             raise typer.Exit(BAD_INPUT) from error
         arguments = read_arguments(f"parley exec {program}", entry, context.args)
-        interactive = _at_a_terminal() and not no_input
-        text = message if message is not None else _standard_input()
-        ended = _executed(settings, begun_by(compiled, arguments), text, _line if interactive else None)
+        talks = message is not None or _at_a_terminal() or _BEGINNING not in compiled.pbasm
+        text = message or "" if talks else _standard_input()
+        listens = talks and not no_input and sys.stdin is not None
+        ended = _executed(settings, begun_by(compiled, arguments), text, _line if listens else None)
     if ended.how != "done":
         note(f"parley: {program.name}: {ended.why}")
         raise typer.Exit(FAILED if ended.how == "failed" else _INPUT_NEEDED)
@@ -119,7 +124,8 @@ async def _line() -> str | None:
     """What the person writes next, None at the end of it."""
     from anyio import to_thread
 
-    sys.stderr.write("> ")
-    sys.stderr.flush()
-    line = await to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
-    return line.rstrip("\n") if line else None
+    if _at_a_terminal():
+        sys.stderr.write("> ")
+        sys.stderr.flush()
+    line = await to_thread.run_sync(sys.stdin.buffer.readline, abandon_on_cancel=True)
+    return line.decode("utf-8", "replace").rstrip("\r\n") if line else None

@@ -15,6 +15,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError, QueueFull, UnknownTarget
 from runtime.core.ids import AgentId, MeetingId, parse_meeting_id
 from runtime.core.message import Message, message_to_data
+from runtime.core.plain_text import enumerated
 from runtime.execution.calls.ask import Questions
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
@@ -130,18 +131,42 @@ class MeetingHall:
 
     def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
         """See `Attendance`. A model is told with its first turn, code by its first wait."""
-        state = self._journal.state
-        frame = next((f for f in state.roots(agent) if f.meeting == meeting.id), None)
-        specs = {spec.name: spec for spec in self._library.meetings(state.agents[agent].klass)}
-        if frame is not None and frame.playbook in specs and specs[frame.playbook].kind == "llm":
+        frame = next((f for f in self._journal.state.roots(agent) if f.meeting == meeting.id), None)
+        if frame is not None and self._is_prose(frame):
             self._journal.note("hears", f=frame.id, message=message_to_data(history))
         else:
             self.hear(agent, history)
+
+    def cue(self, meeting: MeetingState, message: Message) -> None:
+        """See `Attendance`. A model is told with its first turn, code by its first wait, unless it has begun."""
+        data = message_to_data(message)
+        if self._is_prose(self._journal.state.frames[meeting.frame]):
+            self._journal.note("hears", f=meeting.frame, message=data)
+        else:
+            self._journal.note("cue", id=meeting.id, f=meeting.frame, message=data)
+
+    def _is_prose(self, frame: FrameState) -> bool:
+        """Whether a frame executes a meeting playbook in natural language."""
+        specs = self._library.meetings(self._journal.state.agents[frame.agent].klass)
+        return any(spec.name == frame.playbook and spec.kind == "llm" for spec in specs)
 
     def announce(self, meeting: MeetingState, text: str) -> None:
         """See `Attendance`. It is told unless nobody in it wants that."""
         if any(self._candidates.notifies(person) for person in meeting.people):
             self._pages.tell(text, meeting.place)
+
+    def host_reads(self, meeting: MeetingState) -> bool:
+        """See `Attendance`."""
+        frame = self._journal.state.frames.get(meeting.frame)
+        return frame is not None and self._is_prose(frame)
+
+    def announce_absent(self, meeting: MeetingState, names: Sequence[str]) -> None:
+        """See `Attendance`. Of a meeting without people they are told where they see what is said in it."""
+        people = meeting.people
+        if any(map(self._candidates.notifies, people)) if people else self._open_to_people(meeting):
+            text = self._pages.texts
+            named = enumerated(names, text("meeting.and"))
+            self._pages.tell(text("meeting.waiting", names=named), meeting.place)
 
     def waiting_for(self, meeting: MeetingState) -> list[str]:
         """See `Attendance`."""

@@ -84,7 +84,9 @@ class Message:
     what a changed message said first. `target_agent_ids` are those of a meeting, people too, whom it is for in
     particular. `answers` is the page of the question that a choice belongs to. Who sends a message with `ack_required`
     wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py). `ends_meeting` says that the
-    meeting it is about is over, `gone` is who has left it.
+    meeting it is about is over, `gone` is who has left it. A `quiet` notice wakes no model: it is read with the next
+    message. A person's message `aside` is
+    for another person: no question takes it for an answer.
     """
 
     id: MessageId
@@ -109,6 +111,8 @@ class Message:
     answers: str | None = None
     ends_meeting: bool = False
     gone: PersonId | None = None
+    quiet: bool = False
+    aside: bool = False
 
     def addresses(self, participant: ParticipantId) -> bool:
         """Whether this message is meant for `participant` in particular."""
@@ -141,6 +145,8 @@ def message_to_data(message: Message) -> dict[str, Any]:
         "answers": message.answers,
         "ends": message.ends_meeting,
         "gone": message.gone,
+        "quiet": message.quiet,
+        "aside": message.aside,
     }
     return {key: value for key, value in data.items() if value not in (None, [], False)}
 
@@ -172,4 +178,6 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         answers=data.get("answers"),
         ends_meeting=data.get("ends", False),
         gone=data.get("gone"),
+        quiet=data.get("quiet", False),
+        aside=data.get("aside", False),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 _KEPT = frozenset("\n\t\u200d")
 """Not printable by Python's rules and still part of plain texts: line ends, tabs, what joins emoji."""
@@ -21,6 +22,12 @@ def whole_characters(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def enumerated(names: Sequence[str], conjunction: str = " and ") -> str:
+    """`Ada`, `Ada and Bob`, `Ada, Bob and Carol`."""
+    *others, last = names
+    return f"{', '.join(others)}{conjunction}{last}" if others else last
 
 
 def one_line(text: str, max_chars: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.core.errors import PlaybookError
 from runtime.language.program import PlaybookSpec
-from runtime.tape.state import AskState
+from runtime.tape.state import AskState, MeetingState
 
 AGAIN_AFTER_S = 30.0
 """How long the first question waits for its answer; each further one waits twice as long as the one before."""
@@ -38,6 +38,12 @@ _SAYS_NOTHING = frozenset({"meeting", "a", "an", "the", "to", "in", "when", "inv
 def due_after(times: int, now_s: float) -> float:
     """When somebody is asked again who was just asked for the `times`-th time."""
     return now_s + AGAIN_AFTER_S * 2.0 ** (times - 1)
+
+
+def is_silent(meeting: MeetingState, who: str) -> bool:
+    """Whether a meeting cannot begin because `who` has not answered."""
+    ask = meeting.asks.get(who)
+    return ask is not None and ask.required and ask.due is not None and not meeting.invited.get(who)
 
 
 def is_last(ask: AskState) -> bool:

@@ -12,8 +12,9 @@ from typing import Protocol
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.ids import AgentId, MeetingId, ParticipantId, PersonId, new_message_id
-from runtime.core.message import Message, MessageType, message_to_data
-from runtime.meetings.invitations import BUSY, JOINED, NO_ANSWER, due_after, is_last
+from runtime.core.message import Message, MessageType
+from runtime.core.plain_text import enumerated
+from runtime.meetings.invitations import BUSY, JOINED, NO_ANSWER, due_after, is_last, is_silent
 from runtime.meetings.meeting import is_over, may_become, may_join, solo
 from runtime.tape.journal import Journal
 from runtime.tape.state import AskState, MeetingState
@@ -46,8 +47,20 @@ class Attendance(Protocol):
         """An agent that has just come hears what was said before, ahead of all that is said from now on."""
         ...
 
+    def cue(self, meeting: MeetingState, message: Message) -> None:
+        """The host of a meeting that has just started is asked to begin."""
+        ...
+
     def announce(self, meeting: MeetingState, text: str) -> None:
         """The people who are in the meeting hear a notice."""
+        ...
+
+    def host_reads(self, meeting: MeetingState) -> bool:
+        """Whether a model executes the meeting: code would take a notice from before its beginning for an answer."""
+        ...
+
+    def announce_absent(self, meeting: MeetingState, names: Sequence[str]) -> None:
+        """The people where the meeting is held hear for whom it waits."""
         ...
 
     def waiting_for(self, meeting: MeetingState) -> Sequence[str]:
@@ -96,8 +109,7 @@ class Meetings:
         self._journal.note("meeting_active", id=meeting.id)
         self._tell(meeting, STARTED, but=(meeting.host,))
         text = f"Meeting has started. {self._attendance.name(meeting.host)}, please start the meeting."
-        prompt = self.message(meeting, text, MessageType.MEETING_NOTICE)
-        self._journal.note("hears", f=meeting.frame, message=message_to_data(prompt))
+        self._attendance.cue(meeting, self.message(meeting, text, MessageType.MEETING_NOTICE))
 
     def end(self, meeting: MeetingState, *, by: str | None = None, why: str | None = None) -> None:
         """All in it are told, but `by` who does it, and so are those who wait for it. `why` is for one that fails."""
@@ -105,7 +117,12 @@ class Meetings:
             return
         text = f"{ENDED} ({why})" if why else ENDED
         outside = [agent for agent in self._attendance.waiting_for(meeting) if agent not in meeting.joined]
-        self._tell(meeting, text, but=(by,), also=outside, ends=True)
+        notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), ends_meeting=True)
+        for who in (*meeting.joined, *outside):
+            if who.isdecimal() and who != by:
+                self._attendance.hear(who, notice)
+        if meeting.people:
+            self._attendance.announce(meeting, text)
         self._note(meeting, "meeting_end", why=why)
         self._bus.publish("meeting.ended", session_id=self._journal.session, meeting_id=meeting.id)
 
@@ -156,7 +173,9 @@ class Meetings:
             return
         if meeting.status == "active":
             is_agent = f" (agent {who})" if who.isdecimal() else ""
-            self._tell(meeting, f"{self._attendance.name(who)}{is_agent} has joined the meeting")
+            ask = meeting.asks.get(named or who)
+            text = f"{self._attendance.name(who)}{is_agent} has joined the meeting"
+            self._tell(meeting, text, wakes=None if ask is None else ask.by)
         self._note(meeting, "joined", who=who, **({"named": named} if named else {}))
         if meeting.history and who.isdecimal():
             history = self.message(meeting, self._history(meeting), MessageType.MEETING_NOTICE)
@@ -191,7 +210,21 @@ class Meetings:
         ]
         for meeting, who in [(meeting, who) for meeting, who in due if is_last(meeting.asks[who])]:
             self.not_waited_for(meeting, who)
-        return [(m, who) for m, who in due if who in m.asks and m.asks[who].due is not None and m.status != "ended"]
+        again = [(m, who) for m, who in due if who in m.asks and m.asks[who].due is not None and m.status != "ended"]
+        for meeting in self.going_on():
+            if any(m is meeting and is_silent(meeting, who) for m, who in again):
+                self._tell_silent(meeting)
+        return again
+
+    def _tell_silent(self, meeting: MeetingState) -> None:
+        """Host and people hear who has not answered while the meeting waits for them."""
+        names = [self._called(meeting, who) for who in meeting.pending if is_silent(meeting, who)]
+        text = f"Waiting for {enumerated(names)} to join"
+        notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), quiet=True)
+        for agent in (who for who in meeting.joined if who.isdecimal()):
+            if agent != meeting.host or self._attendance.host_reads(meeting):
+                self._attendance.hear(agent, notice)
+        self._attendance.announce_absent(meeting, names)
 
     # -- messages
 
@@ -217,21 +250,21 @@ class Meetings:
         text: str,
         *,
         but: Sequence[str | None] = (),
-        also: Sequence[str] = (),
-        ends: bool = False,
         gone: PersonId | None = None,
+        wakes: str | None = None,
     ) -> None:
-        message = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), ends_meeting=ends, gone=gone)
-        for who in (*meeting.joined, *also):
+        """All in it hear a notice, which ends the wait of no agent but `wakes`."""
+        notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), gone=gone)
+        for who in meeting.joined:
             if who.isdecimal() and who not in but:
-                self._attendance.hear(who, message)
+                self._attendance.hear(who, notice if who == wakes else replace(notice, quiet=True))
         if meeting.people:
             self._attendance.announce(meeting, text)
 
     def _tell_absence(self, meeting: MeetingState, who: str) -> None:
         if meeting.status == "active":
-            answer = meeting.invited[who]
-            self._tell(meeting, f"{self._called(meeting, who)} does not join the meeting: {answer}")
+            answer, ask = meeting.invited[who], meeting.asks[who]
+            self._tell(meeting, f"{self._called(meeting, who)} does not join the meeting: {answer}", wakes=ask.by)
             self._ask_solo(meeting)
 
     def _ask_solo(self, meeting: MeetingState) -> None:

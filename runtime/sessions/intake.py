@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -142,7 +143,7 @@ class Intake:
         self.begun(event, self._since)
         self.heard(event, host)
         working = all(self._works(AgentId(who), message) for who in meeting.joined if who.isdecimal())
-        if await self._supervisor.hall.heard(meeting, message) and working:
+        if await self._supervisor.hall.heard(meeting, message) and working and not message.aside:
             self._acknowledge(message, host)
 
     async def _edit(self, event: InboxEvent) -> None:
@@ -251,7 +252,7 @@ class Intake:
         self._pages.tell(self._pages.texts("session.question_for", name=", ".join(names)), place)
 
     async def _hear(self, message: Message, agent: AgentId) -> None:
-        working = self._works(agent, message)
+        working = not message.aside and self._works(agent, message)
         if working and self._busy == "interrupt":
             await self._supervisor.interrupt(agent)
             working = False
@@ -288,6 +289,7 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
         "content": event.text,
         "attachments": tuple(Attachment(**dict(a)) for a in event.attachments),
         "quote": event.quote,
+        "aside": _is_aside(event, state),
     }
     return Message(
         id=MessageId(f"in.{event.id}"),
@@ -300,3 +302,12 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
         platform_id=event.message_id,
         **(fields | other),
     )
+
+
+def _is_aside(event: InboxEvent, state: SessionState) -> bool:
+    """Whether somebody speaks to another person: it begins with `@` and their name, and is no option of a question."""
+    words = event.text.strip().casefold()
+    if not words.startswith("@") or any(words == o.casefold() for q in state.questions.values() for o in q.options):
+        return False
+    others = (person for id_, person in state.people.items() if id_ != event.person_id)
+    return any(re.match(rf"@{re.escape(name.casefold())}(?!\w)", words) for other in others for name in other.names())

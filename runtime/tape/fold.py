@@ -19,7 +19,7 @@ statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f
           described[f, text]
 call      res[f, pos, name, dig, val|exc, set?, art?, to?] · set[f, pos, name, val, fired] ·
           intent[f, pos, name, dig, key]
-waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?, as?, heard?, notes?, said?] ·
+waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?, cue?, as?, heard?, notes?, said?] ·
           ask[f, pos, page, options, of?, each?] ·
           answered[f, pos, mids, who, text] · reask[f, pos, page] · remind[agent, due, text, trigger?] · unremind[id] ·
           acks[f, pos, name, dig, message, who, page?, to, due]
@@ -30,8 +30,8 @@ page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, p
           moved[page] · shown[page]
 meeting   meeting[id, topic, host, f, type, at, status] · inviting[id, own?] ·
           asked[id, who, by, times, due, required] · invite[id, who, answer, again?] · joined[id, who, named?] ·
-          meeting_active[id] · spoke[id, message] · hears[f, message] · left[id, who] · meeting_end[id, why?] ·
-          place[id, place, nonce] · place_lost[id] · shared[id, name, value, by]
+          meeting_active[id] · spoke[id, message] · hears[f, message] · cue[id, f, message] · left[id, who] ·
+          meeting_end[id, why?] · place[id, place, nonce] · place_lost[id] · shared[id, name, value, by]
 """
 
 from __future__ import annotations

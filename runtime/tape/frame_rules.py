@@ -359,6 +359,8 @@ def _took(state: SessionState, _: int, data: Data) -> None:
         return
     if data.get("asides"):
         _asides(state, frame.agent)
+    if data.get("cue"):
+        state.meetings[data["cue"]].cue = None
     _record(state, data)
 
 

@@ -153,14 +153,17 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait but a
     question. Who waits for a meeting also hears what is said to them in private, and who waits `within` one (id), for
     whatever it is, that it has ended; a question hears of who was asked that they have left it. An invitation is for
-    none: who is at work cannot come.
+    none: who is at work cannot come. `notices` is False where a quiet notice does not end the wait.
+    What a person says to another one answers no question.
     """
-    if message.type == MessageType.MEETING_INVITATION:
+    if message.type == MessageType.MEETING_INVITATION or (message.aside and "ask" in source):
         return False
     if message.ends_meeting and message.meeting_id == source.get("within"):
         return True
     if "ask" in source and message.gone is not None and message.meeting_id == source.get("within"):
         return message.gone in (source.get("of"), *source.get("people", ()))
+    if message.quiet and not source.get("notices", True):
+        return False
     if message.type in (MessageType.REMINDER, MessageType.TRIGGER):
         return "ask" not in source
     if message.type == MessageType.CHOICE:

@@ -71,9 +71,15 @@ def _meeting_active(state: SessionState, _: int, data: Data) -> None:
 
 
 def _spoke(state: SessionState, _: int, data: Data) -> None:
-    meeting = state.meetings[data["id"]]
+    meeting, message = state.meetings[data["id"]], message_from_data(data["message"])
     if meeting.status != "ended":
-        meeting.history = [*meeting.history, message_from_data(data["message"])][-MAX_HISTORY:]
+        meeting.history = [*meeting.history, message][-MAX_HISTORY:]
+    if message.sender_id == meeting.host:
+        meeting.cue = None
+
+
+def _cue(state: SessionState, _: int, data: Data) -> None:
+    state.meetings[data["id"]].cue = message_from_data(data["message"])
 
 
 def _hears(state: SessionState, _: int, data: Data) -> None:
@@ -96,7 +102,7 @@ def close_meeting(state: SessionState, meeting: MeetingState, why: str | None = 
     for who in meeting.asks:
         _close_questions(state, meeting, who)
     meeting.status, meeting.why = "ended", why
-    meeting.asks, meeting.history = {}, []
+    meeting.asks, meeting.history, meeting.cue = {}, [], None
 
 
 def _place(state: SessionState, _: int, data: Data) -> None:
@@ -129,6 +135,7 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "left": _left,
     "meeting_active": _meeting_active,
     "spoke": _spoke,
+    "cue": _cue,
     "hears": _hears,
     "place": _place,
     "place_lost": _place_lost,

@@ -128,6 +128,8 @@ class MeetingState:
     """The conversation that was opened for it; without one it is held in the session's own."""
     left: Address | None = None
     """The place in which nothing could be shown any more: since then it is held in the session's own conversation."""
+    cue: Message | None = None
+    """How its host is asked to begin when that is code: given by its first wait, unless it has spoken by then."""
     shared: dict[str, SharedValue] = field(default_factory=dict)
     """What its participants share, by name, until the playbook has returned by which it is held."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -76,8 +76,12 @@ class Builtins:
             "EndProgram": self.end_program,
         }
 
-    def source(self, frame: Frame, text: str) -> Any:
-        """What the frame means by waiting for `text`. Raises UnknownTarget."""
+    def source(self, frame: Frame, text: str) -> dict[str, Any]:
+        """What a turn means by waiting for `text`: a quiet notice does not end the wait. Raises UnknownTarget."""
+        source = self._source(frame, text)
+        return {"notices": False, **source} if "any" in source or "meeting" in source else source
+
+    def _source(self, frame: Frame, text: str) -> dict[str, Any]:
         state = frame.state
         source = wait_source(text, self._journal.state, self._population, agent=state.agent, meeting=state.meeting)
         hears_anyway = "any" in source or source.get("meeting") == state.meeting
@@ -144,7 +148,9 @@ class Builtins:
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.waits:
             due = None if timeout_s is None else self._clock.now().timestamp() + timeout_s
-            source = self.source(frame, str(source_text))
+            source = self._source(frame, str(source_text))
+            if self._cued(frame, call, source):
+                return
             self._journal.note("wait", **site(frame, call), source=source, due=due)
         taken = await self.receive(frame, call.pos, within_s=timeout_s)
         values = None if taken is None else [_as_value(message) for message in taken]
@@ -154,6 +160,15 @@ class Builtins:
         mids = [message.id for message in taken or ()]
         self._journal.note("took", **site(frame, call), mids=mids, val=values, asides=bool(asides))
         await self._journal.commit()
+
+    def _cued(self, frame: Frame, call: Call, source: Mapping[str, Any]) -> bool:
+        """Whether the wait is the first of a host in its meeting, which is asked to begin by it."""
+        meeting = self._journal.state.meetings.get(frame.state.meeting or "")
+        cue = None if meeting is None or meeting.host != frame.state.agent else meeting.cue
+        if meeting is None or cue is None or ("any" not in source and source.get("meeting") != meeting.id):
+            return False
+        self._journal.note("took", **site(frame, call), mids=[], val=[_as_value(cue)], cue=meeting.id)
+        return True
 
     def now_s(self) -> float:
         """The present time in seconds since the epoch."""
@@ -180,8 +195,8 @@ class Builtins:
     ) -> list[Message] | None:
         """Wait as the tape says at `pos`, going idle first; None when the time is over.
 
-        That is by the calendar, or `within_s` from now if the calendar is set back. A turn that waits for an agent is
-        given with its answer, in order, what others said meanwhile, which woke nobody.
+        That is by the calendar, or `within_s` from now if the calendar is set back. A turn is given with it, in order,
+        the notices of its meeting that woke nobody, and when it waits for an agent also what others said meanwhile.
         """
         self.events.waits(frame, self._journal.state.waits[call_key(frame.id, pos)])
         with self._pages.presence.waiting(frame.id):
@@ -210,8 +225,8 @@ class Builtins:
                 return None
             if not frame.alive:
                 await anyio.sleep_forever()  # stopped while it was handed over: whoever did that cancels us
-            if pos == TURN and "agents" in source:
-                came = await self._with_others(frame, came, at_most)
+            if pos == TURN:
+                came = await self._with_others(frame, came, at_most, all_of_them="agents" in source)
             taken = await self._without_triggers(frame, pos, as_they_are(came, frame.agent))
         return taken
 
@@ -225,10 +240,19 @@ class Builtins:
                 self._journal.note("dropped", agent=frame.state.agent, mids=[message.id])
         return rest
 
-    async def _with_others(self, frame: Frame, came: Sequence[Message], at_most: int) -> list[Message]:
-        """What came, and what others said before it, in the order in which the agent has it."""
+    async def _with_others(
+        self, frame: Frame, came: Sequence[Message], at_most: int, *, all_of_them: bool
+    ) -> list[Message]:
+        """What came, and what woke nobody before it, in the order in which the agent has it: quiet notices of the
+        frame's meeting, or all that was said."""
+
+        def goes_along(message: Message) -> bool:
+            if message.type in _FOR_THEMSELVES or message.meeting_id not in (None, frame.state.meeting):
+                return False
+            return all_of_them or message.quiet
+
         others = await self._conduits.queue(frame.state.agent).get_batch(
-            lambda message: message.type not in _FOR_THEMSELVES and message.meeting_id in (None, frame.state.meeting),
+            goes_along,
             min_messages=0,
             max_messages=at_most - len(came),
             timeout_s=0.0,

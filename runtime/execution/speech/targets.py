@@ -21,6 +21,7 @@ from runtime.language.humans import HumanSpec
 from runtime.tape.state import MeetingState, SessionState
 
 _PERSON = "person "
+_NOTICE = " notice"
 
 
 class Population(Protocol):
@@ -165,18 +166,28 @@ def _ended_unread(text: str, state: SessionState, agent: str, current: str | Non
         return None
     number = parse_meeting_id(text) or current
     meeting = state.meetings.get(number or "")
-    unread = any(message.meeting_id == number for message in state.agents[agent].queue)
+    unread = any(message.meeting_id == number and not message.quiet for message in state.agents[agent].queue)
     return meeting.id if meeting is not None and meeting.status == "ended" and unread else None
 
 
-def wait_source(text: str, state: SessionState, population: Population, *, agent: str, meeting: str | None) -> Any:
+def wait_source(
+    text: str, state: SessionState, population: Population, *, agent: str, meeting: str | None
+) -> dict[str, Any]:
     """What `Yld(text)` or `WaitForMessage(text)` waits for, as data for the tape.
 
     Keys: `human` (a person; only `person`, an id, or the `declared` human of that name when given), `agents` (ids),
-    `meeting` (id), `any` (everybody). `user` is whom the agent spoke to last by name, else whoever is here. Raises
-    UnknownTarget.
+    `meeting` (id), `any` (everybody), `notices` (true for `meeting notice`: who comes and goes ends the wait too).
+    `user` is whom the agent spoke to last by name, else whoever is here. Raises UnknownTarget.
     """
     words = text.strip()
+    if words.lower().startswith("meeting") and words.lower().endswith(_NOTICE):
+        return _wait_source(words[: -len(_NOTICE)], state, population, agent, meeting) | {"notices": True}
+    return _wait_source(words, state, population, agent, meeting)
+
+
+def _wait_source(
+    words: str, state: SessionState, population: Population, agent: str, meeting: str | None
+) -> dict[str, Any]:
     if words in ("*", ""):
         return {"any": True}
     if is_human_word(words):

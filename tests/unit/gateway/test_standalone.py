@@ -114,3 +114,39 @@ async def test_lines_for_the_log_stand_beside_what_is_said() -> None:
     code += '    await Say("user", "Sold.")\n    await Log("sold", pieces=3, to="Ada")\n    await EndProgram()\n```\n'
     ended, said, beside = await executed(code, None)
     assert (ended.how, said, beside) == ("done", "Sold.\n", "sold pieces=3 to='Ada'\n")
+
+
+GUEST_FAILS = """# Desk
+```python
+@playbook(cli_entry=True)
+async def Main():
+    await Say("Helper", "go")
+    %s
+    await Say("user", "Done.")
+```
+
+# Helper
+```python
+@playbook(triggers=["When the program begins"])
+async def Begin():
+    await WaitForMessage("Desk")
+    raise ValueError("no luck")
+```
+"""
+
+
+async def test_another_agent_that_fails_is_reported_and_the_entry_goes_on() -> None:
+    ended, said, beside = await executed(GUEST_FAILS % "await Sleep(0.05)", None)
+    assert (ended, said) == (Ended("done"), "Done.\n")
+    assert "Begin could not go on: no luck" in beside
+
+
+async def test_an_entry_that_waits_for_an_agent_that_has_failed_has_failed() -> None:
+    ended, said, beside = await executed(GUEST_FAILS % 'await WaitForMessage("Helper")', ["a line"])
+    assert (ended, said) == (Ended("failed", "no luck"), "")
+    assert "no luck" in beside
+
+
+async def test_an_entry_that_waits_for_somebody_after_another_agent_failed_hears_them() -> None:
+    ended, said, _ = await executed(GUEST_FAILS % 'await WaitForMessage("user")', ["a line"])
+    assert (ended, said) == (Ended("done"), "Done.\n")

@@ -131,3 +131,47 @@ def test_at_a_terminal_it_asks_for_lines_until_there_are_no_more(tmp_path: Path)
     os.close(ours)
     assert (process.returncode, said) == (3, "Hello, Ada, of nowhere\n")
     assert "it waits for somebody" in beside
+
+
+TALK = """# Desk
+```python
+@playbook(cli_entry=True)
+async def Main():
+    while True:
+        for message in await WaitForMessage("user"):
+            await Say("user", f"heard {message['text']}")
+            if message["text"] == "bye":
+                return
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "said"),
+    [
+        ("one\ntwo\nbye\n", 0, "heard one\nheard two\nheard bye\n"),
+        ("one\nbye", 0, "heard one\nheard bye\n"),
+        ("one\n", 3, "heard one\n"),
+        ("", 3, ""),
+    ],
+)
+def test_each_line_of_a_pipe_is_a_message_given_when_it_waits(tmp_path: Path, lines: str, code: int, said: str) -> None:
+    (tmp_path / "talk.pb").write_text(TALK, encoding="utf-8")
+    with command(tmp_path, "talk.pb") as process:
+        shown, beside = process.communicate(lines, timeout=60)
+    assert (process.returncode, shown) == (code, said)
+    assert ("it waits for somebody" in beside) == (code == 3)
+    assert "> " not in beside
+
+
+def test_a_line_is_read_when_it_is_waited_for_and_ctrl_c_ends_the_wait(tmp_path: Path) -> None:
+    (tmp_path / "talk.pb").write_text(TALK, encoding="utf-8")
+    with command(tmp_path, "talk.pb") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for word in ("one", "two"):
+            process.stdin.write(word + "\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == f"heard {word}\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130

@@ -48,6 +48,8 @@ class Known:
     """When each is asked again."""
     times: dict[str, int] = field(default_factory=dict)
     required: set[str] = field(default_factory=set)
+    busy: set[str] = field(default_factory=set)
+    """Who answered so, and was not asked again."""
     said: list[str] = field(default_factory=list)
     told: int = 0
     """Notices to the people in it."""
@@ -261,6 +263,7 @@ class MeetingMachine(RuleBasedStateMachine):
         known.times[who] = times
         known.pending[who] = self.clock.at.timestamp() + 30 * 2 ** (times - 1)
         known.required |= {who} if required else set()
+        known.busy.discard(who)
 
     @precondition(lambda self: any(known.pending for known in self.known.values()))
     @rule(data=st.data(), answer=st.sampled_from([JOINED, JOINED, BUSY, UNWILLING]))
@@ -276,6 +279,8 @@ class MeetingMachine(RuleBasedStateMachine):
         done(self.hall.invitations.answer(meeting, who, answer))
         if answer != BUSY:
             self.does_not_come(known, who, answer)
+        else:
+            known.busy.add(who)
 
     def comes(self, meeting: MeetingState, known: Known, who: str) -> None:
         self.begin(who, meeting.id)
@@ -399,9 +404,15 @@ class MeetingMachine(RuleBasedStateMachine):
             busy = self.hall.meetings.get(self.id_of(known)).invited[who]
             assert busy in (BUSY, "did not answer")
             self.does_not_come(known, who, busy)
-        for known, who in due:
-            if who in known.pending:
-                self.asked(known, who)
+        again = [(known, who) for known, who in due if who in known.pending]
+        for known in self.known.values():
+            silent = (known.required & known.pending.keys()) - known.busy
+            if any(known is other and who in silent for other, who in again):
+                names = [f"Agent{who}" for who in self.hall.meetings.get(self.id_of(known)).asks if who in silent]
+                others = [", ".join(names[:-1])] if names[1:] else []
+                self.tell(known, f"Waiting for {' and '.join([*others, names[-1]])} to join", but=known.host)
+        for known, who in again:
+            self.asked(known, who)
 
     # -- what must come of it
 

@@ -85,7 +85,7 @@ UNANSWERED = Case(
     ),
     ((),),
     ("go",),
-    (*[ASKED] * 5, "Meeting 100 did not take place: Alice: did not answer"),
+    (ASKED, *["Waiting for Alice to join.", ASKED] * 4, "Meeting 100 did not take place: Alice: did not answer"),
 )
 
 OCCUPIED = Case(

@@ -115,8 +115,8 @@ async def test_a_meeting_is_created_invites_is_active_and_has_ended(sandbox: Mon
     kinds = [
         fact.kind for fact in talk.world.facts if "id" in fact.data and fact.kind not in ("agent", "person", "spoke")
     ]
-    assert kinds == ["meeting", "inviting", "asked", "joined", "meeting_active", "meeting_end"]
-    (prompt,) = facts(talk, "hears")
+    assert kinds == ["meeting", "inviting", "asked", "joined", "meeting_active", "cue", "meeting_end"]
+    (prompt,) = facts(talk, "cue")
     assert prompt["message"]["text"] == "Meeting has started. Host, please start the meeting."
 
 

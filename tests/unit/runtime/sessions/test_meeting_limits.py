@@ -117,7 +117,8 @@ async def test_a_session_leaves_memory_while_it_waits_for_somebody_and_comes_bac
     await sleepers.live(lambda: sleepers.asleep)
     assert len(sleepers.chat) == 1
     assert await sleepers.timers.first(SHARD) == sleepers.clock.now().timestamp() + 30
-    await sleepers.live(lambda: len(sleepers.chat) == 6, pass_s=15.0)
+    await sleepers.live(lambda: len(sleepers.chat) == 10, pass_s=15.0)
+    assert sleepers.chat.count("Waiting for Alice to join.") == 4
     assert sleepers.chat[-1] == "Meeting 100 did not take place: Alice: did not answer"
 
 

@@ -53,7 +53,7 @@ async def test_somebody_who_has_not_come_yet_is_asked_in_the_chat_until_they_joi
     async with talking(talks, Model(), sandbox, world=world) as talk:
         assert await post(talk, "go", private=False) == [ASKED]
         await clock.advance(30)
-        assert talk.chat == [ASKED, ASKED]
+        assert talk.chat == [ASKED, "Waiting for Alice to join.", ASKED]
         assert [choice.label for choice in world.offered[-1].choices] == ["Join", "Decline"]
         assert len(world.settled) == 1
         assert await post(talk, "hello", name="Alice", private=False) == [

@@ -305,3 +305,44 @@ async def Main():
     async with talking(main, Model(), sandbox) as talk:
         nobody = "Ask needs somebody to ask: of=[] names nobody"
         assert await talk.say("go") == [nobody, "Ask needs different people, not Ada, test:Ada"]
+
+
+@pytest.mark.parametrize("of", [', of="Ada"', ', of=["Ada", "Bob"]', ""], ids=["one", "several", "whoever is here"])
+async def test_words_to_another_person_answer_no_question_and_are_heard_by_the_next_wait(
+    of: str, sandbox: MontySandbox
+) -> None:
+    code = f"""
+async def Main():
+    await WaitForMessage("user")
+    answer = await Ask("Which colour?"{of})
+    heard = [message["text"] for message in await WaitForMessage("user")]
+    await Say("user", f"{{answer}} {{heard}}")
+    await WaitForMessage("user")
+"""
+    talks = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    async with talking(talks, Model(), sandbox) as talk:
+        await talk.say("hello", name="Bob", private=False)
+        await talk.say("go", private=False)
+        assert await talk.say("@Bob can you look?", private=False) == []
+        assert await talk.say("@bob", private=False) == []
+        shown = await talk.say("blue", private=False)
+        if "[" in of:
+            shown = await talk.say("red", name="Bob", private=False)
+    assert shown[-1].endswith("['@Bob can you look?', '@bob']")
+    assert "blue" in shown[-1]
+
+
+@pytest.mark.parametrize("words", ["@Bobby is my name", "@Ada it is", "@nobody", "not @Bob"])
+async def test_words_that_begin_with_no_other_persons_name_answer(words: str, sandbox: MontySandbox) -> None:
+    async with talking(approval('"Who?", of="Ada"', 'await WaitForMessage("user")'), Model(), sandbox) as talk:
+        await talk.say("hello", name="Bob", private=False)
+        await talk.say("go", private=False)
+        assert await talk.say(words, private=False) == [f"answer: {words}"]
+
+
+async def test_a_person_may_be_the_option_that_is_chosen(sandbox: MontySandbox) -> None:
+    async with talking(approval('"Who?", ["@Bob", "@Ada"], of="Ada"', 'await WaitForMessage("user")'), Model(),
+                       sandbox) as talk:  # fmt: skip
+        await talk.say("hello", name="Bob", private=False)
+        await talk.say("go", private=False)
+        assert await talk.say("@bob", private=False) == ["answer: @Bob"]

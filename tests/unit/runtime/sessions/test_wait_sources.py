@@ -148,7 +148,7 @@ async def test_a_model_waits_for_its_meeting_by_these_words(source: str, sandbox
     async with talking(program(host, guest), model, sandbox) as talk:
         assert (await talk.say("go"))[-1] == "We take idea 7."
     assert "in meeting 100: idea 7" in model.told(1)
-    assert sources(talk)[0] == {"meeting": "100"}
+    assert sources(talk)[0] == {"meeting": "100", "notices": False}
 
 
 @pytest.mark.parametrize(

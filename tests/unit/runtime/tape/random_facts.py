@@ -41,6 +41,7 @@ REFERS: Mapping[str, tuple[str, ...]] = {
         "left",
         "meeting_active",
         "spoke",
+        "cue",
         "meeting_end",
         "shared",
         "place",
@@ -188,7 +189,7 @@ class Facts:
             return names | {"name": self._rng.choice("ab"), "value": {"x": [seq]}, "by": "1000"}
         if kind == "invite":
             return names | {"agent": "1001", "answer": self._rng.choice(["", "REJECTED - busy"])}
-        if kind in ("in", "aside", "spoke", "hears"):
+        if kind in ("in", "aside", "spoke", "hears", "cue"):
             return names | {"message": self._message()}
         if kind in ("changed", "recalled", "heard"):
             return names | {"message": f"m{self._rng.randrange(99)}"}
