@@ -292,6 +292,9 @@ def said_text(frame: FrameState) -> str:
 
 def said_so_far(frame: FrameState) -> list[dict[str, str]]:
     """What a frame was told and answered, its unfinished turn included."""
+    if frame.at is not None and (frame.heard or frame.notes or frame.said):
+        heard = "\n".join(text for text in (frame.heard, *frame.notes) if text)
+        return [*frame.transcript, {"heard": heard, "said": "\n\n".join(frame.said)}]
     if not frame.statements:
         return list(frame.transcript)
     return [*frame.transcript, {"heard": heard_text(frame), "said": said_text(frame)}]

@@ -25,6 +25,8 @@ MAX_SHOWN_CHARS = 200
 
 _BRIEF = "Only the message itself, in a sentence or two, without quotation marks."
 
+MAX_QUOTED_CHARS = 500
+
 YES_NO: Mapping[str, str] = {"yes": "", "no": ""}
 
 
@@ -63,9 +65,9 @@ class Questioner:
         listed = " and ".join(f"${name}" for name in wanted)
         return Value((line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted)
 
-    def given(self, line: str, asked: str, types: Mapping[str, str], attempt: int) -> Value:
+    def given(self, line: str, asked: str, types: Mapping[str, str], attempt: int, heard: str) -> Value:
         """What a person gave of what they were asked for."""
-        task = f"The person was asked: {asked}. From what they wrote last, give {' and '.join(types)}."
+        task = f"The person was asked: {asked}. They wrote: {quoted(heard)} From this give {' and '.join(types)}."
         return Value((line, f"given{attempt}"), task, types, optional=True)
 
     def arguments(self, line: str, call: str, wanted: Mapping[str, tuple[str, str]], names: Mapping[str, Any]) -> Value:
@@ -148,7 +150,7 @@ def understanding(
     arguments: Mapping[str, Mapping[str, str]],
     correctable: Mapping[str, str],
     attempt: int,
-    heard_chars: int,
+    heard: str,
 ) -> Understand:
     """What a person means who was asked something. `triggers` are texts by the names of the playbooks they start."""
     answer = f"what they wrote is an answer, and now {until}" if until else "what they wrote answers what was asked"
@@ -161,9 +163,15 @@ def understanding(
         outcomes["other"] = "anything else: it is not done yet, or they have a question of their own"
     if any(_HUMAN.search(text) for text in triggers.values()):
         del outcomes["human"]
-    task = f"The person was asked: {asked}. What did they answer, by what they wrote last?"
-    longest = 2 * heard_chars + 40
+    task = f"The person was asked: {asked}. They wrote: {quoted(heard)} What did they answer?"
+    longest = 2 * len(heard) + 40
     return Understand((line, f"understand{attempt}"), task, outcomes, types, arguments, correctable, longest)
+
+
+def quoted(text: str) -> str:
+    """What somebody wrote, as a question quotes it: on one line, cut."""
+    line = " ".join(text.split())
+    return f'"{line if len(line) <= MAX_QUOTED_CHARS else line[: MAX_QUOTED_CHARS - 1] + "…"}".'
 
 
 def expression_text(test: object) -> str:

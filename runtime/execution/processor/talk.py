@@ -149,8 +149,9 @@ class Talk:
             return plain
         names = self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
+        said = "\n".join(message.content for message in heard)
         if types and self._work.machine.alone:
-            given = await self._work.answer(_only(self._questioner.given(line, _asked(part), types, attempt)))
+            given = await self._work.answer(_only(self._questioner.given(line, _asked(part), types, attempt, said)))
             if any(value is not None for value in given.values()):
                 return Understood("answer", given)
         if until is not None and self._work.machine.alone:
@@ -168,7 +169,7 @@ class Talk:
             arguments={name: params for name, (_, params) in triggers.items() if params},
             correctable=self._correctable(types),
             attempt=attempt,
-            heard_chars=sum(len(message.content) for message in heard),
+            heard=said,
         )
 
         def plan() -> list[Question]:

@@ -9,7 +9,7 @@ from runtime.execution.questions.question import Choice, Question, Understand, V
 KINDS: Mapping[str, str] = {
     "int": "a whole number",
     "float": "a number",
-    "bool": "true or false",
+    "bool": "true (yes) or false (no)",
     "str": "a text",
     "list": "a JSON list",
     "dict": "a JSON object",
