@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from runtime.execution.processor.course import Course, Going
-from runtime.execution.processor.scope import Lenient
 from runtime.execution.questions.question import Question
-from runtime.language.instructions.expression import Expression, NotComputable
+from runtime.language.instructions.evaluation import Lenient, NotComputable
+from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (
     Ask,
     Condition,

@@ -24,7 +24,8 @@ from runtime.execution.prompt.step_words import step_words
 from runtime.execution.questions.question import Question
 from runtime.execution.triggers.kinds import Judged
 from runtime.language.instructions.decode import decode_playbook
-from runtime.language.instructions.expression import Expression, NotComputable
+from runtime.language.instructions.evaluation import NotComputable
+from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (
     Ask,
     Call,

@@ -22,25 +22,3 @@ def in_meeting(state: SessionState, frame: Frame) -> bool:
     if meeting is None:
         return any(m.status != "ended" and frame.state.agent in m.joined for m in state.meetings.values())
     return meeting.status != "ended" and frame.state.agent in meeting.joined
-
-
-class Lenient(Mapping[str, Any]):
-    """Names for conditions: one that is not set is None."""
-
-    def __init__(self, names: Mapping[str, Any]) -> None:
-        self._names = names
-
-    def __getitem__(self, name: str) -> Any:
-        return self._names.get(name)
-
-    def __contains__(self, name: object) -> bool:
-        return not (isinstance(name, str) and name in _CONSTANTS)
-
-    def __iter__(self) -> Any:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-_CONSTANTS = frozenset({"True", "False", "None", "true", "false", "null", "yes", "no"})

@@ -19,12 +19,13 @@ from runtime.execution.frames.signatures import SIGNATURES
 from runtime.execution.machine import Machine
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.questioner import Questioner
-from runtime.execution.processor.scope import Lenient, in_meeting, names_of
+from runtime.execution.processor.scope import in_meeting, names_of
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.asking import Asking, Plan
 from runtime.execution.questions.question import Value
 from runtime.execution.questions.spoken import Spoken, spoken
-from runtime.language.instructions.expression import Expression, NotComputable, call_name, evaluate, read_expression
+from runtime.language.instructions.evaluation import Lenient, NotComputable, call_name, evaluate
+from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import Argument, Call, Operand, Prose, Set, Template, Variable
 from runtime.language.program import AgentSpec, Param, PlaybookSpec
 from runtime.tape.frame_rules import TURN, call_key

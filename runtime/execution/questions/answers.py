@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -112,12 +113,17 @@ def _typed(name: str, value: Any, kind: str, optional: bool) -> Any:
 
 def _choice(text: str, options: Mapping[str, str]) -> str:
     data = _json(text)
+    if isinstance(data, Mapping) and len(data) == 1:
+        [(name, data)] = data.items()
+        option = named(str(name), options)
+        if option is not None:  # `{"yes": true}`, `{"no": false}`
+            if data is not True:
+                raise WrongAnswer(f"the answer is none of {_listed(options)}")
+            return option
     if isinstance(data, bool):
         text = "yes" if data else "no"
-    elif isinstance(data, str):
-        text = data
-    elif isinstance(data, Mapping) and len(data) == 1:
-        text = str(next(iter(data.values())))
+    elif isinstance(data, str | int):
+        text = str(data)
     found = named(text, options)
     if found is None:
         raise WrongAnswer(f"the answer is none of {_listed(options)}")
@@ -135,7 +141,7 @@ def named(text: str, options: Mapping[str, str]) -> str | None:
         return by_name[first]
     if {"yes", "no"} <= by_name.keys():
         return by_name["yes"] if first in _YES else by_name["no"] if first in _NO else None
-    starts = [option for folded, option in by_name.items() if plain.startswith(folded)]
+    starts = [option for folded, option in by_name.items() if re.match(rf"{re.escape(folded)}\b", plain)]
     return starts[0] if len(starts) == 1 else None
 
 
@@ -205,15 +211,30 @@ def _json(text: str) -> Any:
     for candidate in (bare, _object_in(bare)):
         if candidate:
             try:
-                return json.loads(candidate)
+                return _loaded(candidate)
             except ValueError:
                 continue
     try:
-        return json.loads(
-            bare.replace("True", "true").replace("False", "false").replace("None", "null").replace("'", '"')
-        )
+        return _loaded(bare.replace("True", "true").replace("False", "false").replace("None", "null").replace("'", '"'))
     except ValueError:
         return _NO_JSON
+
+
+def _loaded(text: str) -> Any:
+    """JSON of finite numbers and of characters that can be stored. Raises ValueError."""
+    try:
+        data = json.loads(text, parse_constant=_finite, parse_float=_finite)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    json.dumps(data, ensure_ascii=False).encode()
+    return data
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no finite number")
+    return number
 
 
 def _object_in(text: str) -> str:

@@ -33,6 +33,7 @@ class Sections:
         self._asked = asked
         self._at = 0
         self._line_start = True
+        self._preamble = False
         self._held = ""
 
     def feed(self, piece: str, *, final: bool = False) -> list[Part]:
@@ -42,27 +43,35 @@ class Sections:
         position = 0
         while position < len(text):
             if self._line_start:
-                label = _LABEL.match(text, position)
-                whole = label is not None and (label.end() < len(text) or final)
-                if label is not None and whole and self._at < int(label[1]) <= self._asked:
-                    self._at = int(label[1])
-                    parts.append(Begin(self._at))
-                    position, self._line_start = label.end(), False
-                    continue
                 if not final and _BEGUN.match(text, position):
                     self._held = text[position:]
                     return parts
+                label = _LABEL.match(text, position)
+                if label is not None and self._begins(int(label[1]), parts):
+                    position, self._line_start = label.end(), False
+                    continue
             end = text.find("\n", position) + 1 or len(text)
             self._line_start = text[end - 1] == "\n"
             self._add(parts, text[position:end])
             position = end
         return parts
 
+    def _begins(self, number: int, parts: list[Part]) -> bool:
+        """Whether a label begins an answer, or says late that the first one goes on."""
+        if self._preamble and number == 1:
+            self._preamble = False
+            return True
+        if not self._at < number <= self._asked:
+            return False
+        self._at, self._preamble = number, False
+        parts.append(Begin(number))
+        return True
+
     def _add(self, parts: list[Part], text: str) -> None:
         if self._at == 0:
             if not text.strip():
                 return
-            self._at = 1
+            self._at, self._preamble = 1, self._asked > 1
             parts.append(Begin(1))
         parts.append(text)
 

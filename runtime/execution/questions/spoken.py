@@ -10,129 +10,145 @@ from runtime.execution.questions.question import WrongAnswer
 SILENCE = "-"
 """What a model writes that has nothing to say."""
 
-_LONGEST_PREAMBLE = 80
-_LONGEST_HEAD = 160
+_NOTHING = ("", SILENCE, '""')
+
+_HEAD = 80
 """So many characters decide what stands around a text."""
 
 _WRAPPED = re.compile(
-    r"\s*(?:```(?:\w*)\s*\n?\s*)?(?:await\s+)?(?:self\.)?Say\(\s*[\"']?[\w ]{1,30}[\"']?\s*,\s*f?(?P<quote>\"\"\"|\"|')",
+    r"(?:```\w*\s*)?(?:await\s+)?(?:self\.)?Say\(\s*[\"']?[\w ]{1,30}[\"']?\s*,\s*f?"
+    r"(?P<quote>\"\"\"|\"(?=[^\"]|\"[^\"])|')",
     re.DOTALL,
 )
 _MAYBE_WRAPPED = re.compile(
-    r"\s*(?:`{1,3}\w*\s*)?(?:a(?:w(?:a(?:it?)?)?)?\s*)?(?:s(?:elf?)?\.?)?(?:S(?:ay?)?(?:\(.*)?)?\Z", re.DOTALL
+    r"(?:`{1,2}|```\w*\s*)?(?:a|aw|awa|awai|await\s*)?(?:s|se|sel|self|self\.)?(?:S|Sa|Say|Say\(.*)?\Z", re.DOTALL
 )
 _OPENERS = ("sure", "certainly", "of course", "okay", "ok", "here")
-_OPENER = rf"(?:{'|'.join(_OPENERS)})\b[^\n]{{0,120}}"
-_PREAMBLE = re.compile(rf"\s*(?:{_OPENER}:[ \t]*(?:\n\s*)+)?(?P<fence>```\w*[ \t]*\n)?", re.IGNORECASE)
-_FIELD = re.compile(
-    r"\{\s*\$?(?P<braced>[A-Za-z_]\w*(?:\.\w+|\[[^\]{}\n]{0,40}\])*)\s*\}|(?<![\w$])\$(?P<bare>[A-Za-z_]\w*)"
+_PREAMBLE = re.compile(
+    rf"(?:{'|'.join(_OPENERS)})\b[^\n]{{0,70}}:[ \t]*(?:\n\s*)+(?P<fence>```\w*[ \t]*\n)?", re.IGNORECASE
 )
-_BEGUN_FIELD = re.compile(r"\{\s*\$?[\w.\[\]'\" ]{0,60}\Z|(?<![\w$])\$\w{0,60}\Z")
+_FIELD = re.compile(
+    r"\{(?=[^{}\n]{1,60}\}) *\$?(?P<braced>[A-Za-z_]\w*(?:\.\w+|\[[\w'\" -]{0,40}\])*) *\}"
+    r"|(?<![\w$])\$(?P<bare>[A-Za-z_]\w*)"
+)
+_BEGUN_FIELD = re.compile(r"\s*\{[^{}\n]{0,60}\Z|\s*(?<![\w$])\$\w{0,60}\Z")
+_ESCAPES = {"\\n": "\n", "\\t": "\t"}
 
 
 class Spoken:
-    """Cleans the words of one message piece by piece.
+    """Cleans the words of one message piece by piece. How the text was cut makes no difference.
 
-    `fill` gives the text of a `{name}` or `$name`, None where it names nothing: then it stays as it is. Quotes around the whole are
-    taken off, and so is a call of `Say` around it.
+    `fill` gives the text of a `{name}` or `$name`, None where it names nothing: then it stays. Quotes around the whole
+    are taken off, and so are the speaker's name or "Sure, here is the message:" before it and a call of `Say` around it.
     """
 
     def __init__(self, fill: Callable[[str], str | None], speaker: str = "") -> None:
         self._fill = fill
-        self._speaker = speaker
+        self._speaker = f"{speaker}:".casefold() if speaker else ""
         self._head: str | None = ""
-        self._close = ""
-        self._tail = ""
+        self._quote = ""
+        self._call = False
+        self._fenced = False
+        self._over = False
         self._held = ""
 
     def feed(self, piece: str) -> str:
         """What can be shown now."""
-        if self._head is not None:
-            self._head += piece
-            if not self._decided(self._head):
-                return ""
-            piece, self._head = self._opened(self._head), None
-        return self._body(piece)
+        return self._read(piece, final=False)
 
     def end(self) -> str:
         """What was held back, when the text is complete."""
-        text = ""
+        return self._read("", final=True).rstrip()
+
+    def _read(self, piece: str, *, final: bool) -> str:
         if self._head is not None:
-            text, self._head = self._opened(self._head), None
-            text = self._body(text)
-        rest = self._held + self._tail
-        self._held = self._tail = ""
-        if self._close:
-            stripped = rest.rstrip().removesuffix("```").rstrip()
-            if self._close == "```":
-                rest = stripped
-            elif self._close == '"' and stripped.endswith('"'):
-                rest = stripped.removesuffix('"')
-            else:
-                rest = stripped.removesuffix(")").rstrip().removesuffix(self._close.removesuffix("("))
-        return self._filled(text + rest.rstrip()) if text or rest else ""
+            self._head += piece
+            if not self._opened(final=final):
+                return ""
+            piece, self._head = self._head, None
+        return self._body(self._held + piece, final=final)
 
-    def _decided(self, head: str) -> bool:
-        plain = head.lstrip()
-        if not plain:
+    def _opened(self, *, final: bool) -> bool:
+        """Take off what stands before the words; False while that is not known."""
+        head = (self._head or "").lstrip()
+        name = self._speaker
+        if name:
+            if len(head) < len(name) and name.startswith(head.casefold()) and not final:
+                return False
+            if head[: len(name)].casefold() == name:
+                head = head[len(name) :].lstrip()
+            elif not final and not head:
+                return False
+        if not final and _may_open(head):
             return False
-        if len(head) > _LONGEST_HEAD or _WRAPPED.match(head):
-            return True
-        name = self._speaker.casefold()
-        if name and len(plain) <= len(name) + 1 and f"{name}:".startswith(plain.casefold()):
+        if preamble := _PREAMBLE.match(head):
+            self._fenced = bool(preamble["fence"])
+            head = head[preamble.end() :].lstrip()
+        if wrapped := _WRAPPED.match(head[:_HEAD]):
+            self._quote, self._call = wrapped["quote"], True
+            head = head[wrapped.end() :]
+        elif not final and (head == '"' or (len(head) < _HEAD and _MAYBE_WRAPPED.match(head))):
             return False
-        return not (_MAYBE_WRAPPED.match(head) and "\n\n" not in head) and not _may_open(head)
+        elif head.startswith('"') and not head.startswith('""'):
+            _, closing, rest = head[1:_HEAD].partition('"')
+            if not final and len(head) < _HEAD and not rest.strip():
+                return False
+            if not (closing and rest.strip()):  # else only the first words are quoted
+                self._quote, head = '"', head[1:]
+        self._head = head
+        return True
 
-    def _opened(self, head: str) -> str:
-        wrapped = _WRAPPED.match(head)
-        if wrapped:
-            self._close = wrapped["quote"] + "("
-            return head[wrapped.end() :]
-        preamble = _PREAMBLE.match(head)
-        if preamble and preamble["fence"]:
-            self._close = "```"
-        head = head[preamble.end() :].lstrip() if preamble else head.lstrip()
-        if self._speaker and head.casefold().startswith(f"{self._speaker.casefold()}:"):
-            head = head[len(self._speaker) + 1 :].lstrip()
-        if head.startswith('"') and not head.startswith('""'):
-            self._close = '"'
-            self._opening = True
-            return head[1:]
-        return head
-
-    def _body(self, piece: str) -> str:
-        text = self._held + self._tail + piece
-        self._held = self._tail = ""
-        begun = _BEGUN_FIELD.search(text)
-        if begun:
-            text, self._held = text[: begun.start()], text[begun.start() :]
-        keep = 8 if self._close else 0
-        if not self._held:
-            trimmed = text.rstrip()
-            cut = min(len(trimmed), max(0, len(text) - keep)) if keep else len(trimmed)
-            text, self._tail = text[:cut], text[cut:]
+    def _body(self, text: str, *, final: bool) -> str:
+        if self._over:
+            return ""
+        if self._call:
+            closed = re.search(rf"(?<!\\){self._quote}\s*\)", text)
+            if closed:
+                self._over, final = True, True
+                text = text[: closed.start()].rstrip()
+        if final:
+            self._held = ""
+            return self._filled(self._closed(text))
+        text, self._held = self._cut(text)
         return self._filled(text)
+
+    def _closed(self, text: str) -> str:
+        """A complete text without the quote that ends it."""
+        text = text.rstrip()
+        text = text.removesuffix("```").rstrip() if self._fenced else text
+        return text.removesuffix(self._quote).rstrip() if self._quote and not self._over else text
+
+    def _cut(self, text: str) -> tuple[str, str]:
+        """What can be shown, and what may be the beginning of something else."""
+        ends = [re.search(r"\s*\Z", text), _BEGUN_FIELD.search(text)]
+        if self._quote:
+            ends.append(re.search(r"\s*\\*[\"']{1,3}\s*\Z", text))
+        if self._fenced:
+            ends.append(re.search(r"\s*`{1,3}\s*\Z", text))
+        if self._call:
+            ends.append(re.search(r"\\+\Z", text))
+        at = min(found.start() for found in ends if found)
+        return text[:at], text[at:]
 
     def _filled(self, text: str) -> str:
         def value(found: re.Match[str]) -> str:
             filled = self._fill(found["braced"] or found["bare"])
             return found[0] if filled is None else filled
 
-        text = _FIELD.sub(value, text)
-        if self._close.endswith("("):
-            text = text.replace("\\n", "\n").replace('\\"', '"')
-        return text
+        if self._call:
+            text = re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[0], found[1]), text, flags=re.DOTALL)
+        return _FIELD.sub(value, text)
 
 
 def _may_open(head: str) -> bool:
-    """Whether the beginning of a text may still become a preamble ("Sure, here is the message:") or a fence."""
-    plain = head.lstrip().casefold()
-    if len(plain) > _LONGEST_PREAMBLE:
+    """Whether the beginning of a text may still become "Sure, here is the message:" and a fence."""
+    plain = head.casefold()
+    if not plain or len(plain) > _HEAD:
         return False
     first, newline, rest = plain.partition("\n")
-    if any(word.startswith(plain) or first.startswith(word) for word in _OPENERS):
-        return not newline or (first.rstrip().endswith(":") and not rest.strip(" \n`"))
-    return "```".startswith(plain) or (plain.startswith("```") and not newline)
+    if not any(word.startswith(plain) or first.startswith(word) for word in _OPENERS):
+        return False
+    return not newline or (first.rstrip().endswith(":") and (not rest.strip() or rest.strip() in ("`", "``", "```")))
 
 
 async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: bool) -> AsyncIterator[str]:
@@ -145,7 +161,7 @@ async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: 
             continue
         if not shown:
             begun += text
-            if begun.strip() in ("", SILENCE):
+            if begun.strip() in _NOTHING:
                 continue
             text, begun, shown = begun.lstrip(), "", True
         yield text
@@ -154,7 +170,7 @@ async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: 
         if rest:
             yield rest
         return
-    if rest.strip() in ("", SILENCE):
+    if rest.strip() in _NOTHING:
         if may_be_silent:
             return
         raise WrongAnswer("the message is empty")

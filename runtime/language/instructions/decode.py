@@ -70,7 +70,7 @@ _ANSWERED = re.compile(
 )
 _TALKED = re.compile(
     r"(?:help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
-    r"|have a (?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b",
+    r"|have a (?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b(?=\s+\w)",
     re.IGNORECASE,
 )
 """What takes more than one message."""
@@ -82,7 +82,8 @@ _QUOTED_WORDS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BRANCH = re.compile(
-    r"(else\s*if|otherwise,?\s+if|elif|else|otherwise|if|when|unless|in case|once|whenever)\b[\s,:]*", re.IGNORECASE
+    r"(else\s*if|(?:else|otherwise),?\s+(?:if|when)|elif|else|otherwise|if|when|unless|in case|once|whenever)\b[\s,:]*",
+    re.IGNORECASE,
 )
 _EACH = re.compile(
     r"for\s+(?:each|every|all)?\s*(?:\w+\s+)?(\$\w+)(?::\w+)?\s+(?:in|of|from)\s+(.+?)\s*:?\Z",
@@ -114,6 +115,9 @@ _MAKES = re.compile(
     r"|convert|format|create|compose|draft|write|make|build|derive|estimate|find out|set|store|save|remember|update|get|guess|rate|rank|sort|filter|parse|assign|define|identify|infer|prepare|let)\b",
     re.IGNORECASE,
 )
+GIVEN = "_given"
+"""The variable that holds what a call gave whose arguments are in words, until the next thing is done with it."""
+
 _NOTE = re.compile(r"N(\d+)\b\s*(.*)", re.DOTALL)
 
 
@@ -169,7 +173,7 @@ def _parts(step: Step, notes: dict[str, str]) -> tuple[Meaning, ...]:
         return (Leave(),)
     if _NEXT.match(text):
         return (Leave(next_round=True),)
-    return tuple(_actions(text))
+    return tuple(_actions(text)) or (Group(text),)
 
 
 # -- actions
@@ -183,7 +187,7 @@ def _actions(text: str) -> Iterator[Action]:
     plain = [clause for clause in clauses if not _YIELD.match(clause) and not _DONE.match(clause)]
     sources = [wait for wait in waits if wait.lower() not in ("call", "exit", "return")]
     ends = next((wait.lower() for wait in waits if wait.lower() in ("exit", "return")), None)
-    actions = _talk(plain, sources, done) or [_plain_action(text, clause) for clause in plain]
+    actions = _talk(plain, sources, done) or [action for clause in plain for action in _plain_actions(clause)]
     if any(isinstance(action, Free) for action in actions):
         yield Free(Prose(text), _why_free(text))
         return
@@ -307,7 +311,7 @@ def _variables_in(text: str) -> Iterator[str | Expression]:
     yield text[at:]
 
 
-def _plain_action(whole: str, clause: str) -> Action:
+def _plain_actions(clause: str) -> tuple[Action, ...]:
     clause = clause.strip()
     assigned = _ASSIGNED.match(clause)
     if assigned:
@@ -316,8 +320,11 @@ def _plain_action(whole: str, clause: str) -> Action:
     if given := _SET.match(clause):
         return _giving((variable_of(given[1]),), given[2].strip())
     if changed := _CHANGED.match(clause):
-        value = _operand(changed[4].strip())
-        return Set((variable_of(changed[1] + changed[2]),), value, changed[3])
+        return _giving((variable_of(changed[1] + changed[2]),), changed[4].strip(), changed[3])
+    return (_plain_action(clause),)
+
+
+def _plain_action(clause: str) -> Action:
     if stepped := _STEPPED.match(clause):
         return Set((variable_of(stepped[1]),), _exact("1"), stepped[2][0])
     if grown := _INCREASE.match(clause):
@@ -353,11 +360,18 @@ def _made(clause: str) -> Action:
     return Free(Prose(clause), _why_free(clause))
 
 
-def _giving(variables: tuple[Variable, ...], value: str) -> Action:
+def _giving(variables: tuple[Variable, ...], value: str, operator: str = "") -> tuple[Action, ...]:
     called = _called(value)
-    if isinstance(called, Call) and len(variables) == 1 and not variables[0].path:
-        return Call(called.name, called.arguments, variables[0], called.instruction)
-    return Set(variables, _operand(value))
+    if isinstance(called, Call):
+        if len(variables) == 1 and not variables[0].path and not operator:
+            return (Call(called.name, called.arguments, variables[0], called.instruction),)
+        if read_expression(value) is None:  # some of its arguments are in words: it is called first
+            return (_into_given(called), Set(variables, _exact(f"${GIVEN}"), operator))
+    return (Set(variables, _operand(value), operator),)
+
+
+def _into_given(call: Call) -> Call:
+    return Call(call.name, call.arguments, Variable(GIVEN), call.instruction)
 
 
 def _exact(text: str) -> Expression:
@@ -467,12 +481,20 @@ def _jump(text: str) -> Action:
 def _return(text: str) -> tuple[Meaning, ...]:
     if not text:
         return (Return(),)
-    if len(_clauses(text)) > 1 and re.search(r"\breturn\b", text, re.IGNORECASE):
+    clauses = _clauses(text)
+    if len(clauses) > 1 and re.search(r"\breturn\b", text, re.IGNORECASE):
+        *before, last = clauses
+        returned = re.fullmatch(r"return\b\s*(.*?)\.?", last, re.IGNORECASE | re.DOTALL)
+        if returned is not None:
+            return (*_actions("; ".join(before)), *_return(returned[1]))
+        return (*_actions(text), Return())
+    if _said(text) is not None:
         return (*_actions(text), Return())
     called = _called(text)
-    if isinstance(called, Call):
-        return (Return(read_expression(text) or Prose(text)),)
-    return (Return(read_expression(text) or Prose(text)),)
+    exact = read_expression(text)
+    if isinstance(called, Call) and exact is None:
+        return (_into_given(called), Return(_exact(f"${GIVEN}")))
+    return (Return(exact or Prose(text)),)
 
 
 # -- control
@@ -489,6 +511,9 @@ def _control(step: Step) -> Meaning:
         return loop
     branch = _BRANCH.match(text)
     if branch is None:
+        if step.op is Op.LOP:
+            endless = re.fullmatch(r"(?:forever|endlessly|always|again and again)\s*:?", text, re.IGNORECASE)
+            return Loop(LoopKind.WHILE, _exact("True") if endless else _condition(text))
         if step.op is Op.ELS:
             return Condition(Side.ELSE, None)
         return Condition(Side.IF, _condition(text))
@@ -496,7 +521,8 @@ def _control(step: Step) -> Meaning:
     rest = text[branch.end() :].rstrip(" :")
     if word in ("else", "otherwise"):
         return Condition(Side.ELSE, None)
-    side = Side.ELSE_IF if word in ("else if", "elseif", "elif", "otherwise if") else Side.IF
+    otherwise = step.op is Op.ELS or word.startswith(("else", "elif", "otherwise"))
+    side = Side.ELSE_IF if otherwise else Side.IF
     if loops:
         return Loop(LoopKind.WHILE, _condition(rest))
     if not step.children:

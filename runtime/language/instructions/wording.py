@@ -10,6 +10,21 @@ MEETING_ACTIVE = "_meeting_active"
 _V = r"(\$\w+(?:\.\w+|\[[^\]]*\])*)"
 _NUMBER = r"(-?\d+(?:\.\d+)?|\$\w+(?:\.\w+|\[[^\]]*\])*)"
 _IS = r"(?:is|are|was|becomes?|equals?)"
+_LITERAL = r"(?:\"\d+\"|-?\d+(?:\.\d+)?)"
+_CHOSEN = re.compile(
+    rf"{_V}\s+(?:is|are|equals?)(\s+not)?\s+((?:either|one of|any of)\s+)?({_LITERAL}(?:\s*,\s+{_LITERAL})*)"
+    rf"(?:\s*,?\s+or\s+({_LITERAL}))?(?=\s*(?:\Z|\)|and\b|or\b(?!\s*{_LITERAL})))",
+    re.IGNORECASE,
+)
+"""`$x is 3, 4 or 5`; where strings stand, their numbers."""
+
+_BOTH = re.compile(
+    rf"{_V}\s+(and|or)\s+{_V}\s+are\s+(?:both\s+)?((?:not\s+)?\w+)(?=\s*(?:\Z|\)|and\b|or\b))", re.IGNORECASE
+)
+_STATE = re.compile(
+    r"(?:not\s+)?(?:given|set|known|defined|empty|missing|unset|even|odd|positive|negative|true|false)", re.IGNORECASE
+)
+_TOGETHER = re.compile(rf"{_V}\s+(?:and|or)\s+{_V}\s+are\b", re.IGNORECASE)
 
 _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), symbol)
@@ -63,8 +78,25 @@ def in_symbols(text: str) -> str:
         strings.append(found[0])
         return f'"{len(strings) - 1}"'
 
-    code = _STRING.sub(put_away, text)
+    code = _CHOSEN.sub(_one_of, _BOTH.sub(_each, _STRING.sub(put_away, text)))
+    if _TOGETHER.search(code):
+        return text  # what is so of several together is prose
     for pattern, symbol in _WORDS:
         code = pattern.sub(symbol, code)
     code = _LOGIC.sub(lambda found: found[1].lower(), code)
     return re.sub(r'"(\d+)"', lambda found: strings[int(found[1])], code)
+
+
+def _one_of(found: re.Match[str]) -> str:
+    listed, last = found[4], found[5]
+    if last is None and not found[3]:
+        return found[0]
+    values = listed if last is None else f"{listed}, {last}"
+    return f"({found[1]} {'not in' if found[2] else 'in'} [{values}])"
+
+
+def _each(found: re.Match[str]) -> str:
+    """`$a and $b are given`: each of them is."""
+    if not _STATE.fullmatch(found[4]):
+        return found[0]
+    return f"({found[1]} is {found[4]} {found[2]} {found[3]} is {found[4]})"

@@ -1,0 +1,1 @@
+"""Tests of the processor that walks a program."""

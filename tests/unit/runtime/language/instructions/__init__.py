@@ -1,0 +1,1 @@
+"""Tests of instructions: what a line of a program means."""
