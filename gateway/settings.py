@@ -19,7 +19,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from gateway.settings_cron import CronSettings, read_cron
 from gateway.settings_encryption import EncryptionSettings
-from gateway.settings_execution import ExecutionSettings, LogSettings, SandboxSettings
+from gateway.settings_execution import LogSettings, SandboxSettings
 from gateway.settings_forms import FilePath, Section
 from gateway.settings_limits import AccessSettings, LimitSettings, NodeSettings
 from gateway.settings_meetings import MeetingSettings
@@ -82,7 +82,6 @@ class Settings(BaseSettings):
     participants: ParticipantSettings = ParticipantSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
-    execution: ExecutionSettings = ExecutionSettings()
     sandbox: SandboxSettings = SandboxSettings()
     logs: LogSettings = LogSettings()
     tracing: TracingSettings = TracingSettings()

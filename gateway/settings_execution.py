@@ -17,12 +17,6 @@ class SandboxSettings(Section):
     memory_mib: int = Field(default=64, ge=8)
 
 
-class ExecutionSettings(Section):
-    """How playbooks are executed: `strict` demands the whole contract of the model's replies."""
-
-    strict: bool = True
-
-
 class LogSettings(Section):
     """One line per event; `auto` is for people on a terminal and JSON elsewhere."""
 
