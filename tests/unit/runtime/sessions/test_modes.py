@@ -139,7 +139,6 @@ async def test_a_model_hears_how_to_handle_messages_and_does_it_without_compilat
         ),
         block(
             'await Step("Help:01:RET")',
-            "# trig? no",
             'await Say("user", "Here I am.")',
             'await Var("__", "said so")',
             "await Return()",
