@@ -92,7 +92,6 @@ def surroundings_of(
         allowance=limits.allowance,
         idle_s=settings.nodes.idle_s,
         transcript_chars=settings.limits.transcript_chars,
-        strict=settings.execution.strict,
         questions_alone=settings.asks_alone,
         alarm=alarm,
         servers=servers,

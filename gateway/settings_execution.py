@@ -18,9 +18,8 @@ class SandboxSettings(Section):
 
 
 class ExecutionSettings(Section):
-    """How playbooks are executed: `strict` demands the whole contract of the model's replies."""
+    """How playbooks are executed: whether a model answers several questions in one reply."""
 
-    strict: bool = True
     questions: Literal["auto", "together", "alone"] = "auto"
 
 

@@ -15,7 +15,7 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import described, site
 from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.prompt.artifacts import kept_result
-from runtime.execution.speech.doing import doing_call
+from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.speech.pages import Pages
 from runtime.tape.frame_rules import TURN, call_key
 from runtime.tape.frame_state import CallSite
@@ -207,7 +207,7 @@ class Host:
                 up=asdict(CallSite(frame.id, call.pos, call.name, call.digest, hidden)),
                 meeting=self._meeting_of(frame, agent),
             )
-        doing = doing_call(call.name, self._pages.texts)
+        doing = shown_call(call.name, self._pages.texts)
         with self._pages.presence.working(frame.state.agent, doing):
             await self.run_frame(id_, playbook)
 

@@ -30,7 +30,7 @@ class Machine:
     """What executing a session needs.
 
     `steers`: what people say to an agent at work is shown to the work. A past of more than `transcript_chars` is summed
-    up. `strict`: replies have to keep the whole contract, not only to be legal.
+    up.
     """
 
     program: Program
@@ -46,7 +46,6 @@ class Machine:
     steers: bool = False
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     transcript_chars: int = TRANSCRIPT_CHARS
-    strict: bool = True
     window: ContextWindow = field(default_factory=ContextWindow)
     watcher: StepWatcher | None = None
     alone: bool = False

@@ -125,7 +125,6 @@ def assembled(
         steers=busy == "steer",
         servers=around.servers,
         transcript_chars=around.transcript_chars,
-        strict=around.strict,
         watcher=watcher,
         alone=around.questions_alone,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from runtime.core.texts import Texts
-from runtime.execution.speech.doing import doing_call, doing_step
+from runtime.execution.prompt.step_words import shown_call, shown_step
 from runtime.language.program import Program
 from runtime.tape.frame_state import FrameState, WaitState
 from runtime.tape.state import AgentState, SessionState
@@ -71,7 +71,7 @@ def _doing(state: SessionState, program: Program, agent: AgentState, texts: Text
         return _awaited(state, wait, texts), wait.since
     called = next((f.caller for f in state.frames.values() if f.caller and f.caller.frame == frame.id), None)
     if called is not None:
-        return doing_call(called.name, texts), frame.since
+        return shown_call(called.name, texts), frame.since
     return _step(program, agent, frame, texts) or texts("agents.executes", playbook=frame.playbook), frame.since
 
 
@@ -86,7 +86,7 @@ def _step(program: Program, agent: AgentState, frame: FrameState, texts: Texts) 
     playbook = spec.playbook(frame.playbook) if spec is not None else None
     line = (frame.step or "").split(":")
     step = playbook.step(line[1]) if playbook is not None and len(line) > 1 else None
-    return doing_step(step.text, texts) if step is not None else None
+    return shown_step(step, texts) if step is not None else None
 
 
 def _awaited(state: SessionState, wait: WaitState, texts: Texts) -> str:

@@ -43,9 +43,8 @@ class Surroundings:
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
     is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
-    `transcript_chars`; `strict` execution demands the whole contract of its replies. Without an `alarm` sessions that
-    wait for a time stay in memory; without `places` meetings are held where their sessions live. `debugger` watches the
-    sessions, where somebody debugs.
+    `transcript_chars`. Without an `alarm` sessions that wait for a time stay in memory; without `places` meetings are
+    held where their sessions live. `debugger` watches the sessions, where somebody debugs.
     """
 
     programs: Mapping[str, Program]
@@ -64,7 +63,6 @@ class Surroundings:
     alarm: Alarm | None = None
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
-    strict: bool = True
     questions_alone: bool = False
     """For small models: see `Machine.alone`."""
     places: PlaceStore | None = None

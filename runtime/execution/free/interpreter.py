@@ -21,7 +21,7 @@ from runtime.execution.free.standpoint import Standpoint
 from runtime.execution.free.statement_run import StatementRun
 from runtime.execution.machine import Machine
 from runtime.execution.model_calls import ModelCalls
-from runtime.execution.prompt.step_words import step_words
+from runtime.execution.prompt.step_words import shown_step
 from runtime.execution.speech.utterances import LiveStream
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.triggers import declared_types
@@ -258,7 +258,7 @@ class Interpreter:
         """The step that is executed, in the words of the program."""
         line = (self._frame.state.step or "").split(":")
         step = self._playbook.step(line[1]) if len(line) > 1 else None
-        return step_words(step.text) if step is not None else None
+        return shown_step(step, self._machine.pages.texts) if step is not None else None
 
     def _reject(self, rejected: Rejected) -> None:
         frame = self._frame

@@ -1,4 +1,4 @@
-"""What the model is told: the contract and the program first, then the frame's past, then what is true now."""
+"""What the model is told: the rules and the program first, then the frame's past, then what is true now."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from runtime.core.message import Message
 from runtime.execution.frames.signatures import SIGNATURES
 from runtime.execution.free.placeholders import POSITION
 from runtime.execution.free.position import Rejected
+from runtime.execution.free.statement_rules import rules, rules_now
 from runtime.execution.prompt.artifacts import artifact_name, is_large, shown_artifact
 from runtime.execution.prompt.heard import heard_line
 from runtime.execution.prompt.situation import MAX_VALUE_CHARS, file_line, shown_value, situation
+from runtime.execution.prompt.step_words import step_words
 from runtime.execution.triggers.handling import HANDLER
-from runtime.execution.triggers.kinds import judged_by_model, judges
+from runtime.execution.triggers.kinds import judged_by_model
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step, Trigger, TriggerKind
 from runtime.llm.client import ChatMessage
 from runtime.tape.frame_state import CallRecord, FrameState
@@ -21,77 +23,6 @@ from runtime.tape.state import SessionState
 
 MAX_FILE_CHARS = 20_000
 """What was read from a file and is longer than this is shown to the model by its beginning and its length."""
-
-CONTRACT = """\
-You are the processor that executes a program written in natural language. Its steps are given below in PBAsm, one \
-instruction a line: `line:CODE text`. Execute them exactly and in order; never invent, skip or repeat a step.
-
-Answer with one Python block and nothing else:
-
-```python
-# recap: one sentence on where the program is
-# plan: one sentence on what comes next
-await Step("Main:01:QUE")
-await Say("user", "Hello! What is your name?")
-await Yld("user")
-```
-
-Rules
-- Before the calls that carry out a step comes `await Step("Playbook:line:CODE")`, exactly as in the program.
-- `await Say(target, text)`: target is "user" (whoever is here), a person by name ("Ada"), an agent class, "agent \
-1001", "meeting", "meeting 100" or "meeting 100, agent 1001, Ada"; the text is Markdown, `@Ada` in it mentions her.
-- `ack = await Say("Scout", text, ack_within_s=30)` waits until it has arrived: `ack["missing"]` are those who did not \
-take it up in time.
-- `text = await ReadFile("report.csv")` reads a text file that a person sent; `await SendFile("result.csv", content, \
-"a text beside it")` sends one to the user.
-- `answer = await Ask("Ship it?", ["Yes", "No"])` asks the user to choose and waits; it gives the option that was \
-chosen, or what was written instead. `of="Ada"` lets only that person answer; without the list any answer is wanted. \
-`of=["Ada", "Bo"]` asks each of them and gives `{"Ada": "Yes", "Bo": "No"}`; with `within_s=60` it gives what there is \
-by then, or None.
-- In a meeting `await Share("budget", 1200)` sets a value for all in it; with `expected=2` it fails unless version 2 \
-is there. `shared["budget"]` reads it as of the statement's beginning, `await Shared("budget")` as of now. Steps may \
-call it `self.current_meeting.shared_state`.
-- `await Remind(600, "ask how it went")` has you told that text as a message after so many seconds, or at a time \
-such as "2026-05-01T09:00:00+02:00"; you need not wait for it.
-- `await Log("text", name=value)` writes a line for whoever runs the program; the people here do not see it.
-- `await Var("name", value)` sets the program's `$name`; it is read by its plain name. Other assignments make locals.
-- A long value is shown as an artifact: code has it whole by its name, and `await LoadArtifact("name")`, then \
-`await Yld("call")`, shows it to you. `await SaveArtifact("name", "one-line summary", value)` keeps one.
-- Playbooks are called as `result = await Playbook(args)`; other agents' public ones as `await Agent.Playbook(args)`.
-- End with exactly one of `await Yld("user")`, `await Yld("Ada")` (only her words end it), \
-`await Yld("agent 1001")`, `await Yld("meeting")` (wait for a message), `await Yld("call")` (go on with what the \
-calls gave), `await Yld("exit")` (the program ends) or `await Return(value)` (the playbook ends; \
-set `await Var("__", "<summary of what was done>")` before). Nothing may follow it.
-- A step that says `YLD for user` is carried out with `await Yld("user")` in the same reply; one that says \
-`YLD for exit` with `await Yld("exit")`; `RET x` with `await Return(x)`.
-- CND: decide by the variables. When it holds, execute its sub-steps; otherwise go on behind them. JMP: go to that line.
-- The code runs in a small Python: no classes, no yield, no other files, no network; import only json, re, math, \
-datetime.\
-"""
-
-REACT_RULE = """
-- A playbook marked (react) has no steps. Think about its task first (`# think: …`) and write down what its result \
-must meet: `exit_conditions = ["…", "…"]`. Then go on, call by call, with `await Yld("call")` wherever you must see \
-what a call gave, until all conditions hold; then Return. It gives up after some fifty rounds.\
-"""
-"""For agents with playbooks of the mode `react`."""
-
-MEETING_RULE = """
-- A playbook marked (meeting) is a meeting. `result = await Talk(topic="the boat", attendees=["Accountant", \
-"agent 1003", "Ada"])` holds one; leave out what the playbook says itself. A result such as "Meeting 100 did not take \
-place: …" says who did not come, and why.
-- In a meeting `Say("meeting", …)` is heard by all, `Say("Accountant", …)` by one in private; `await Yld("meeting")` \
-waits for what is said. `await InviteToMeeting(["Ada"])` asks more to join, `await LeaveMeeting()` leaves, as Return \
-does, `await EndMeeting()` ends it for all. After "Meeting has ended" Return.\
-"""
-"""For agents with meetings."""
-
-TRIGGER_RULE = """
-- Behind every Step and behind every update of a variable (not of `__`) comes a line `# trig? no`; or, when one of \
-the triggers below holds that is not automatic, `# trig? <code>`, then `await Trigger("<code>")`, then the call of its \
-playbook. It goes on behind that. So too inside of `if` and `for`.\
-"""
-"""For agents with triggers that only a model can judge."""
 
 RESUME = """\
 Your reply broke off. These statements of it were executed; they must not run again:
@@ -103,7 +34,8 @@ executed. A sentence that was only half said is said again as a whole; it replac
 
 FENCE = """\
 Carry out this one step of the script, and nothing before or behind it: {task}
-When it is done, end the block with `await Return()`; to wait for an answer that it needs, with `await Yld("user")`.\
+The block ends when the step is done, without `Yld` or `Return`. To wait for an answer that the step needs, end it \
+with `await Yld("user")`.\
 """
 
 
@@ -127,7 +59,7 @@ def program_text(program: Program, agent: AgentSpec, executes: str) -> str:
     lines = [f"# {agent.name}", agent.description, ""]
     for playbook in agent.playbooks:
         if not playbook.hidden or playbook.name == executes:
-            lines += _playbook_text(agent, playbook)
+            lines += _playbook_text(agent, playbook, executes)
     for other in program.agents:
         if other.kind is AgentKind.HUMAN:
             lines += [f"# {other.name} (a person; Say reaches them once they are here)", other.description]
@@ -145,13 +77,8 @@ def program_text(program: Program, agent: AgentSpec, executes: str) -> str:
     return "\n".join(line for line in lines if line is not None).strip()
 
 
-def _reacts(playbook: PlaybookSpec) -> bool:
-    return playbook.kind == "llm" and playbook.mode == "react" and not playbook.meeting
-
-
-def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec) -> list[str]:
-    marks = [mark for mark, is_so in (("react", _reacts(playbook)), ("meeting", playbook.meeting)) if is_so]
-    mark = f" ({', '.join(marks)})" if marks else ""
+def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec, executes: str) -> list[str]:
+    mark = " (meeting)" if playbook.meeting else ""
     lines = [f"## {signature(playbook.name, playbook.params, playbook.returns)}{mark}"]
     if playbook.mode == "raw":
         return [*lines, "Asks a model one question; call it for its answer.", ""]
@@ -160,7 +87,12 @@ def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec) -> list[str]:
     if playbook.triggers:
         lines.append("### Triggers")
         lines += [_trigger_line(agent, agent, playbook, trigger) for trigger in playbook.triggers]
-    if playbook.steps:
+    if playbook.walked and playbook.name != executes:  # the runtime executes it when it is called
+        return [*lines, ""]
+    if playbook.walked:
+        lines.append("### Script, for orientation")
+        lines += [line for step in playbook.steps for line in _script_lines(step, 0)]
+    elif playbook.steps:
         lines.append("### Steps")
         lines += [line for step in playbook.steps for line in _step_lines(step, 0)]
     if playbook.notes:
@@ -182,6 +114,12 @@ def _trigger_line(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, tr
 def _step_lines(step: Step, depth: int) -> list[str]:
     own = f"{'  ' * depth}- {step.line}:{step.op} {step.text}"
     return [own, *(line for child in step.children for line in _step_lines(child, depth + 1))]
+
+
+def _script_lines(step: Step, depth: int) -> list[str]:
+    words = step_words(step.text)
+    own = [f"{'  ' * depth}- {words}"] if words else []
+    return [*own, *(line for child in step.children for line in _script_lines(child, depth + 1))]
 
 
 def heard_text(frame: FrameState) -> str:
@@ -250,14 +188,13 @@ def rejection_data(rejected: Rejected) -> dict[str, Any]:
 
 
 def system_text(program: Program, agent: AgentSpec, executes: str) -> str:
-    """What stays the same for all that an agent executes that is not hidden: the contract and the program as it sees
-    it."""
-    others = [other for other in program.agents if other.name != agent.name]
-    reacts = any(_reacts(playbook) for playbook in agent.playbooks)
-    rules = CONTRACT + (REACT_RULE if reacts else "") + (TRIGGER_RULE if judges(agent, others) else "")
-    rules += MEETING_RULE if any(playbook.meeting for playbook in agent.playbooks) else ""
+    """What stays the same from turn to turn: the rules for what the program uses, and the program as the agent sees it.
+
+    It is the same for all that an agent executes that is neither hidden nor walked.
+    """
+    shown = program_text(program, agent, executes)
     handler = f"{HANDLER.name} is built in. {HANDLER.description}"
-    return f"{rules}\n\nThe program:\n\n{program_text(program, agent, executes)}\n\n{handler}"
+    return f"{rules(program, agent, shown)}\n\nThe program:\n\n{shown}\n\n{handler}"
 
 
 def build_prompt(
@@ -267,13 +204,18 @@ def build_prompt(
 
     `fence` is the one instruction that is to be carried out.
     """
-    messages = [ChatMessage("system", system_text(program, agent, frame.playbook), cacheable=True)]
+    system = system_text(program, agent, frame.playbook)
+    messages = [ChatMessage("system", system, cacheable=True)]
     for past in frame.transcript:
         messages.append(ChatMessage("user", past["heard"]))
         messages.append(ChatMessage("assistant", past["said"]))
     if frame.transcript:
         messages[-1] = ChatMessage("assistant", frame.transcript[-1]["said"], cacheable=True)
     now = [heard_text(frame), situation(state, frame)]
+    meets = any(frame.agent in meeting.joined and meeting.status != "ended" for meeting in state.meetings.values())
+    more = rules_now(system, "\n".join(now), files=bool(state.files), meeting=meets)
+    if more:
+        now.append(more)
     if fence is not None:
         now.append(FENCE.format(task=fence))
     if frame.rejections:

@@ -61,8 +61,8 @@ class ReplyRun:
     """Feeds a reply to an executor. `over` says that the rest of the reply is not wanted; `rejected` why, if so.
 
     After a break the reply must begin with `# resume: <count>`, or repeat every executed statement exactly (then they
-    are skipped). Anything else is refused before any of it runs or is shown. Where the last statement failed (`failure` says how), another one may stand in its
-    place, and the same one may not.
+    are skipped). Anything else is refused before any of it runs or is shown. Where the last statement failed (`failure`
+    says how), another one may stand in its place, and the same one may not.
     """
 
     def __init__(

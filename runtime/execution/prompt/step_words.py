@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from runtime.core.texts import Texts
+from runtime.language.instructions.decode import decode
+from runtime.language.instructions.model import Call
+from runtime.language.program import Step
+
+MAX_SHOWN_CHARS = 80
 
 _CODES = re.compile(r";?\s*YLD for [^;]*|;?\s*done when [^;]*")
 _SAY = re.compile(r"\ASay\((?P<to>[^,()]*),\s*(?P<words>.*?)\)?\Z", re.DOTALL)
@@ -15,3 +24,37 @@ def step_words(text: str) -> str:
     if said is None:
         return "" if re.fullmatch(r"\d+(?:\.\d+)*|for \w+", bare) else bare
     return said["words"].split("; Say(")[0].removesuffix(")") if said["words"] else bare
+
+
+def shown_step(step: Step, texts: Texts) -> str | None:
+    """A step for the line that tells people what an agent does: its own words, or the playbook that it calls. None for
+    a step without words."""
+    head = decode(step).head
+    if isinstance(head, Call):
+        return shown_call(head.name, texts)
+    return _shortened(step_words(step.text)) or None
+
+
+def shown_call(name: str, texts: Texts) -> str:
+    """`LookUpTaxCodes` as "Look up tax codes"; a call of another agent's playbook as "asks Accountant"."""
+    owner, _, playbook = name.rpartition(".")
+    if owner:
+        return texts("doing.asks", agent=owner)
+    first, *others = _words(playbook)
+    others = [word if word.isupper() and len(word) > 1 else word.lower() for word in others]
+    return _shortened(" ".join([first[:1].upper() + first[1:], *others]))
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name in `CamelCase` or `snake_case`: `ParseCSVFile2` has four."""
+    return "".join(_with_blanks(name)).replace("_", " ").split() or [name]
+
+
+def _with_blanks(name: str) -> Iterator[str]:
+    for before, (char, behind) in zip(" " + name, pairwise(name + " "), strict=False):
+        begins = char.isupper() and (not before.isupper() or behind.islower())
+        yield f" {char}" if begins or char.isdigit() != before.isdigit() else char
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN_CHARS else text[: MAX_SHOWN_CHARS - 1] + "…"

@@ -41,8 +41,8 @@ CUTS = st.lists(st.integers(1, 15), min_size=1, max_size=40)
 
 async def taken(text: str, cuts: Sequence[int]) -> tuple[object, ...]:
     """What came of a reply in pieces of these sizes, again and again."""
-    stage = Stage(None, {"name": "Ada", "count": 3})
-    reply = ReplyRun(stage, (), ())
+    stage = Stage({"name": "Ada", "count": 3})
+    reply = ReplyRun(stage, ())
     at = number = 0
     while at < len(text) and not reply.over:
         size = cuts[number % len(cuts)]
@@ -50,7 +50,7 @@ async def taken(text: str, cuts: Sequence[int]) -> tuple[object, ...]:
         at, number = at + size, number + 1
     if not reply.over:
         await reply.close()
-    return stage.ran, [stream.text for stream in stage.streams], reply.rejected
+    return stage.ran, stage.said, [stream.text for stream in stage.streams], reply.rejected
 
 
 @settings(max_examples=150, deadline=None)

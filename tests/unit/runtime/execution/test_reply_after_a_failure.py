@@ -20,7 +20,6 @@ class Ran:
     """Runs nothing, and remembers what it should have run."""
 
     halted = False
-    half_said = False
 
     def __init__(self) -> None:
         self.sources: list[str] = []
@@ -31,15 +30,16 @@ class Ran:
     async def open_stream(self, target: str, /) -> LiveStream | None:
         raise AssertionError(f"nobody speaks to {target}")
 
+    async def say_plainly(self, text: str, /) -> None:
+        raise AssertionError(f"nobody says {text}")
+
     def value_of(self, name: str, /) -> object:
         raise KeyError(name)
 
     def position(self) -> Position:
         return Position(
             playbook="Main",
-            flow=None,
             steps={},
-            step=None,
             functions={},
             names={"first", "second"},
             check_target=lambda _: None,
@@ -51,7 +51,7 @@ class Ran:
 
 async def answered(*statements: str) -> tuple[ReplyRun, list[str]]:
     ran = Ran()
-    run = ReplyRun(ran, [DONE, FAILED], [], "ZeroDivisionError: division by zero")
+    run = ReplyRun(ran, [DONE, FAILED], "ZeroDivisionError: division by zero")
     await run.feed("```python\n" + "\n".join(statements) + "\n```")
     await run.close()
     return run, ran.sources

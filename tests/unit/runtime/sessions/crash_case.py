@@ -10,6 +10,15 @@ from tests.fakes.player import Plays
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What is answered to a question that has the words `to` in it, when `heard` is in what was heard last."""
+
+    to: str
+    text: str
+    heard: str = ""
+
+
+@dataclass(frozen=True)
 class Case:
     """A program, what the model answers, what people say, and what must be seen in the end.
 
@@ -33,5 +42,7 @@ class Case:
     reacts: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...] = ()
     mended: tuple[str, ...] = ()
     refused: str = ""
+    answers: tuple[Answer, ...] = ()
+    """What is answered to questions: the first that fits."""
     plays: Plays = lambda _content: ()
     """What somebody in another process does."""

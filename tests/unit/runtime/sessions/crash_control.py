@@ -1,5 +1,5 @@
 """Programs for the crash rig about who decides what comes next: triggers that a model judges, messages that begin
-playbooks, exit conditions, and statements that go astray while they run."""
+playbooks, work call by call, and statements that fail while they run."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ JUDGED = Case(
         )
     ),
     (
-        ('await Step("Main:01:QUE")  # trig? no', 'await Say("user", "What can I do for you?")', 'await Yld("user")'),
+        ('await Step("Main:01:QUE")', 'await Say("user", "What can I do for you?")', 'await Yld("user")'),
         (
             'await Trigger("Main:Refund:T1:EVT")',
             'x = await Refund("5")',
-            'await Step("Main:02:QUE")  # trig? no',
+            'await Step("Main:02:QUE")',
             'await Say("user", f"you get {x}")',
-            'await Step("Main:03:YLD")  # trig? no',
+            'await Step("Main:03:YLD")',
             'await Yld("exit")',
         ),
     ),
@@ -103,7 +103,7 @@ def Square(n):
         )
     ),
     (
-        ('exit_conditions = ["the sum is known"]', "a = await Add(2, 3)", 'await Yld("call")'),
+        ("a = await Add(2, 3)", 'await Yld("call")'),
         ("b = await Square(a)", 'await Yld("call")'),
         ('await Say("user", f"it is {b} then")', 'await Var("__", "found the sum")', "await Return(b)"),
     ),
@@ -111,7 +111,7 @@ def Square(n):
     ("adding 2 and 3", "it is 25 then"),
 )
 
-_ASTRAY = 'for n in [1, 2]: await Step("Main:01:EXE"); await Say("user", f"this is round {n}")'
+_ASTRAY = 'for n in [1, 0]: x = 1 / n; await Say("user", f"this is round {n}")'
 
 ASTRAY = Case(
     program(agent("Main", llm("Main", "01:EXE Go", "02:QUE Say", "03:YLD for exit", begins=True))),

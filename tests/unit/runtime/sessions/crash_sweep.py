@@ -32,6 +32,11 @@ LIMIT_S = 60.0
 
 FAULTS: tuple[Fault, ...] = ("die", "die", "lose", "refuse")
 
+_FROM_PROGRAM = "(From the program, not from a person.)"
+"""How a prompt with questions begins."""
+
+_NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
+
 _WAITED = re.compile(r"·\d+s$")
 
 _TAKES = ("took", "start", "anew", "steer", "fetched", "answered")
@@ -46,6 +51,9 @@ class Company(Scripted):
 
     def _reply(self, request: CompletionRequest) -> str:
         asked = request.messages[-1].content
+        if asked.startswith(_FROM_PROGRAM):
+            heard = next((m.content for m in reversed(request.messages[1:-1]) if m.role == "user"), "")
+            return self._answered(asked, heard)
         for name, lines in self._case.others:
             if f"You execute {name} " in asked:
                 return Scripted([lines], self.rng)._reply(request)
@@ -59,6 +67,19 @@ class Company(Scripted):
             turns = [[line for line in turn if line != self._case.refused] for turn in self.turns]
             return Scripted(turns, self.rng)._reply(request)
         return super()._reply(request)
+
+    def _answered(self, asked: str, heard: str) -> str:
+        """Answers what a prompt asks and the case knows."""
+        _, *numbered = _NUMBERED.split(asked)
+        if not numbered:
+            return self._answers(asked, heard)[0]
+        answers = (
+            (number, self._answers(text, heard)) for number, text in zip(numbered[::2], numbered[1::2], strict=True)
+        )
+        return "\n".join(f"[{number}] {answer}" for number, known in answers for answer in known[:1])
+
+    def _answers(self, question: str, heard: str) -> list[str]:
+        return [one.text for one in self._case.answers if one.to in question and one.heard in heard]
 
     def _mended(self, asked: str) -> str:
         """Goes on behind the statement that failed."""

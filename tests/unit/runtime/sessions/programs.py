@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Span
 from runtime.language.parser import parse
@@ -55,6 +57,24 @@ def llm(
         triggers=triggers("BGN When program starts") if begins else (),
         steps=steps(*lines),
     )
+
+
+def walked(name: str, *lines: str, begins: bool = False, params: tuple[Param, ...] = ()) -> PlaybookSpec:
+    """A playbook whose steps the runtime walks; `02.01` stands below `02`."""
+    flat = steps(*lines)
+    return PlaybookSpec(
+        name,
+        "llm",
+        SPAN,
+        params=params,
+        triggers=triggers("BGN When program starts") if begins else (),
+        steps=tuple(_with_children(step, flat) for step in flat if "." not in step.line),
+    )
+
+
+def _with_children(step: Step, flat: tuple[Step, ...]) -> Step:
+    below = tuple(_with_children(other, flat) for other in flat if other.line.rpartition(".")[0] == step.line)
+    return replace(step, children=below)
 
 
 def python(name: str, *params: str, trigger: str | None = None, **metadata: object) -> PlaybookSpec:

@@ -21,7 +21,7 @@ NEWS = "The program was changed in the meantime ({}). We go on with it as it is 
 CANNOT = "⚠️ This conversation cannot go on: {}. /new begins another."
 
 ASKS = block('await Step("Main:01:QUE")', 'await Say("user", "Who?")', 'await Step("Main:02:YLD")', 'await Yld("user")')
-GREETS = block('await Step("Main:03:QUE")', "# trig? no", 'await Say("user", "Hello!")', 'await Yld("user")')
+GREETS = block('await Step("Main:03:QUE")', 'await Say("user", "Hello!")', 'await Yld("user")')
 STEPS = ("01:QUE Ask the name", "02:YLD for user", "03:QUE Greet", "04:YLD for exit")
 
 

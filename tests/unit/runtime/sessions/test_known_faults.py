@@ -59,7 +59,7 @@ async def test_everything_that_one_reply_says_arrives_also_behind_what_was_strea
     ],
 )
 async def test_a_text_is_streamed_however_it_is_written_and_as_it_reads(say: str, text: str) -> None:
-    stage = Stage("01", {"name": "Ada"})
+    stage = Stage({"name": "Ada"})
     reply = await run(stage, ["if name:\n    x = 1", say, 'await Yld("user")'])
     assert reply.rejected is None
     assert [stream.text for stream in stage.streams] == [text]

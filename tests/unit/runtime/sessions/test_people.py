@@ -191,10 +191,10 @@ async def Asking():
     )
     async with talking(main, Model(), sandbox) as talk:
         await talk.say("go")
-        assert talk.world.doing == ["looking up tax codes", None, "asking", None]
+        assert talk.world.doing == ["Look up tax codes", None, "Asking", None]
         talk.post("on")
         await talk.until(lambda: len(talk.world.doing) == 6)
-        assert talk.world.doing[4:] == ["asking", None]
+        assert talk.world.doing[4:] == ["Asking", None]
 
 
 async def test_people_see_which_step_a_model_works_on(sandbox: MontySandbox) -> None:
@@ -202,4 +202,4 @@ async def test_people_see_which_step_a_model_works_on(sandbox: MontySandbox) -> 
     async with talking(travel(), model, sandbox) as talk:
         await talk.say("go")
         await talk.say("Oslo")
-    assert "asking" in talk.world.doing
+    assert "Ask" in talk.world.doing

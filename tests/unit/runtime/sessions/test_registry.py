@@ -79,7 +79,7 @@ async def test_a_parked_shards_resting_conversations_leave_memory_without_waitin
         assert [entry.event.text for entry in talk.world.waiting] == ["one"]
 
 
-GREETING = block('await Step("Main:01:QUE")', "# trig? no", 'await Say("user", "Hello to you!")', 'await Yld("user")')
+GREETING = block('await Step("Main:01:QUE")', 'await Say("user", "Hello to you!")', 'await Yld("user")')
 
 
 async def test_what_goes_on_in_a_parked_shard_comes_to_its_end_and_nothing_new_begins(sandbox: MontySandbox) -> None:

@@ -264,7 +264,7 @@ def chef() -> AgentSpec:
     return agent(
         "Host",
         llm("Main", "01:QUE Talk()", "02:QUE Say", "03:YLD for exit", begins=True),
-        replace(llm("Talk", "01:QUE Share", "02:RET"), metadata={"meeting": True}),
+        replace(llm("Talk", "01:QUE Share", "02:RET"), metadata={"meeting": True, "execution_mode": "react"}),
     )
 
 

@@ -60,8 +60,10 @@ async def test_a_called_playbook_sees_its_own_turns_and_its_caller_only_what_it_
 
 
 async def test_a_hidden_playbook_is_told_of_only_to_the_model_that_executes_it(sandbox: MontySandbox) -> None:
-    secret = replace(llm("Secret", "01:RET what is behind the curtain"), metadata={"hidden": True})
-    far = replace(llm("Far", "01:RET nothing"), metadata={"hidden": True, "public": True})
+    secret = replace(
+        llm("Secret", "01:RET what is behind the curtain"), metadata={"hidden": True, "execution_mode": "react"}
+    )
+    far = replace(llm("Far", "01:RET nothing"), metadata={"hidden": True, "public": True, "execution_mode": "react"})
     main = llm("Main", "01:QUE Begin", "02:YLD for user", begins=True)
     go = "async def Go():\n    return await Secret() + await Other.Far()\n"
     both = program(agent("Main", main, secret, python("Go"), code=go), agent("Other", far))

@@ -99,12 +99,8 @@ async def test_a_model_judges_the_trigger_of_another_agents_public_playbook(sand
     main = agent("Main", llm("Main", "01:EXE Go; YLD for user", begins=True))
     audit = python("Audit", "what", trigger="EVT When the user complains", public=True)
     code = 'async def Audit(what):\n    await Say("user", f"I look into {what}")\n'
-    step = 'await Step("Main:01:EXE")'
     model = Model(
-        block(f"{step}  # trig? Auditor:Audit:T1:EVT", 'await Say("user", "sorry")', 'await Yld("user")'),
         block(
-            "# resume: 1",
-            "# trig? Auditor:Audit:T1:EVT",
             'await Trigger("Auditor:Audit:T1:EVT")',
             'await Auditor.Audit("the tea")',
             'await Yld("user")',
@@ -113,7 +109,7 @@ async def test_a_model_judges_the_trigger_of_another_agents_public_playbook(sand
     async with talking(program(main, agent("Auditor", audit, code=code)), model, sandbox) as talk:
         assert await talk.say("the tea is cold") == ["I look into the tea"]
         assert [event.data["trigger"] for event in talk.named("trigger.fired")] == ["Auditor:Audit:T1:EVT"]
-        assert [event.data["rule"] for event in talk.named("step.rejected")] == ["trigger"]
+    assert "Auditor:Audit:T1:EVT When the user complains" in model.asked[0][0].content
 
 
 class HeldClock(TurboClock):
