@@ -1,14 +1,14 @@
 """Many conversations, each at another moment, whose gateway is killed, started, killed and started again.
 
-A conversation is named `<chat>-<manner>-<moment>`. Its model is a script: it answers in two turns, and after a restart
-it either repeats its reply or resumes it, as its manner says.
+A conversation is named `<chat>-<manner>-<moment>`. Its model answers by what it is asked; asked for the same once more,
+it either repeats its words or finds other ones, as its manner says.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import product
@@ -19,35 +19,53 @@ import anyio
 
 from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, gateway, parley
 from tests.e2e.talks import TelegramTalk, WebTalk, until, until_begun
+from tests.fakes.answers import Answers, Prompt, answer_with
 from tests.fakes.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
+BOOTH = ROOT / "tests" / "e2e" / "programs" / "booth.pb"
+
 CHATS = ("web", "telegram")
-MANNERS = ("repeats", "resumes")
-MOMENTS = ("before_the_answer", "within_a_sentence", "between_sentences", "while_waiting", "with_a_message", "twice")
-
-FIRST = "Hello! I am the greeter of this house, and I am glad that you came."
-SECOND = "Would you tell me your name, so that I can greet you properly?"
-THIRD = "Nice to meet you, Ada!"
-ALL = [FIRST, SECOND, THIRD]
-
-_TURNS = (
-    [
-        'await Step("Main:01:QUE")\n# trig? no',
-        f'await Say("user", "{FIRST}")',
-        f'await Say("user", "{SECOND}")',
-        'await Yld("user")',
-    ],
-    [
-        'await Var("name", "Ada")\n# trig? no',
-        'await Step("Main:02:QUE")\n# trig? no',
-        'await Say("user", f"Nice to meet you, {name}!")',
-        'await Step("Main:03:YLD")',
-        'await Var("__", "Greeted Ada.")',
-        'await Yld("exit")',
-    ],
+MANNERS = ("repeats", "rewords")
+MOMENTS = (
+    "before_the_answer",
+    "within_a_sentence",
+    "between_sentences",
+    "while_waiting",
+    "while_a_value_is_asked",
+    "in_a_call",
+    "while_a_choice_is_asked",
+    "twice",
 )
+
+FIRST = "Hello! This is the booth of the theatre, and I am glad that you came."
+SECOND = "So that the seat can be yours: would you tell me your name?"
+ROW = "In which row would you like to sit?"
+BOX = "The royal box is yours, of course."
+LAST = "You have row 1, seat 3, Ada."
+
+WORDS = {
+    "welcome": FIRST,
+    "ask": SECOND,
+    "understand": answer_with(name="Ada"),
+    "choose": "yes",
+    "box": BOX,
+}
+"""What the model answers, by what it is asked for."""
+
+ANSWERS = ("I am Ada", "row 1")
+"""What people say to `SECOND` and `ROW`."""
+
+_ASKED = {
+    "welcome": "say: .*Welcome the user",
+    "ask": r"say: .*Ask the user for their \$name",
+    "understand": r"understand: .*\$name",
+    "choose": "choose: .*a royal one",
+    "box": "say: .*the box is theirs",
+}
+_OTHERWISE = {FIRST: "Good evening, here you get all the seats that there are.", SECOND: "Say, whom is it for?"}
+"""How a model words things that it is asked for once more."""
 
 
 @dataclass
@@ -56,8 +74,10 @@ class Told:
 
     name: str
     talk: TelegramTalk | WebTalk
-    requests: list[int] = field(default_factory=list)
-    """The turn of each request for its model."""
+    requests: list[list[str]] = field(default_factory=list)
+    """What each request for its model asked for."""
+    worded: dict[str, str] = field(default_factory=dict)
+    """The words that the model gave last."""
     seen: list[tuple[list[str], list[str]]] = field(default_factory=list)
     """Texts and message ids at each kill and at the end."""
     problem: str = ""
@@ -75,6 +95,20 @@ class Told:
     def moment(self) -> str:
         return self.name.split("-")[2]
 
+    @property
+    def all(self) -> list[str]:
+        """What people must have seen in the end."""
+        return [self.worded.get("welcome", FIRST), self.worded.get("ask", SECOND), ROW, BOX, LAST]
+
+    def give(self, what: str) -> str:
+        """The model's answer to one question."""
+        self.requests[-1].append(what)
+        words = WORDS[what]
+        if what in self.worded and self.manner == "rewords":
+            words = _OTHERWISE.get(words, words)
+        self.worded[what] = words
+        return words
+
     def note(self) -> None:
         self.seen.append((self.talk.texts(), self.talk.ids()))
 
@@ -90,29 +124,33 @@ class Story:
         for number, (chat, manner, moment) in enumerate(product(CHATS, MANNERS, MOMENTS)):
             name = f"{chat}-{manner}-{moment}"
             room = f"{manner}-{moment}".replace("_", "-")
-            talk: TelegramTalk | WebTalk = WebTalk(room) if chat == "web" else TelegramTalk(platform, chat=100 + number)
+            talk: TelegramTalk | WebTalk = (
+                WebTalk(room, person=f"Ada {number}") if chat == "web" else TelegramTalk(platform, chat=100 + number)
+            )
             self.told[name] = Told(name, talk)
 
     def answer(self, request: Mapping[str, Any]) -> Reply:
         """What the model says to this request, and where it stops to be killed."""
-        messages = request["messages"]
-        found = re.search(r"greetings from ([\w-]+)", json.dumps(messages))
+        prompt = Prompt.read(request["messages"])
+        found = re.search(r"greetings from ([\w-]+)", prompt.asked)
         assert found is not None
         told = self.told[found[1]]
-        turn = sum(1 for message in messages if message["role"] == "assistant")
-        told.requests.append(turn)
-        return self._held(told, turn, _reply(turn, told.manner, str(messages[-1]["content"])))
+        told.requests.append([])
+        rules = {pattern: lambda _, what=what: told.give(what) for what, pattern in _ASKED.items()}
+        return self._held(told, Answers(rules).reply(prompt))
 
-    def _held(self, told: Told, turn: int, text: str) -> Reply:
-        match self.run, turn, told.moment:
-            case (1, 0, "before_the_answer") | (1, 1, "with_a_message"):
+    def _held(self, told: Told, text: str) -> Reply:
+        match self.run, told.requests[-1][0], told.moment:
+            case (1, "welcome", "before_the_answer") | (1, "choose", "while_a_choice_is_asked"):
                 return Reply(text, hold_before=True)
-            case (1, 0, "within_a_sentence" | "twice"):
+            case (1, "welcome", "within_a_sentence" | "twice"):
                 return Reply(text, hold_after_chars=text.index(FIRST) + 30)
-            case 1, 0, "between_sentences":
-                return Reply(text, hold_after_chars=text.index(f'await Say("user", "{SECOND}'))
-            case 2, 0, "twice":
-                return Reply(text, hold_after_chars=text.index(SECOND) + 30)
+            case 1, "welcome", "between_sentences":
+                return Reply(text, hold_after_chars=text.index(SECOND) + 1)
+            case 1, "understand", "while_a_value_is_asked":
+                return Reply(text, hold_after_chars=text.index("name"))
+            case 2, "ask" | "welcome", "twice":
+                return Reply(text, hold_after_chars=text.index(told.worded["ask"]) + 20)
         return Reply(text)
 
     def messages(self) -> int:
@@ -134,16 +172,6 @@ class Story:
                     tasks.start_soon(one, told)
 
 
-def _reply(turn: int, manner: str, asked: str) -> str:
-    statements: Sequence[str] = _TURNS[turn]
-    head = "# recap: we are at the beginning\n# plan: go on"
-    broken_off = re.search(r"is `# resume: (\d+)`", asked)
-    if broken_off and manner == "resumes":
-        head = f"# resume: {broken_off[1]}"
-        statements = statements[int(broken_off[1]) :]
-    return "```python\n" + "\n".join([head, *statements]) + "\n```"
-
-
 async def tell(directory: Path) -> dict[str, Told]:
     """The whole story; what each conversation looked like."""
     platform = TelegramPlatform()
@@ -158,7 +186,7 @@ async def tell(directory: Path) -> dict[str, Told]:
             "PARLEY_TELEGRAM__ACCESS": "open",
             "PARLEY_LOGS__LEVEL": "debug",
         }
-        async with gateway(directory, ROOT / "examples" / "hello.pb", environment) as running:
+        async with gateway(directory, BOOTH, environment) as running:
             async with _watching(story, running):
                 await story.each(lambda told: _until_first_kill(told, model))
             await _killed(story, running)
@@ -190,7 +218,8 @@ async def _watching(story: Story, running: Gateway) -> AsyncIterator[None]:
 
 async def _resting(story: Story, running: Gateway) -> None:
     """Return when whoever has been told all there is in this run has nothing to do any more."""
-    done = {told.key for told in story.told.values() if (told.moment == "while_waiting") or story.run > 1}
+    waits = ("while_waiting", "in_a_call")
+    done = {told.key for told in story.told.values() if told.moment in waits or story.run > 1}
     done -= {told.key for told in story.told.values() if told.moment == "twice" or told.problem}
     with anyio.fail_after(SEEN_LIMIT_S):
         while True:
@@ -220,40 +249,53 @@ async def _until_first_kill(told: Told, model: OpenAIServer) -> None:
     await told.talk.say(f"greetings from {told.name}")
     match told.moment:
         case "before_the_answer":
-            await model.until(lambda: told.requests == [0])
+            await model.until(lambda: told.requests == [["welcome", "ask"]])
         case "within_a_sentence" | "twice":
             await until_begun(told.talk, FIRST[:20])
         case "between_sentences":
             await until(told.talk, FIRST)
         case _:
             await until(told.talk, FIRST, SECOND)
-    if told.moment == "with_a_message":
-        await told.talk.say("Ada")
-        await model.until(lambda: told.requests == [0, 1])
+    match told.moment:
+        case "while_a_value_is_asked":
+            await told.talk.say(ANSWERS[0])
+            await model.until(lambda: len(told.requests) == 2)
+        case "in_a_call" | "while_a_choice_is_asked":
+            await told.talk.say(ANSWERS[0])
+            await until(told.talk, FIRST, SECOND, ROW)
+    if told.moment == "while_a_choice_is_asked":
+        await told.talk.say(ANSWERS[1])
+        await model.until(lambda: len(told.requests) == 3)
 
 
 async def _while_it_is_down(told: Told) -> None:
-    if isinstance(told.talk, TelegramTalk) and told.moment == "while_waiting":
-        await told.talk.say("Ada")
+    """People write where they can; pages of ours are away with the gateway."""
+    if isinstance(told.talk, TelegramTalk) and told.moment in ("while_waiting", "in_a_call"):
+        await told.talk.say(ANSWERS[0 if told.moment == "while_waiting" else 1])
 
 
 async def _until_second_kill(told: Told) -> None:
-    if told.moment == "with_a_message":
-        await told.talk.repeat()
-    elif told.moment == "while_waiting":
-        if not isinstance(told.talk, TelegramTalk):
-            await told.talk.say("Ada")
-    elif told.moment == "twice":
-        await until_begun(told.talk, SECOND[:20])
+    if told.moment == "twice":
+        await told.talk.until_that(lambda: len(told.talk.texts()) == 2)
         return
-    else:
-        await until(told.talk, FIRST, SECOND)
-        await told.talk.say("Ada")
-    await until(told.talk, *ALL)
+    said = isinstance(told.talk, TelegramTalk)
+    match told.moment:
+        case "while_a_value_is_asked" | "while_a_choice_is_asked":
+            await told.talk.repeat()
+        case "while_waiting" | "in_a_call" if not said:
+            await told.talk.say(ANSWERS[0 if told.moment == "while_waiting" else 1])
+        case "before_the_answer" | "within_a_sentence" | "between_sentences":
+            await told.talk.until_that(lambda: told.talk.texts() == told.all[:2])
+            await told.talk.say(ANSWERS[0])
+    if told.moment not in ("in_a_call", "while_a_choice_is_asked"):
+        await told.talk.until_that(lambda: told.talk.texts() == told.all[:3])
+        await told.talk.say(ANSWERS[1])
+    await told.talk.until_that(lambda: told.talk.texts() == told.all)
 
 
 async def _until_the_end(told: Told) -> None:
     if told.moment == "twice":
-        await until(told.talk, FIRST, SECOND)
-        await told.talk.say("Ada")
-    await until(told.talk, *ALL)
+        for seen, text in enumerate(ANSWERS, 2):
+            await told.talk.until_that(lambda seen=seen: told.talk.texts() == told.all[:seen])  # type: ignore[misc]
+            await told.talk.say(text)
+    await told.talk.until_that(lambda: told.talk.texts() == told.all)

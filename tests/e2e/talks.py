@@ -57,10 +57,11 @@ async def until_said(talk: Talk, text: str) -> None:
 
 
 class WebTalk:
-    """A room of its own in the web chat."""
+    """A room of its own in the web chat. One person may say only so much at once, in all rooms together."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, person: str = "Ada") -> None:
         self.name = name
+        self._person = person
         self._room: Room | None = None
         self._said: tuple[str, str] = ("", "")
 
@@ -70,7 +71,7 @@ class WebTalk:
         return self._room
 
     async def look(self, gateway: Gateway, stack: AsyncExitStack) -> None:
-        page = await stack.enter_async_context(gateway.page())
+        page = await stack.enter_async_context(gateway.page(self._person))
         self._room = Room(page, self.name)
         await self._room.open()
 

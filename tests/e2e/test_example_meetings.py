@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 
-from tests.e2e.example_models import Asked, budget_review, flight_booking, release_vote, script, trip_planning
+from tests.e2e.example_models import BUDGET_REVIEW, FLIGHT_BOOKING, RELEASE_VOTE, TRIP_PLANNING, script
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
 from tests.e2e.talks import Talk, TelegramTalk, WebTalk
 from tests.e2e.tellers import telegram_settings
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.answers import Rules
+from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.telegram_limits import FloodLimits
 from tests.fakes.telegram_platform import GROUP, USERNAME, TelegramPlatform
 from tests.fakes.telegram_server import serving
@@ -23,12 +24,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 
 @asynccontextmanager
-async def example(
-    directory: Path, name: str, model: Callable[[Asked], Reply]
-) -> AsyncIterator[tuple[Gateway, TelegramPlatform]]:
+async def example(directory: Path, name: str, rules: Rules) -> AsyncIterator[tuple[Gateway, TelegramPlatform]]:
     """The gateway with an example and its model, on both platforms."""
     platform = TelegramPlatform(limits=FloodLimits())
-    async with OpenAIServer(script(model)) as server, serving(platform) as address:
+    async with OpenAIServer(script(rules)) as server, serving(platform) as address:
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": server.base_url,
@@ -50,7 +49,7 @@ async def talk_through(talk: Talk, says: Sequence[tuple[str, str]]) -> list[str]
 
 TALKS = {
     "flight_booking": (
-        flight_booking,
+        FLIGHT_BOOKING,
         [("hello", "Where to?"), ("to Paris", "To Paris. When?"), ("3 to 7 May", "180 euros.")],
         [
             ("FlightBooking", "I will help you book a flight."),
@@ -61,7 +60,7 @@ TALKS = {
         ],
     ),
     "trip_planning": (
-        trip_planning,
+        TRIP_PLANNING,
         [("hello", "Where and when?"), ("to Lisbon, in May", "420 euros in all")],
         [
             ("TravelCoordinator", "I will coordinate your trip."),
@@ -75,7 +74,7 @@ TALKS = {
         ],
     ),
     "budget_review": (
-        budget_review,
+        BUDGET_REVIEW,
         [("hello", "What is the campaign about?"), ("about boats", "The verdict: 9,000 euros, not more.")],
         [
             ("CampaignLead", "What is the campaign about?"),
@@ -93,13 +92,13 @@ TALKS = {
 
 @pytest.mark.parametrize("name", list(TALKS))
 async def test_the_talk_of_an_example_is_seen_whole_on_both_platforms(tmp_path: Path, name: str) -> None:
-    model, says, seen = TALKS[name]
+    rules, says, seen = TALKS[name]
     shown: dict[str, list[str]] = {}
 
     async def hold(platform: str, talk: Talk) -> None:
         shown[platform] = await talk_through(talk, says)
 
-    async with example(tmp_path, name, model) as (running, platform), AsyncExitStack() as stack:
+    async with example(tmp_path, name, rules) as (running, platform), AsyncExitStack() as stack:
         web = WebTalk("trip")
         await web.look(running, stack)
         async with anyio.create_task_group() as tasks:
@@ -148,7 +147,7 @@ def whole(room: Room) -> list[tuple[str, str]]:
 
 
 async def test_two_people_and_an_agent_vote_in_a_room_of_their_own(tmp_path: Path) -> None:
-    async with example(tmp_path, "release_vote", release_vote) as (running, _), AsyncExitStack() as stack:
+    async with example(tmp_path, "release_vote", RELEASE_VOTE) as (running, _), AsyncExitStack() as stack:
         pages = {name: await stack.enter_async_context(running.page(name)) for name in ("Alice", "Bob")}
         home = Room(pages["Alice"], "team")
         await home.open()
@@ -177,7 +176,7 @@ async def test_two_people_and_an_agent_vote_in_a_room_of_their_own(tmp_path: Pat
 
 async def test_two_people_and_an_agent_vote_in_a_group(tmp_path: Path) -> None:
     people = {"Alice": 42, "Bob": 43}
-    async with example(tmp_path, "release_vote", release_vote) as (_, platform):
+    async with example(tmp_path, "release_vote", RELEASE_VOTE) as (_, platform):
         platform.chats.open(GROUP)
         talk = TelegramTalk(platform, chat=GROUP)
         for name, text, then in (

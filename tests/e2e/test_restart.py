@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.e2e.crashes import ALL, CHATS, FIRST, MANNERS, MOMENTS, Told, tell
+from tests.e2e.crashes import BOX, CHATS, FIRST, LAST, MANNERS, MOMENTS, ROW, SECOND, Told, tell
 from tests.e2e.talks import TelegramTalk, begins_like
 
 pytestmark = pytest.mark.timeout(240)
@@ -29,16 +29,16 @@ every_conversation = pytest.mark.parametrize(
 def test_every_sentence_is_seen_once_and_whole_after_a_kill(told: dict[str, Told], name: str) -> None:
     one = told[name]
     assert one.problem == ""
-    assert one.seen[-1][0] == ALL
+    assert one.seen[-1][0] == [one.worded["welcome"], one.worded["ask"], ROW, BOX, LAST]
     if isinstance(one.talk, TelegramTalk):
-        assert one.talk.posts() == len(ALL)
+        assert one.talk.posts() == 5
 
 
 @every_conversation
 def test_a_sentence_is_finished_in_the_message_where_it_had_begun(told: dict[str, Told], name: str) -> None:
     *kills, (_, ids) = told[name].seen
     assert len(kills) == 2
-    assert len(set(ids)) == len(ALL)
+    assert len(set(ids)) == 5
     for _, ids_then in kills:
         assert begins_like(ids, ids_then)
 
@@ -52,13 +52,33 @@ def test_the_kills_came_when_they_were_meant_to(told: dict[str, Told], chat: str
     assert shown("before_the_answer") == []
     (half,) = shown("within_a_sentence")
     assert half != FIRST
-    assert shown("between_sentences") == ALL[:1]
-    assert shown("while_waiting") == ALL[:2]
-    assert shown("with_a_message") == ALL[:2]
+    assert shown("between_sentences") == [FIRST]
+    assert shown("while_waiting") == shown("while_a_value_is_asked") == [FIRST, SECOND]
+    assert shown("in_a_call") == shown("while_a_choice_is_asked") == [FIRST, SECOND, ROW]
     assert len(told[f"{chat}-{manner}-twice"].seen[1][0]) == 2
+
+
+BEGIN, VALUE, CHOICE = ["welcome", "ask"], ["understand"], ["choose", "box"]
+REQUESTS = {
+    "before_the_answer": [BEGIN, BEGIN, VALUE, CHOICE],
+    "within_a_sentence": [BEGIN, BEGIN, VALUE, CHOICE],
+    "between_sentences": [BEGIN, ["ask"], VALUE, CHOICE],
+    "while_waiting": [BEGIN, VALUE, CHOICE],
+    "while_a_value_is_asked": [BEGIN, VALUE, VALUE, CHOICE],
+    "in_a_call": [BEGIN, VALUE, CHOICE],
+    "while_a_choice_is_asked": [BEGIN, VALUE, CHOICE, CHOICE],
+    "twice": [BEGIN, BEGIN, ["ask"], VALUE, CHOICE],
+}
 
 
 @every_conversation
 def test_the_model_is_asked_again_only_for_what_broke_off(told: dict[str, Told], name: str) -> None:
-    expected = {"while_waiting": [0, 1], "with_a_message": [0, 1, 1], "twice": [0, 0, 0, 1]}
-    assert told[name].requests == expected.get(told[name].moment, [0, 0, 1])
+    assert told[name].requests == REQUESTS[told[name].moment]
+
+
+@pytest.mark.parametrize("chat", CHATS)
+def test_a_sentence_that_is_worded_otherwise_takes_the_place_of_its_half(told: dict[str, Told], chat: str) -> None:
+    half = told[f"{chat}-rewords-within_a_sentence"]
+    assert FIRST.startswith(half.seen[0][0][0].rstrip())
+    assert half.seen[-1][0][0] != FIRST
+    assert half.seen[-1][1][0] == half.seen[0][1][0]

@@ -1,0 +1,155 @@
+"""A model that reads what it is asked and answers by it: rules from a question to its answer.
+
+A prompt that shares several questions is answered with their numbers. What is asked under a condition is left out where
+an answer of the same reply says that the condition does not hold. Only this module knows how questions are worded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_FROM_PROGRAM = "(From the program, not from a person.)\n"
+_NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
+_TASK = (
+    r"(?:Write |Do this:|The result,|Is this so|Decide by|What does the person|The person was asked|Answer the person"
+    r"|Ask the person|Go on with|Come back|Confirm |The person corrects|Think about|Values for|Which of these|Give )"
+)
+_BEGINNING = re.compile(rf"^{_TASK}", re.MULTILINE)
+_CONDITION = re.compile(rf"Only if (?P<when>.+?): (?={_TASK})", re.DOTALL)
+_KINDS = {
+    "understand": re.compile(r".*(?:What does the person do|What did they answer)", re.DOTALL),
+    "choose": re.compile(r".*(?:One of \"yes\", \"no\"|Answer with one of these alone)", re.DOTALL),
+    "say": re.compile(r"(?:Write |Answer the|Ask the|Go on with|Come back|Confirm |The person corrects|Think about)"),
+}
+_TEST = re.compile(r"(?:Is this so, as things are now: (.+)\?|is it true that \"(.+)\"\?) ", re.DOTALL)
+_OUTCOME = re.compile(r"\[(\d+)\] is (.+)")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question as the model reads it. `number` is 0 where it is asked alone, `when` its condition, "" for none."""
+
+    number: int
+    text: str
+    when: str = ""
+
+    @property
+    def kind(self) -> str:
+        """In which form it is answered.
+
+        say: words; give: values as JSON; choose: one of several; understand: what a person meant; execute: statements.
+        """
+        if "\n\nYou execute " in self.text or self.text.startswith("You execute "):
+            return "execute"
+        return next((kind for kind, shape in _KINDS.items() if shape.match(self.text)), "give")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a model is asked. `agent` has no spaces in its name; `heard` is what was said last, by whomever."""
+
+    agent: str
+    past: str
+    heard: str
+    asked: str
+    questions: Sequence[Question]
+
+    @classmethod
+    def read(cls, messages: Sequence[Mapping[str, Any]]) -> Prompt:
+        """The prompt of a request, in the form in which providers are given it."""
+        texts = [_text(message) for message in messages]
+        agent = re.search(r"You execute \w+ as (\w+)", texts[-1]) or re.match(r"You are ([\w ]+)\.", texts[0])
+        asked = texts[-1].removeprefix(_FROM_PROGRAM)
+        if asked == texts[-1]:
+            asks: Sequence[Question] = [Question(0, asked)]
+            heard = asked.partition("\n\nYou execute ")[0]
+        else:
+            asks = _questions(asked)
+            heard = next(
+                (_text(one) for one in reversed(messages[1:-1]) if one["role"] == "user"),
+                "",
+            )
+        return cls(agent[1].replace(" ", "") if agent else "", "\n".join(texts[1:-1]), heard, asked, asks)
+
+    def known(self, name: str) -> Any:
+        """The value of a variable that the prompt shows; None where it shows none."""
+        found = re.search(rf"\${name} = ", self.asked)
+        if found is None:
+            return None
+        value, _ = json.JSONDecoder().raw_decode(self.asked[found.end() :])
+        return value
+
+
+Answer = str | Callable[[Prompt], str]
+Rules = Mapping[str, Answer]
+"""Answers by regular expressions over `kind: text of the question`; the first one that is found gives the answer."""
+
+
+class Answers:
+    """Answers prompts by rules."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def reply(self, prompt: Prompt) -> str:
+        """The reply to a prompt. Raises LookupError for a question that no rule knows."""
+        answers: dict[int, str] = {}
+        tested: dict[str, bool] = {}
+        for question in prompt.questions:
+            if not _holds(question.when, answers, tested):
+                continue
+            answers[question.number] = answer = self._answer(prompt, question)
+            test = _TEST.search(question.text)
+            if test:
+                tested[test[1] or test[2]] = answer == "yes"
+        if list(answers) == [0]:
+            return answers[0]
+        return "\n".join(f"[{number}] {answer}" for number, answer in answers.items())
+
+    def _answer(self, prompt: Prompt, question: Question) -> str:
+        for pattern, answer in self._rules.items():
+            if re.search(pattern, f"{question.kind}: {question.text}", re.DOTALL):
+                return answer if isinstance(answer, str) else answer(prompt)
+        raise LookupError(f"{question.kind}: {question.text}")
+
+
+def answer_with(**values: Any) -> str:
+    """The answer to what a person means who was asked for these values, and gave them."""
+    return json.dumps({"does": "answer", **values}, ensure_ascii=False)
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _questions(asked: str) -> list[Question]:
+    begins = list(_NUMBERED.finditer(asked))
+    if not begins:
+        alone = _BEGINNING.search(asked)
+        return [_question(0, asked if alone is None else asked[alone.start() :])]
+    ends = [one.start() for one in begins[1:]] + [len(asked)]
+    return [_question(int(one[1]), asked[one.end() : end].rstrip()) for one, end in zip(begins, ends, strict=True)]
+
+
+def _question(number: int, text: str) -> Question:
+    condition = _CONDITION.match(text)
+    return Question(number, text[condition.end() :], condition["when"]) if condition else Question(number, text)
+
+
+def _holds(when: str, answers: Mapping[int, str], tested: Mapping[str, bool]) -> bool:
+    """Whether a condition holds by the answers before it; one that they say nothing about is taken to hold."""
+    outcome = _OUTCOME.match(when)
+    if outcome:
+        does = json.loads(answers[int(outcome[1])])["does"]
+        return re.search(rf"\b{does}\b", outcome[2].partition(", and ")[0]) is not None
+    for text, holds in tested.items():
+        if f"not: {text}" in when:
+            return not holds
+        if text in when:
+            return holds
+    return True
