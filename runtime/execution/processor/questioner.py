@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.execution.prompt.artifacts import is_large
@@ -65,10 +65,11 @@ class Questioner:
         listed = " and ".join(f"${name}" for name in wanted)
         return Value((line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted)
 
-    def given(self, line: str, asked: str, types: Mapping[str, str], attempt: int, heard: str) -> Value:
+    def given(self, line: str, awaited: Awaited) -> Value:
         """What a person gave of what they were asked for."""
-        task = f"The person was asked: {asked}. They wrote: {quoted(heard)} From this give {' and '.join(types)}."
-        return Value((line, f"given{attempt}"), task, types, optional=True)
+        wanted = " and ".join(awaited.types)
+        task = f"The person was asked: {awaited.asked}. They wrote: {awaited.quoted} From this give {wanted}."
+        return Value((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
 
     def arguments(self, line: str, call: str, wanted: Mapping[str, tuple[str, str]], names: Mapping[str, Any]) -> Value:
         """Arguments that are in words: each parameter with the words and its type."""
@@ -140,32 +141,49 @@ STANDARD: Mapping[str, str] = {
 """What a person may do instead of answering."""
 
 
-def understanding(
-    line: str,
-    asked: str,
-    types: Mapping[str, str],
-    *,
-    until: str = "",
-    triggers: Mapping[str, str],
-    arguments: Mapping[str, Mapping[str, str]],
-    correctable: Mapping[str, str],
-    attempt: int,
-    heard: str,
-) -> Understand:
-    """What a person means who was asked something. `triggers` are texts by the names of the playbooks they start."""
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """What was asked of somebody, and what they wrote, for the `attempt`-th time.
+
+    `types` are the values that are wanted, `until` says when the talk is done. `triggers` are texts, and parameters
+    with their types, by the names of the playbooks that they start. `correctable` are values given before.
+    """
+
+    asked: str
+    heard: str
+    attempt: int
+    types: Mapping[str, str]
+    until: str
+    triggers: Mapping[str, tuple[str, Mapping[str, str]]]
+    correctable: Mapping[str, str]
+
+    @property
+    def quoted(self) -> str:
+        """What they wrote, in quotation marks."""
+        return quoted(self.heard)
+
+
+def understanding(line: str, awaited: Awaited) -> Understand:
+    """What a person means who was asked something."""
+    until, triggers = awaited.until, {name: text for name, (text, _) in awaited.triggers.items()}
     answer = f"what they wrote is an answer, and now {until}" if until else "what they wrote answers what was asked"
     outcomes = {_ANSWER: answer, **triggers}
-    if correctable:
-        listed = ", ".join(correctable)
-        outcomes["correct"] = f"they correct what they said before ({listed})"
+    if awaited.correctable:
+        outcomes["correct"] = f"they correct what they said before ({', '.join(awaited.correctable)})"
     outcomes |= {name: meaning for name, meaning in STANDARD.items() if name not in outcomes}
     if until:
         outcomes["other"] = "anything else: it is not done yet, or they have a question of their own"
     if any(_HUMAN.search(text) for text in triggers.values()):
         del outcomes["human"]
-    task = f"The person was asked: {asked}. They wrote: {quoted(heard)} What did they answer?"
-    longest = 2 * len(heard) + 40
-    return Understand((line, f"understand{attempt}"), task, outcomes, types, arguments, correctable, longest)
+    return Understand(
+        (line, f"understand{awaited.attempt}"),
+        f"The person was asked: {awaited.asked}. They wrote: {awaited.quoted} What did they answer?",
+        outcomes,
+        awaited.types,
+        {name: params for name, (_, params) in awaited.triggers.items() if params},
+        awaited.correctable,
+        2 * len(awaited.heard) + 40,
+    )
 
 
 def quoted(text: str) -> str:

@@ -6,14 +6,14 @@ hand-over to a person) follow Rasa's CALM, where flows are executed and a model 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from runtime.core.errors import PlaybookError
-from runtime.core.message import Message, MessageType
-from runtime.execution.processor.course import Course, Going
-from runtime.execution.processor.questioner import Questioner, expression_text, understanding
+from runtime.core.message import Message
+from runtime.execution.processor.course import Course
+from runtime.execution.processor.questioner import Awaited, Questioner, expression_text
+from runtime.execution.processor.understanding import Planned, Understanding
 from runtime.execution.processor.work import Work
 from runtime.execution.questions.asking import Plan
 from runtime.execution.questions.question import Choice, Question, Understood, Words
@@ -21,16 +21,12 @@ from runtime.execution.triggers.kinds import Judged
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Instruction, Prose, Say, Template, Variable
 from runtime.language.instructions.uses import calls, is_open, reads, sets
-from runtime.language.value_types import coerced
 
 MAX_ASKED_AGAIN = 3
 """A person is asked at most this often for what they did not give."""
 
 MAX_ASIDES = 50
 """A person may say this much else before the step gives up."""
-
-_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
-_CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
 
 NONE = "none"
 
@@ -45,14 +41,6 @@ class Correction(Exception):
 
 class Withdrawn(Exception):
     """A person wants to stop what the playbook is for."""
-
-
-class Planned(Protocol):
-    """A question with those that can be asked with it."""
-
-    def __call__(
-        self, first: Question, unknown: frozenset[str], going: Going | None = None, when: str = "", /
-    ) -> Callable[[], list[Question]]: ...
 
 
 class Known(Protocol):
@@ -82,6 +70,7 @@ class Talk:
         self._triggers = known.triggers
         self._patterns = known.patterns
         self._planned = planned
+        self._understanding = Understanding(work, questioner, planned)
 
     async def say(self, line: str, part: Say | Ask) -> str:
         """Say something to everybody whom a step names; returns the words."""
@@ -141,70 +130,19 @@ class Talk:
         return any(message.ends_meeting for message in heard)
 
     async def _understand(self, line: str, part: Ask, heard: Sequence[Message], attempt: int) -> Understood:
-        """What was meant by what was heard; a model is asked only where that is not plain."""
-        until = part.until if isinstance(part.until, Prose) else None
-        triggers = self._by_message(heard)
-        plain = self._plain(part, heard) if until is None and not triggers else None
-        if plain is not None:
-            return plain
-        names = self._work.names()
+        """What was meant by what was heard."""
+        triggers, names = self._by_message(heard), self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
-        said = "\n".join(message.content for message in heard)
-        if types and self._work.machine.alone:
-            given = await self._work.answer(_only(self._questioner.given(line, _asked(part), types, attempt, said)))
-            if any(value is not None for value in given.values()):
-                return Understood("answer", given)
-        if until is not None and self._work.machine.alone:
-            done = self._questioner.holds((line, f"done{attempt}"), until.text, names)
-            if await self._work.answer(_only(done)) == "yes":
-                return Understood("answer", {})
-            if not triggers:
-                return Understood("other", {})
-        question = understanding(
-            line,
-            _asked(part),
-            types,
-            until="" if until is None else self._questioner.told(until.text, names),
-            triggers={name: text for name, (text, _) in triggers.items()},
-            arguments={name: params for name, (_, params) in triggers.items() if params},
-            correctable=self._correctable(types),
+        awaited = Awaited(
+            asked=_asked(part),
+            heard="\n".join(message.content for message in heard),
             attempt=attempt,
-            heard=said,
+            types=types,
+            until=self._questioner.told(part.until.text, names) if isinstance(part.until, Prose) else "",
+            triggers=triggers,
+            correctable=self._correctable(types),
         )
-
-        def plan() -> list[Question]:
-            aside = self._questioner.reply(
-                line, f"aside{attempt}", _aside_task(part), "[1] is `instead:` other, skip, cancel or human"
-            )
-            following = self._planned(question, frozenset(types), None, "[1] is an answer")()
-            return [question, aside, *following[1:]]
-
-        found: Understood = await self._work.answer(
-            plan, load=lambda data: Understood(data["does"], data["values"]), store=lambda answer: answer.to_data()
-        )
-        return found
-
-    def _plain(self, part: Ask, heard: Sequence[Message]) -> Understood | None:
-        """An answer that needs no understanding: nothing is wanted of it, or it is a number or code and nothing else."""
-        if not part.wants:
-            return Understood("answer", {})
-        if len(part.wants) > 1 or len(heard) != 1 or heard[0].type not in (MessageType.DIRECT, MessageType.CHOICE):
-            return None
-        [want] = part.wants
-        text, kind = heard[0].content.strip(), self._questioner.type_of(want)
-        fits = (
-            _NUMBER.fullmatch(text)
-            if kind in ("int", "float")
-            else _CODE.fullmatch(text)
-            if kind in ("", "str")
-            else None
-        )
-        if not fits:
-            return None
-        try:
-            return Understood("answer", {want.name: coerced(text.replace(",", "."), kind)})
-        except ValueError:
-            return None
+        return await self._understanding.of(line, part, awaited, heard, _aside_task(part))
 
     def _by_message(self, heard: Sequence[Message]) -> dict[str, tuple[str, Mapping[str, str]]]:
         """The playbooks that what a person says may start, with the texts of their triggers and their parameters."""
@@ -227,7 +165,8 @@ class Talk:
 
     async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> str:
         if missing:
-            task = f"Ask the person again, in other words, for {' and '.join(f'${name}' for name in missing)}. Asked was: {_asked(part)}."
+            wanted = " and ".join(name.replace("_", " ") for name in missing)
+            task = f"Ask the person again, in other words, for {wanted}. They were asked: {_asked(part)}."
         else:
             until = expression_text(part.until)
             task = f"Go on with this until {until}: {_asked(part)}. Write the next message to the person."
@@ -344,7 +283,7 @@ _ASIDE = (
 
 def _aside_task(part: Ask) -> str:
     if isinstance(part.until, Prose):
-        return f"Go on with this, by your notes: {_asked(part)}. Write the next message to the person; only the message itself."
+        return f"Write the next message to the person, by your notes, to go on with this: {_asked(part)}. Nothing else."
     return _ASIDE
 
 
