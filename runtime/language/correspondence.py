@@ -105,11 +105,17 @@ def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
 
 def _lost_names(playbook: str, item: ListItem, step: Step) -> list[str]:
     """The variables, with their types, and the calls that a step of the source has and its compiled form has not."""
-    before, after = (_SELF.sub("", "\n".join(inner.text for inner in whole.walk())) for whole in (item, step))
+    before, after = ("\n".join(inner.text for inner in whole.walk()) for whole in (item, step))
+    return [f"{playbook}:{step.line} has lost {name} of the source" for name in lost_names(before, after)]
+
+
+def lost_names(said: str, compiled: str) -> list[str]:
+    """The variables, with their types, and the calls of an author's text that a compiled one has not."""
+    before, after = _SELF.sub("", said), _SELF.sub("", compiled)
     kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}
     kept |= {name.partition(":")[0] for name in kept}
     lost = [name for pattern in (_VARIABLE, _CALLED) for name in dict.fromkeys(pattern.findall(before))]
-    return [f"{playbook}:{step.line} has lost {name} of the source" for name in lost if name not in kept]
+    return [name for name in lost if name not in kept and name.lower() != "say"]
 
 
 def _leaves(item: ListItem, *, folded: bool) -> int:

@@ -11,18 +11,20 @@ from runtime.language.nodes import ParsedAgent, ParsedProgram
 
 @dataclass(frozen=True, slots=True)
 class Unclassified:
-    """A step whose meaning the lowerer did not recognise; it became an EXE with its text whole."""
+    """A step that stayed free: an EXE with its author's text whole. `reason` says why."""
 
     playbook: str
     line: str
     text: str
     span: Span
     source_line: str = ""
+    reason: str = ""
 
     @property
     def warning(self) -> Diagnostic:
         """What an author is told of it."""
-        message = f"step {self.playbook}:{self.line} is not recognised, it is executed as written"
+        why = f": {self.reason}" if self.reason else ""
+        message = f"step {self.playbook}:{self.line} is not recognised, it is executed as written{why}"
         return Diagnostic(message, self.span, self.source_line, "Reword it, or leave it to the model.", "warning")
 
 
