@@ -67,7 +67,10 @@ class Classifier:
         """A condition with nothing below it: what is done stands in its own sentence."""
         cuts = [match for match in phrases.CLAUSE_START.finditer(text) if text[match.end() :].strip()]
         if not cuts:
-            return Instruction(Op.CND, text)
+            endless = phrases.REPEATS_NOTHING.match(text) and not phrases.REPEAT_TIMES.match(text)
+            return (
+                free(text, "what is to be repeated does not stand below it") if endless else Instruction(Op.CND, text)
+            )
         rest = text[cuts[0].end() :]
         if len(cuts) > 1 or phrases.ELSE_INSIDE.search(rest):
             return free(text, "where its condition ends is not sure")
@@ -113,7 +116,7 @@ class Classifier:
         if otherwise and bare[otherwise.end() :] and not phrases.BRANCH.match(bare[otherwise.end() :]):
             head = bare[: otherwise.end()].rstrip(" ,:")
             return Instruction(Op.CND, head, bare[otherwise.end() :])
-        head, body = self._split_clause(text)
+        head, body = self._split_clause(phrases.BEFORE_A_CONDITION.sub("", text))
         return Instruction(Op.CND, head.rstrip(" :"), body, loop)
 
     def _split_clause(self, text: str) -> tuple[str, str | None]:
@@ -172,7 +175,7 @@ class Classifier:
         if note := phrases.NOTE.match(bare):
             return Instruction(Op.CHK, f"N{note[1] or note[2]}")
         if jump := phrases.GO_TO.match(bare):
-            return Instruction(Op.JMP, f"{int(jump[1]):02} {jump[2] or ''}".rstrip())
+            return Instruction(Op.JMP, f"{int(jump[1]):02} {_jump_condition(jump[2] or '')}".rstrip())
         return None
 
     def _call(self, text: str, bare: str) -> Instruction | None:
@@ -265,6 +268,14 @@ class Classifier:
         if phrases.AND_RETURN.search(unquoted(bare)) and phrases.COMPUTES.match(bare):
             return Instruction(Op.RET, text)
         return Instruction(Op.EXE, text) if phrases.WORK.match(bare) else None
+
+
+def _jump_condition(said: str) -> str:
+    """When a jump is made, as an "if"."""
+    word, _, condition = said.replace("as long as", "while", 1).partition(" ")
+    if word.lower() in ("unless", "until"):
+        return f"if it is not true that {condition}"
+    return f"if {condition}" if word.lower() == "while" else said
 
 
 def _bare(text: str) -> str:

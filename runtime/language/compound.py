@@ -216,6 +216,11 @@ class Compound:
         if phrases.ACTS.match(bare) and not self._reach.meant(bare):
             return free(text, f"{tail!r} is something else to be done")
         second = self._classify(tail)
+        asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
+        if asked is not None and asked.asks and second.talk is not None and not second.talk.asks:
+            between = text[len(head) : len(text) - len(tail)].lower()
+            if "then" in between or phrases.REPLIES.match(bare):
+                return replace(self._speech.spoken(asked), after=(tail,))
         if not second.known or not self._is_another(found, second, bare):
             return None
         return self._sequence(text, [head, tail])

@@ -71,6 +71,11 @@ BRANCH = re.compile(
 )
 ELSE = re.compile(r"^(?:else|otherwise|elif)\b[,:]?\s*", re.IGNORECASE)
 ELSE_INSIDE = re.compile(r"(?:\belse|\botherwise)\b", re.IGNORECASE)
+REPEATS_NOTHING = re.compile(r"^(?:repeat|loop|iterate|do)\b", re.IGNORECASE)
+BEFORE_A_CONDITION = re.compile(
+    r"^(?:(?:then|next|first|finally|lastly|now|also|afterwards|and|so|only)\b,?\s+)+(?=(?:if|when|unless|while|for)\b)",
+    re.IGNORECASE,
+)
 LEAVE_LOOP = re.compile(r"^(?:break|(?:exit|leave|stop|end|quit)\s+(?:the|this)\s+loop)\b", re.IGNORECASE)
 CLAUSE_START = re.compile(r",\s*(?:then\s+)?|\s+then\s+|:\s+", re.IGNORECASE)
 
@@ -104,7 +109,7 @@ COMPUTES = re.compile(
 )
 GO_TO = re.compile(
     r"^(?:(?:go|jump|return|continue|proceed|loop)\s+(?:back\s+)?(?:to|with|from|at)\s+(?:the\s+)?step\s+"
-    r"|(?:(?:go|jump)\s+(?:back\s+)?to|goto)\s+(?:step\s+)?|(?:repeat|restart)\s+from\s+step\s+)(\d+)"
+    r"|(?:(?:go|jump)\s+(?:back\s+)?to|goto)\s+(?:step\s+)?|(?:repeat|restart)\s+from\s+step\s+|repeat\s+step\s+)(\d+)"
     r"(?:,?\s+((?:if|unless|until|while|as long as)\b.*))?$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -162,7 +167,7 @@ TELL = re.compile(
 )
 TELL_IF_NAMED = re.compile(
     r"^(?:summari[sz]e|list|describe|suggest|recommend|report|send|give|provide|offer|deliver|read|write|propose|recap"
-    r"|pass|forward|hand|teach|guide|walk|return|help|repeat|let|point|direct|submit|demonstrate)\b",
+    r"|pass|forward|hand(?!\s+over\b)|teach|guide|walk|return|help|repeat|let|point|direct|submit|demonstrate)\b",
     re.IGNORECASE,
 )
 TELL_A_MEETING = re.compile(
@@ -195,9 +200,11 @@ CALL_VERB = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 ACTS = re.compile(
-    r"^(?:(?:set|let)\s+\$\S+\s+(?:to|be|as|=)|\$\w+(?:\.\w+|\[[^\]]*\])*\s*[-+*/]?=(?!=)|increase|increment|decrease|decrement"
-    r"|calculate|compute|recalculate|update|save|record|append|delete|remove|clear|reset|search|look up|fetch"
-    r"|retrieve|load|cancel|book|order|schedule|submit|break\b|continue with|start over|repeat|hand over|log)",
+    r"^(?:(?:set|let)\s+\$\S+\s+(?:to|be|as|=)|\$\w+(?:\.\w+|\[[^\]]*\])*\s*[-+*/]?=(?!=)"
+    r"|(?:save|record)(?!\s+(?:it|them|that|this|the answer|their)\b)"
+    r"|increase|increment|decrease|decrement|calculate|compute|recalculate|update|append|delete|remove|clear|reset"
+    r"|search|look up|fetch|retrieve|load|cancel|book|order|schedule|submit|break\b|continue with|start over|repeat"
+    r"|hand over|log)",
     re.IGNORECASE,
 )
 """What is to be done besides the speech or the thought that stands before it."""

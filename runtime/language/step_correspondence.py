@@ -12,6 +12,7 @@ from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, Step, TriggerKind
 from runtime.language.step_lines import given_steps
 from runtime.language.trigger_words import may_begin
+from runtime.language.wording import lost_clauses, quoted, squeezed
 
 _REPEATS = re.compile(
     r"\b(?:while|until|till|each|every|all|both|repeat\w*|again|loop\w*|times|keep\w*|as long as|back|goto|go|jump\w*"
@@ -22,7 +23,6 @@ _ENDS = re.compile(
     r"\b(?:end\w*|exit\w*|quit\w*|stop\w*|terminat\w*|finish\w*|clos\w*|shut\w*|(?:good)?bye|farewell|done|over|conclude\w*)\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"\"([^\"\n]{2,})\"")
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _COMMON = frozenset(
     {
@@ -60,13 +60,19 @@ def _step_differences(where: str, item: ListItem, step: Step) -> Iterator[str]:
         yield f"{where} jumps, and nothing is repeated in the source"
     if re.search(r"\bYLD (?:for )?exit\b", compiled) and not _ENDS.search(said):
         yield f"{where} ends the program, and the source does not"
-    for quoted in _QUOTED.findall(said):
-        if _squeezed(quoted) not in _squeezed(compiled):
-            yield f'{where} has lost "{quoted}" of the source'
+    for text in quoted(said):
+        if squeezed(text) not in squeezed(compiled):
+            yield f'{where} has lost "{text}" of the source'
     yield from _conditions(where, item, step)
     own = _stems(said)
     if own and step.op not in _SETTLED and not (own & _stems(compiled)) and not _is_call(step):
         yield f"{where} has none of the author's words: {item.text}"
+        return
+    texts = [phrases.plain(inner.text) for inner in item.walk()]
+    whole = len(texts) == 1 and (step.op in _SETTLED or _is_call(step))
+    for lost in (clause for text in texts for clause in lost_clauses(text, compiled.split("\n"))):
+        if not (whole and lost == texts[0]):
+            yield f'{where} has lost "{lost}" of the source'
 
 
 def _order_differences(playbook: str, items: Sequence[ListItem], steps: Sequence[Step]) -> Iterator[str]:
@@ -101,10 +107,6 @@ def _text(item: ListItem) -> str:
 
 def _compiled(step: Step) -> str:
     return "\n".join(f"{inner.op} {inner.text}" for inner in step.walk())
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _stems(text: str) -> frozenset[str]:

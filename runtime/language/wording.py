@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from runtime.language import phrases
+from runtime.language.clauses import clauses, joints
 
 _TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _QUOTED = re.compile(r"\"([^\"\n]*)\"|\u201c([^\u201d\n]*)\u201d")
@@ -18,9 +19,9 @@ _SMALL = (
     " they them their theirs one also just please now next first second third finally lastly afterwards s t ll re ve d"
 )
 _STOOD_FOR = {
-    "CND": "if when whenever whether while until till unless else otherwise check see verify determine find out test"
-    " look yes not true case so repeat times loop iterate keep long active meeting iterations rounds attempts tries up"
-    " most more no maximum doing following",
+    "CND": "only if when whenever whether while until till unless else otherwise check see verify determine find out"
+    " test look yes not true case so repeat times loop iterate keep long active meeting iterations rounds attempts"
+    " tries up most more no maximum doing following",
     "QUE Say": "say same",
     "QUE": "user users customer customers client guest player person all call run use execute invoke perform start"
     " trigger playbook using passing get obtain store result giving set let assign",
@@ -37,7 +38,7 @@ _STOOD_FOR = {
     "YLD for exit": "yield end exit quit terminate stop finish shut down program conversation chat session yld",
     "YLD for return": "yield return yld",
     "RET": "return control caller calling playbook nothing back this end call meeting",
-    "JMP": "go jump goto return continue proceed loop repeat restart back step again yld",
+    "JMP": "unless until while as long go jump goto return continue proceed loop repeat restart back step again yld",
     "CHK": "check apply see follow consider read heed note n",
     "EndMeeting": "end close finish conclude adjourn meeting",
     "LeaveMeeting": "leave exit quit meeting",
@@ -45,7 +46,9 @@ _STOOD_FOR = {
     "Sleep": "wait sleep pause second seconds minute minutes hour hours day days",
 }
 """The words that an instruction stands for, by how it begins or what it calls."""
-_HIGHEST_TIME = 1000
+_TIME = re.compile(r"\b(?:\d+(?:\.\d+)?|[a-z]+)\s+(?:second|minute|hour|day)s?\b", re.IGNORECASE)
+_STEM = 4
+_SPELT = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def lost_words(said: str, compiled: Iterable[str]) -> list[str]:
@@ -57,13 +60,47 @@ def lost_words(said: str, compiled: Iterable[str]) -> list[str]:
     rows = list(compiled)
     there = "\n".join(rows)
     kept = _tokens(there) | _numbers(there)
-    dropped = _dropped(rows)
+    said = _TIME.sub(" ", said) if "Sleep(" in there else said
+    known = kept | _dropped(rows)
     lost = [f'"{text}"' for text in quoted(said) if squeezed(text) not in squeezed(there)]
-    for token in _TOKEN.findall(_plain(said)):
-        parts = {_key(token)} if token.startswith("$") else {_key(part) for part in _CAMEL.split(token) if part}
-        if _key(token) not in kept | dropped and not parts <= kept | dropped:
-            lost.append(token)
+    lost += [token for token in _TOKEN.findall(_plain(said)) if _key(token) not in known and not _parts(token) <= known]
     return list(dict.fromkeys(lost))
+
+
+def lost_clauses(said: str, compiled: Iterable[str]) -> list[str]:
+    """The clauses of an author's text that are missing in instructions with other words than his: a number is, or more
+    than half of the words that carry meaning; a word is there when another one begins like it."""
+    rows = list(compiled)
+    stems = {_stem(one) for one in _tokens("\n".join(rows)) | _numbers("\n".join(rows))}
+    dropped = _dropped(rows)
+    sleeps = any("Sleep(" in row for row in rows)
+    lost = []
+    for clause in (part for sentence in clauses(said) for part in _pieces(sentence)):
+        timeless = _TIME.sub(" ", clause) if sleeps else clause
+        words = [_parts(token) - dropped for token in _TOKEN.findall(_plain(timeless))]
+        missing = [parts for parts in words if parts and not {_stem(part) for part in parts} <= stems]
+        numbers = any(part.isdigit() for parts in missing for part in parts)
+        if numbers or len(missing) * 2 > sum(1 for parts in words if parts):
+            lost.append(clause)
+    return lost
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    """A sentence cut at each comma, "and" and "then"."""
+    start = 0
+    for head, tail in joints(sentence):
+        yield sentence[start : len(head)]
+        start = len(sentence) - len(tail)
+    yield sentence[start:]
+
+
+def _parts(token: str) -> set[str]:
+    """The words of a CamelCased one."""
+    return {_key(token)} if token.startswith("$") else {_key(part) for part in _CAMEL.split(token) if part}
+
+
+def _stem(word: str) -> str:
+    return str(_SPELT.index(word)) if word in _SPELT else word.removeprefix("$")[:_STEM]
 
 
 def quoted(text: str) -> list[str]:
@@ -106,6 +143,4 @@ def _dropped(rows: Iterable[str]) -> set[str]:
         for start, words in _STOOD_FOR.items():
             if (" " in start or start.endswith("$")) and (row.startswith(start) or f"; {start}" in row):
                 dropped |= set(words.split())
-        if "Sleep" in called:
-            dropped |= {str(number) for number in range(1, _HIGHEST_TIME)}
     return dropped

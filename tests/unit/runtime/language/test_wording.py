@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.language.clauses import clauses, joints, unquoted
-from runtime.language.wording import lost_words
+from runtime.language.wording import lost_clauses, lost_words
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,28 @@ from runtime.language.wording import lost_words
 )
 def test_words_that_stand_in_no_instruction_are_lost(said: str, compiled: str, lost: list[str]) -> None:
     assert lost_words(said, compiled.split("\n")) == lost
+
+
+@pytest.mark.parametrize(
+    ("said", "compiled", "lost"),
+    [
+        ("Ask how many people travel", "QUE Say(user, Ask how many $people:int are travelling); YLD for user", []),
+        ("Get the price from QuoteFare", "QUE $price:float = QuoteFare(people=$people); YLD for call", []),
+        ("Say that a group has 1 to 9 people", "QUE Say(user, A group must have between one and 9 persons)", []),
+        ("otherwise just tell the price", "CND Otherwise\nQUE Say(user, Tell the $price)", []),
+        ("Wait five minutes", "QUE Sleep(300); YLD for call", []),
+        (
+            "Meet; if anyone reveals a secret, end it",
+            "QUE Say(meeting, Meet)",
+            ["if anyone reveals a secret", "end it"],
+        ),
+        ("Greet them and offer a discount", "QUE Say(user, Greet them)", ["offer a discount"]),
+        ("Try 3 times", "QUE Say(user, Try 5 times)", ["Try 3 times"]),
+        ("Join; drive towards the stated goals", "QUE Say(meeting, Join)", ["drive towards the stated goals"]),
+    ],
+)
+def test_clauses_that_other_words_do_not_keep_are_lost(said: str, compiled: str, lost: list[str]) -> None:
+    assert lost_clauses(said, compiled.split("\n")) == lost
 
 
 @pytest.mark.parametrize(
