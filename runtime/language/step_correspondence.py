@@ -12,7 +12,7 @@ from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, Step, TriggerKind
 from runtime.language.step_lines import given_steps
 from runtime.language.trigger_words import may_begin
-from runtime.language.wording import lost_clauses, quoted, squeezed
+from runtime.language.wording import quoted, squeezed
 
 _REPEATS = re.compile(
     r"\b(?:while|until|till|each|every|all|both|repeat\w*|again|loop\w*|times|keep\w*|as long as|back|goto|go|jump\w*"
@@ -31,7 +31,6 @@ _COMMON = frozenset(
         *("make", "sure", "step", "steps", "playbook", "agent", "else", "otherwise"),
     }
 )
-_SETTLED = frozenset({Op.YLD, Op.RET, Op.JMP, Op.CHK})
 
 
 def unfaithful(source: ParsedAgent, compiled: AgentSpec) -> list[str]:
@@ -64,15 +63,6 @@ def _step_differences(where: str, item: ListItem, step: Step) -> Iterator[str]:
         if squeezed(text) not in squeezed(compiled):
             yield f'{where} has lost "{text}" of the source'
     yield from _conditions(where, item, step)
-    own = _stems(said)
-    if own and step.op not in _SETTLED and not (own & _stems(compiled)) and not _is_call(step):
-        yield f"{where} has none of the author's words: {item.text}"
-        return
-    texts = [phrases.plain(inner.text) for inner in item.walk()]
-    whole = len(texts) == 1 and (step.op in _SETTLED or _is_call(step))
-    for lost in (clause for text in texts for clause in lost_clauses(text, compiled.split("\n"))):
-        if not (whole and lost == texts[0]):
-            yield f'{where} has lost "{lost}" of the source'
 
 
 def _order_differences(playbook: str, items: Sequence[ListItem], steps: Sequence[Step]) -> Iterator[str]:
@@ -93,12 +83,6 @@ def _conditions(where: str, item: ListItem, step: Step) -> Iterator[str]:
     if len(below) == len(item.children):
         for child, inner in zip(item.children, below, strict=True):
             yield from _conditions(f"{where.partition(':')[0]}:{inner.line}", child, inner)
-
-
-def _is_call(step: Step) -> bool:
-    """Whether a step is a call of a built-in that the words stand for: "Wait five minutes" is Sleep(300)."""
-    called = phrases.CALL.match(step.text)
-    return step.op is Op.QUE and called is not None and called[1] != "Say"
 
 
 def _text(item: ListItem) -> str:

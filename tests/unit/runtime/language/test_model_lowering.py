@@ -204,7 +204,7 @@ FAITHFUL = """# Clerk
         (("Offer a coupon", "Offer a coupon); YLD for exit; Say(user, bye"), "Main:04 ends the program"),
         (("  dear guest", " sir"), 'has lost "Good morning, dear guest" of the source'),
         (("CND If the user is angry", "QUE Say(user, If the user is angry)"), "Main:03 must be CND"),
-        (("Explain the opening hours", "Praise the bread"), "Main:02 has none of the author's words"),
+        (("Explain the opening hours", "Praise the bread"), 'Main:02 has lost "Explain the opening hours" of'),
         (("the delay)\n", "the delay)\n  - 03.02:JMP 01\n"), "Main:03 jumps, and nothing is repeated"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
