@@ -37,10 +37,11 @@ class LoweringReport:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """The PBAsm of one agent."""
+    """The PBAsm of one agent. One that is not `final` lacks what a model could not be asked for: it is not cached."""
 
     pbasm: str
     report: LoweringReport = LoweringReport()
+    final: bool = True
 
 
 class Lowerer(Protocol):
