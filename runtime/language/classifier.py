@@ -181,6 +181,8 @@ class Classifier:
     def _call(self, text: str, bare: str) -> Instruction | None:
         if (given := phrases.SET_TO.match(bare)) and phrases.whole_call(given[2]):
             text = bare = f"{given[1]} = {given[2]}"
+        elif (got := phrases.BY_A_CALL.match(bare)) and phrases.whole_call(bare[got.end() :]):
+            text = bare = f"{got[1]} = {bare[got.end() :]}"
         assigned = phrases.ASSIGN.match(text)
         expression = text[assigned.end() :] if assigned else text
         name = phrases.whole_call(expression.rstrip("."))

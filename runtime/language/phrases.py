@@ -125,7 +125,8 @@ INVITE = re.compile(r"^(?:add|invite|bring)\s+(.+?)\s+(?:in)?to\s+(?:the|this|ou
 INVITES = re.compile(r"\b(?:add|invite|bring)\s+(.+?)\s+(?:in)?to\b|\binvite\s+(.+)|\battendees\s*=", re.IGNORECASE)
 HOLD = re.compile(r"^(?:have|hold|start|begin|call|conduct|run|join|open|set up)\s+(?:an?|the)\s+(.+)$", re.IGNORECASE)
 TAKE_PART = re.compile(
-    r"^(?:participate|take part|facilitate|moderate|discuss|drive|lead|engage|stay|remain|continue|keep)\b",
+    r"^(?:participate|take part|collaborate|cooperate|contribute|interact|negotiate|debate|facilitate|moderate"
+    r"|discuss|drive|lead|engage|stay|remain|continue|keep)\b",
     re.IGNORECASE,
 )
 
@@ -199,12 +200,14 @@ CALL_VERB = re.compile(
     r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\b(.*)$",
     re.IGNORECASE | re.DOTALL,
 )
+_OBJECT = r"(?:it|them|this|that|these|those|the|an?|all|each|every|their|its|his|her|for|if|whether|\$\w|\")"
 ACTS = re.compile(
     r"^(?:(?:set|let)\s+\$\S+\s+(?:to|be|as|=)|\$\w+(?:\.\w+|\[[^\]]*\])*\s*[-+*/]?=(?!=)"
-    r"|(?:save|record)(?!\s+(?:it|them|that|this|the answer|their)\b)"
-    r"|increase|increment|decrease|decrement|calculate|compute|recalculate|update|append|delete|remove|clear|reset"
-    r"|search|look up|fetch|retrieve|load|cancel|book|order|schedule|submit|break\b|continue with|start over|repeat"
-    r"|hand over|log)",
+    r"|(?:save|record|write)(?!\s+(?:it|them|that|this|the answer|their)\b)\s+" + _OBJECT + ""
+    r"|look\s+(?:\w+\s+)?up\b|break\b|continue with|start over|hand over|repeat\b"
+    r"|(?:increase|increment|decrease|decrement|calculate|compute|recalculate|update|append|delete|remove|clear|reset"
+    r"|search|fetch|retrieve|load|cancel|book|order|schedule|submit|log|validate|verify|check|process|send|create"
+    r"|generate|find|prepare|translate|convert|sort|filter)\s+" + _OBJECT + r")",
     re.IGNORECASE,
 )
 """What is to be done besides the speech or the thought that stands before it."""
@@ -217,6 +220,11 @@ WITH_VARIABLES = re.compile(
     r"(\$\w+(?::\w+)?))?\s*\.?\s*$",
     re.IGNORECASE,
 )
+BY_A_CALL = re.compile(
+    r"^[A-Za-z]+\s+(?:the\s+|an?\s+)?(\$\w+(?::\w+)?)\s+(?:with|by|using|from|via|by (?:calling|using))\s+"
+    r"(?=[A-Za-z_][\w.]*\()"
+)
+"""What gets the result of a call: "Find a $place with Search($name)"."""
 VERB_VARIABLE = re.compile(r"^([A-Za-z]+(?:\s+[A-Za-z]+)*?)\s+(?:the\s+|an?\s+)?\$(\w+)(:\w+)?$")
 VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
 UNTIL = re.compile(r"\b(?:until|till)\s+(.+?)[.;]?$", re.IGNORECASE | re.DOTALL)

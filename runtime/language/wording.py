@@ -24,7 +24,7 @@ _STOOD_FOR = {
     " tries up most more no maximum doing following",
     "QUE Say": "say same",
     "QUE": "user users customer customers client guest player person all call run use execute invoke perform start"
-    " trigger playbook using passing get obtain store result giving set let assign",
+    " trigger playbook using calling via passing get obtain store result giving set let assign",
     "EXE $": "set let store assign",
     "YLD for user": "wait hold pause yield user users human customer person people visitor guest client player him her"
     " them reply replies answer answers respond responds response responding input message say says something anything"
