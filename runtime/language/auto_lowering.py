@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +25,6 @@ from runtime.language.step_lines import read_steps
 from runtime.language.wording import lost_clauses
 from runtime.llm.client import ChatMessage, LLMClient
 
-_VERSION = 1
 _LINE = re.compile(r"^[\s*`-]*(\w+)\.(\w+):(\d+(?:\.\d+)*):([A-Z]{3})\b\s*(.*?)`*\s*$")
 _WAITED_FOR = re.compile(r"\bYLD for agent (\w+)")
 _SAID_TO = re.compile(r"\bSay\(\s*(\$?\w+)\s*,")
@@ -59,7 +59,7 @@ class AutoLowerer:
     def fingerprint(self) -> str:
         """Changes with the rules, the prompt and the model."""
         model = self._llm.model if self._llm is not None else "none"
-        return f"auto-{_VERSION} {self._rules.fingerprint} {model}"
+        return f"auto {self._rules.fingerprint} {model} {hashlib.sha256(_INSTRUCTIONS.encode()).hexdigest()[:16]}"
 
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
         """The PBAsm of `source`, with what is still free. Raises ProgramRejected."""
@@ -69,7 +69,7 @@ class AutoLowerer:
         async with self._asking:
             if self._answered is None or self._answered[0] is not program:
                 self._answered = (program, await self._decided(self._llm, program))
-        decisions = self._answered[1]
+            decisions = self._answered[1]
         if decisions is None:
             return replace(lowered, final=False)
         spec = read_lowered(lowered.pbasm, source)
