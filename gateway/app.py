@@ -61,6 +61,7 @@ from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
+from runtime.language.auto_lowering import AutoLowerer
 from runtime.language.lowering import Lowerer
 from runtime.language.model_lowering import ModelLowerer
 from runtime.language.rules import RulesLowerer
@@ -304,6 +305,8 @@ async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[LLMClient, 
 
 
 def _lowerer(settings: Settings, llm: LLMClient) -> Lowerer:
+    if settings.compiler == "auto":
+        return AutoLowerer(None if isinstance(llm, NoModelClient) else llm)
     return RulesLowerer() if settings.compiler == "rules" else ModelLowerer(llm)
 
 

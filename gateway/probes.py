@@ -100,7 +100,7 @@ async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
     from gateway.programs import compile_routes
 
     async with AsyncExitStack() as stack:
-        if settings.compiler == "rules":
+        if settings.compiler != "llm":
             from runtime.language.rules import RulesLowerer
 
             return await compile_routes(settings, routes, RulesLowerer())

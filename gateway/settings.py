@@ -62,7 +62,7 @@ class Settings(BaseSettings):
     model_api_key: SecretStr | None = None
     model_api_key_file: FilePath | None = None
     model_file: FilePath | None = None
-    compiler: Literal["rules", "llm"] = "rules"
+    compiler: Literal["auto", "rules", "llm"] = "auto"
     language: str = "en"
     texts_dir: FilePath | None = None
     redis_url: str | None = None

@@ -22,7 +22,8 @@ def compile_programs(
     program: Annotated[list[Path], typer.Argument(help="Program files; together they are one program.")],
     config: ConfigOption = None,
     compiler: Annotated[
-        Literal["rules", "llm"] | None, typer.Option(help="How prose becomes instructions (default: the setting).")
+        Literal["auto", "rules", "llm"] | None,
+        typer.Option(help="How prose becomes instructions (default: as set)."),
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Folder to write the .pbasm to, instead of showing it.")] = None,
     to_stdout: Annotated[bool, typer.Option("--to-stdout", help="Print the PBAsm also with --output.")] = False,
@@ -74,11 +75,14 @@ async def compiled(settings: Settings, programs: Sequence[Path], tell: OnProgres
     from rich.console import Console
 
     from gateway.parts import open_model_if_any
+    from runtime.language.auto_lowering import AutoLowerer
     from runtime.language.model_lowering import ModelLowerer
+    from runtime.llm.local import NoModelClient
 
     async with open_model_if_any(settings) as model:
         with Console(stderr=True).status(f"asking {model.model}"):
-            lowerer = ModelLowerer(model)
+            reachable = None if isinstance(model, NoModelClient) else model
+            lowerer = AutoLowerer(reachable) if settings.compiler == "auto" else ModelLowerer(model)
             return await compile_program(programs, lowerer=lowerer, cache_dir=cache_dir, on_progress=tell)
 
 

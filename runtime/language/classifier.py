@@ -3,69 +3,128 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from itertools import islice
 
 from runtime.language import phrases
-from runtime.language.instruction import Instruction
+from runtime.language.clauses import unquoted
+from runtime.language.compound import Compound
+from runtime.language.instruction import Instruction, free
 from runtime.language.program import Op
 from runtime.language.reach import Reach
+from runtime.language.signature import parse_python
 from runtime.language.speech import Speech
 
 _MOST_CLAUSES = 12
+_UNKNOWN = "no rule knows what it means"
 
 
 class Classifier:
-    """Classifies the steps of one playbook. `meetings` are the playbooks that it may hold."""
+    """Classifies the steps of one playbook. `meetings` are the playbooks that it may hold; in a `meeting` of its own
+    `attendees` are the agents that may hear what is said. `partners` of its `speech` are kept by who lowers."""
 
-    def __init__(self, reach: Reach, *, meetings: tuple[str, ...] = (), meeting: bool = False) -> None:
+    def __init__(
+        self,
+        reach: Reach,
+        *,
+        meetings: tuple[str, ...] = (),
+        meeting: bool = False,
+        attendees: Collection[str] | None = None,
+    ) -> None:
+        self.speech = Speech(reach, meeting=meeting, attendees=attendees)
+        self.asked_before: str | None = None
+        """What the step before is done with, when it waits for the answer to a question."""
         self._reach = reach
         self._meetings = meetings
-        self._speech = Speech(reach, meeting=meeting)
+        self._compound = Compound(reach, self.speech, self.classify, meeting=meeting)
         self._rules = (
-            self._as_written,
+            self._named,
+            self._asks_again,
             self._control,
             self._ending,
             self._meeting,
             self._jump_or_note,
             self._call,
-            self._speech.waiting,
-            self._speech.talking,
+            self.speech.waiting,
+            self.speech.talking,
             self._thinking,
             self._work,
         )
 
-    def classify(self, text: str) -> Instruction:
-        """The instruction for a step; an EXE that is not `known` when no rule fits."""
+    def classify(self, text: str, *, whole: bool = False) -> Instruction:
+        """The instruction for a step; a free one that is not `known` when no rule surely fits. A `whole` text is one
+        sentence, whatever stands in it: details that were listed below it."""
         text = phrases.plain(text)
-        bare = phrases.PREFIX.sub("", phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text
+        if match := phrases.PBASM.match(text):
+            return Instruction(Op(match[1]), match[2].strip())
+        several = None if whole else self._compound.in_parts(text, _bare(text))
+        if several is not None:
+            return several
+        found = self._one(text)
+        return found if whole else self._compound.checked(found, text, _bare(text))
+
+    def alone(self, text: str) -> Instruction:
+        """A condition with nothing below it: what is done stands in its own sentence."""
+        cuts = [match for match in phrases.CLAUSE_START.finditer(text) if text[match.end() :].strip()]
+        if not cuts:
+            endless = phrases.REPEATS_NOTHING.match(text) and not phrases.REPEAT_TIMES.match(text)
+            return (
+                free(text, "what is to be repeated does not stand below it") if endless else Instruction(Op.CND, text)
+            )
+        rest = text[cuts[0].end() :]
+        if len(cuts) > 1 or phrases.ELSE_INSIDE.search(rest):
+            return free(text, "where its condition ends is not sure")
+        head = text[: cuts[0].start()].rstrip(" :")
+        return Instruction(Op.CND, head, rest, phrases.LOOP.match(_bare(text)) is not None)
+
+    def _one(self, text: str) -> Instruction:
+        bare = _bare(text)
         for rule in self._rules:
             found = rule(text, bare)
             if found is not None:
                 return found
-        returns = phrases.AND_RETURN.search(bare) is not None
-        return Instruction(Op.RET if returns else Op.EXE, text, known=returns)
+        return free(text, _UNKNOWN)
 
-    def _as_written(self, text: str, bare: str) -> Instruction | None:
-        match = phrases.PBASM.match(text)
-        return Instruction(Op(match[1]), match[2].strip()) if match else None
+    def _named(self, text: str, bare: str) -> Instruction | None:
+        known = self._reach.meant(bare) or self._reach.meant(phrases.CALL_WORD.sub("", bare))
+        return Instruction(Op.QUE, f"{known}(); YLD for call") if known else None
+
+    def _asks_again(self, text: str, bare: str) -> Instruction | None:
+        """ "Keep asking until valid" behind a question: nothing is asked again when the first answer is good."""
+        until = phrases.UNTIL.search(bare)
+        if self.asked_before is None or until is None or not phrases.KEEP_ASKING.match(bare):
+            return None
+        condition = until[1] if " " in until[1] else f"it is {until[1]}"
+        said = bare[: until.start()].rstrip(" ,")
+        wanted = phrases.VARIABLE.findall(until[1]) or phrases.VARIABLE.findall(self.asked_before)
+        names = [f"${name}" for name in dict.fromkeys(wanted) if f"${name}" not in said]
+        return Instruction(
+            Op.CND, f"Until {condition}", f"{said} for {' and '.join(names)}" if names else said, loop=True
+        )
 
     def _control(self, text: str, bare: str) -> Instruction | None:
         if phrases.GO_TO.match(bare):
             return None
+        if found := self._compound.if_so(text, bare):
+            return found
         loop = phrases.LOOP.match(bare) is not None
         otherwise = phrases.ELSE.match(bare)
         if not (loop or otherwise or phrases.BRANCH.match(bare)):
             return None
+        if times := phrases.REPEAT_TIMES.match(bare.rstrip(":")):
+            return Instruction(Op.CND, f"Repeat {times[1]} times", loop=True)
         if otherwise and bare[otherwise.end() :] and not phrases.BRANCH.match(bare[otherwise.end() :]):
             head = bare[: otherwise.end()].rstrip(" ,:")
             return Instruction(Op.CND, head, bare[otherwise.end() :])
-        head, body = self._split_clause(text)
+        head, body = self._split_clause(phrases.BEFORE_A_CONDITION.sub("", text))
         return Instruction(Op.CND, head.rstrip(" :"), body, loop)
 
     def _split_clause(self, text: str) -> tuple[str, str | None]:
         """The condition and what is to be done, where the rest after a comma, colon or "then" is an instruction."""
         for match in islice(phrases.CLAUSE_START.finditer(text), _MOST_CLAUSES):
             rest = text[match.end() :]
+            if ";" in unquoted(text[: match.start()]):
+                break
             if rest and not phrases.BRANCH.match(rest) and self.classify(rest).known:
                 return (text, None) if phrases.ELSE_INSIDE.search(rest) else (text[: match.start()], rest)
         return text, None
@@ -78,7 +137,12 @@ class Classifier:
         if phrases.LEAVE_LOOP.match(bare):
             return Instruction(Op.EXE, text)
         match = phrases.RETURN.match(bare)
-        return Instruction(Op.RET, phrases.TO_CALLER.sub("", match[1].strip())) if match else None
+        if match is None:
+            return None
+        value = phrases.TO_CALLER.sub("", match[1].strip()).strip()
+        if phrases.RETURNED_TO.search(unquoted(value)):
+            return free(text, "it returns to a place, or something to somebody: not from the playbook")
+        return Instruction(Op.RET, value)
 
     def _meeting(self, text: str, bare: str) -> Instruction | None:
         for call, phrase in (("EndMeeting", phrases.END_MEETING), ("LeaveMeeting", phrases.LEAVE_MEETING)):
@@ -111,25 +175,23 @@ class Classifier:
         if note := phrases.NOTE.match(bare):
             return Instruction(Op.CHK, f"N{note[1] or note[2]}")
         if jump := phrases.GO_TO.match(bare):
-            return Instruction(Op.JMP, f"{int(jump[1]):02} {jump[2] or ''}".rstrip())
+            return Instruction(Op.JMP, f"{int(jump[1]):02} {_jump_condition(jump[2] or '')}".rstrip())
         return None
 
     def _call(self, text: str, bare: str) -> Instruction | None:
         if (given := phrases.SET_TO.match(bare)) and phrases.whole_call(given[2]):
             text = bare = f"{given[1]} = {given[2]}"
+        elif (got := phrases.BY_A_CALL.match(bare)) and phrases.whole_call(bare[got.end() :]):
+            text = bare = f"{got[1]} = {bare[got.end() :]}"
         assigned = phrases.ASSIGN.match(text)
         expression = text[assigned.end() :] if assigned else text
         name = phrases.whole_call(expression.rstrip("."))
         if name is not None:
-            return self._calling(name, text.rstrip("."))
-        if named := self._verb_call(bare):
+            return self._calling(name, text.rstrip(".; "))
+        if named := self._verb_call(bare) or self._named_by_variable(text, bare):
             return named
-        if not assigned and (known := self._reach.meant(bare)):
-            return Instruction(Op.QUE, f"{known}(); YLD for call")
         if self._begins_with_call(bare) or self._contains_call(text):
-            if phrases.AND_RETURN.search(bare):
-                return Instruction(Op.RET, text)
-            return Instruction(Op.QUE, f"{text}; YLD for call")
+            return free(text, "a call stands inside the sentence")
         if not assigned and phrases.CHANGE.match(bare):
             return Instruction(Op.EXE, text)
         return self._assigned(text, expression) if assigned else None
@@ -137,11 +199,11 @@ class Classifier:
     def _assigned(self, text: str, expression: str) -> Instruction:
         """A variable that gets something else than a call's result: what a person answers, or what is computed."""
         bare = phrases.PREFIX.sub("", expression).rstrip(". ;")
-        if not phrases.ASK_ALWAYS.match(bare) or self._speech.target(self._speech.addressee(bare), bare) != "user":
+        if not phrases.ASK_ALWAYS.match(bare) or self.speech.target(self.speech.addressee(bare), bare) != "user":
             return Instruction(Op.EXE, text)
         names = " and ".join(re.findall(r"\$\w+(?::\w+)?", text[: len(text) - len(expression)]))
         said = f"{expression.rstrip('. ;')}, for {names}"
-        return Instruction(Op.QUE, f"Say(user, {said}){self._speech.wait_for('user', names)}")
+        return Instruction(Op.QUE, f"Say(user, {said}){self.speech.wait_for('user', names)}")
 
     def _begins_with_call(self, bare: str) -> bool:
         """Whether a sentence begins with the name of a playbook: "GetOrderStatus and …", "Get order status and …"."""
@@ -157,7 +219,23 @@ class Classifier:
     def _calling(self, name: str, text: str) -> Instruction:
         if name == "EndProgram":
             return Instruction(Op.YLD, "for exit")
+        if name.lower() == "say" and text.startswith(name):
+            return Instruction(Op.QUE, self._said_to_somebody(text))
         return Instruction(Op.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
+
+    def _said_to_somebody(self, text: str) -> str:
+        """A `Say` with whom it is for: `Say("Hello")` is for the user, in a meeting for all."""
+        said = text[len("Say(") : -1].strip()
+        try:
+            call = parse_python(f"f({said})").body[0].value  # type: ignore[attr-defined]
+            alone = len(call.args) == 1 and not call.keywords
+        except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError, AttributeError):
+            first = said.partition(",")[0].strip().strip("\"'")
+            targeted = "," in said and (
+                re.match(r"(?:user|human|meeting|agent|all|\$\w+)\b", first, re.IGNORECASE) or first.isidentifier()
+            )
+            alone = not targeted or (said[:1] in "\"'" and " " in first)
+        return f"Say({self.speech.target(None, '')}, {said})" if alone and said else text
 
     def _verb_call(self, bare: str) -> Instruction | None:
         match = phrases.CALL_VERB.match(bare)
@@ -167,15 +245,41 @@ class Classifier:
             return self._calling(match[1], match[1] + match[2])
         given = phrases.WITH_VARIABLES.match(match[2])
         if given is None:
-            return Instruction(Op.QUE, f"{bare}; YLD for call")
+            return None
         arguments = ", ".join(re.findall(r"\$\w+", given[1] or ""))
         result = f"{given[2]} = " if given[2] else ""
         return Instruction(Op.QUE, f"{result}{match[1]}({arguments}); YLD for call")
+
+    def _named_by_variable(self, text: str, bare: str) -> Instruction | None:
+        """ "Find $order" with a playbook FindOrder: what it takes or gives is the variable, or it stays free."""
+        match = phrases.VERB_VARIABLE.match(bare)
+        known = self._reach.meant(f"{match[1]} {match[2].replace('_', ' ')}") if match else None
+        if match is None or known is None:
+            return None
+        params = [param.name for param in self._reach.params(known)]
+        if not params and "." not in known:
+            return Instruction(Op.QUE, f"${match[2]}{match[3] or ''} = {known}(); YLD for call")
+        if params == [match[2]] and not match[3]:
+            return Instruction(Op.QUE, f"{known}(${match[2]}); YLD for call")
+        return free(text, f"what {known} is to be called with is not said")
 
     def _thinking(self, text: str, bare: str) -> Instruction | None:
         return Instruction(Op.TNK, text) if phrases.THINK.match(bare) else None
 
     def _work(self, text: str, bare: str) -> Instruction | None:
-        if not phrases.WORK.match(bare):
-            return None
-        return Instruction(Op.RET if phrases.AND_RETURN.search(bare) else Op.EXE, text)
+        if phrases.AND_RETURN.search(unquoted(bare)) and phrases.COMPUTES.match(bare):
+            return Instruction(Op.RET, text)
+        return Instruction(Op.EXE, text) if phrases.WORK.match(bare) else None
+
+
+def _jump_condition(said: str) -> str:
+    """When a jump is made, as an "if"."""
+    word, _, condition = said.replace("as long as", "while", 1).partition(" ")
+    if word.lower() in ("unless", "until"):
+        return f"if it is not true that {condition}"
+    return f"if {condition}" if word.lower() == "while" else said
+
+
+def _bare(text: str) -> str:
+    """A step without what stands around its sentence: ornaments, "then", "please", the full stop."""
+    return phrases.PREFIX.sub("", phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text

@@ -151,7 +151,7 @@ class _Compilation:
             self._errors.append(error)
             return
         self.notes[agent.name] = lowered.report.unclassified
-        if path:
+        if path and lowered.final:
             await to_thread.run_sync(_write_cache, path, lowered)
         self._tell(agent.name, "compiled")
 

@@ -9,15 +9,19 @@ from dataclasses import replace
 from runtime.language.flow import jump_target
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.pbasm import signature
+from runtime.language.phrases import CALL, PBASM, plain
 from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, TriggerKind
 from runtime.language.step_lines import given_steps
 from runtime.language.trigger_words import trigger_kind
+from runtime.language.wording import lost_clauses
 
 _CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+)\b:?\s*")
 _VARIABLE = re.compile(r"\$[A-Za-z_]\w*(?::[A-Za-z]\w*)?")
 _CALLED = re.compile(r"\b[A-Za-z_][\w.]*(?=\((?!s\)))")
 _SELF = re.compile(r"\bself\.")
+_SETTLED = frozenset({Op.YLD, Op.RET, Op.JMP, Op.CHK})
+"""What stands for all the words of a step."""
 _BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
 
 
@@ -92,31 +96,39 @@ def _words(text: str) -> list[str]:
 
 
 def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
-    """A step may fold its details into one line or spell out what its sentence holds, within reason."""
-    least, most = _leaves(item, folded=True), _leaves(item, folded=False)
+    """A step may fold its details into one line or spell out what its sentence holds, within reason: that no word is
+    lost is compared elsewhere."""
+    most = sum(1 for inner in item.walk() if not inner.children)
     after = sum(1 for inner in step.walk() if not inner.children)
     clauses = sum(inner.text.count(mark) for inner in item.walk() for mark in (";", ",", " and ", " then ")) + 3
-    if after < least:
-        return [f"{playbook}:{step.line} has {after} instructions, but {least} steps in the source; none may be lost"]
     if after > most * 2 + clauses:
         return [f"{playbook}:{step.line} has {after} instructions for {most} steps of the source; invent none"]
-    return _lost_names(playbook, item, step)
+    return [f"{playbook}:{step.line} has lost {lost} of the source" for lost in _lost(item, step)]
 
 
-def _lost_names(playbook: str, item: ListItem, step: Step) -> list[str]:
-    """The variables, with their types, and the calls that a step of the source has and its compiled form has not."""
-    before, after = (_SELF.sub("", "\n".join(inner.text for inner in whole.walk())) for whole in (item, step))
+def _lost(item: ListItem, step: Step) -> list[str]:
+    """The variables, calls and clauses of a step of the source that its compiled form has not."""
+    before, after = ("\n".join(inner.text for inner in whole.walk()) for whole in (item, step))
+    texts = [PBASM.sub(r"\2", plain(inner.text)) for inner in item.walk()]
+    rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
+    worded = len(texts) > 1 or not (step.op in _SETTLED or is_call(step))
+    clauses = [f'"{lost}"' for text in texts for lost in lost_clauses(text, rows) if worded or lost != text]
+    return lost_names(before, after) or clauses
+
+
+def is_call(step: Step) -> bool:
+    """Whether a step is a call of a built-in that the words stand for: "Wait five minutes" is Sleep(300)."""
+    called = CALL.match(step.text)
+    return step.op is Op.QUE and called is not None and called[1] != "Say"
+
+
+def lost_names(said: str, compiled: str) -> list[str]:
+    """The variables, with their types, and the calls of an author's text that a compiled one has not."""
+    before, after = _SELF.sub("", said), _SELF.sub("", compiled)
     kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}
     kept |= {name.partition(":")[0] for name in kept}
     lost = [name for pattern in (_VARIABLE, _CALLED) for name in dict.fromkeys(pattern.findall(before))]
-    return [f"{playbook}:{step.line} has lost {name} of the source" for name in lost if name not in kept]
-
-
-def _leaves(item: ListItem, *, folded: bool) -> int:
-    """The steps without steps below; `folded` counts a sentence with the details below its colon as one."""
-    if not item.children or (folded and item.text.rstrip().endswith(":")):
-        return 1
-    return sum(_leaves(child, folded=folded) for child in item.children)
+    return [name for name in lost if name not in kept and name.lower() != "say"]
 
 
 def relocate(source: ParsedAgent, compiled: AgentSpec) -> AgentSpec:

@@ -11,21 +11,23 @@ from runtime.language.nodes import ParsedAgent, ParsedProgram
 
 @dataclass(frozen=True, slots=True)
 class Unclassified:
-    """A step whose meaning the lowerer did not recognise; it became an EXE with its text whole."""
+    """A step that stayed free: an EXE with its author's text whole. `reason` says why."""
 
     playbook: str
     line: str
     text: str
     span: Span
     source_line: str = ""
+    reason: str = ""
 
     @property
     def warning(self) -> Diagnostic:
         """What an author is told of it."""
-        message = f"step {self.playbook}:{self.line} is not recognised, it is executed as written"
-        width = len(self.source_line.rstrip()) - self.span.column + 1
+        why = f": {self.reason}" if self.reason else ""
+        message = f"step {self.playbook}:{self.line} stays free, a model carries it out{why}"
+        width = max(0, len(self.source_line.rstrip()) - self.span.column + 1)
         return Diagnostic(
-            message, self.span, self.source_line, "Reword it, or leave it to the model.", "warning", max(0, width)
+            message, self.span, self.source_line, "Reword it, or leave it to the model.", "warning", width
         )
 
 
@@ -38,10 +40,11 @@ class LoweringReport:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """The PBAsm of one agent."""
+    """The PBAsm of one agent. One that is not `final` lacks what a model could not be asked for: it is not cached."""
 
     pbasm: str
     report: LoweringReport = LoweringReport()
+    final: bool = True
 
 
 class Lowerer(Protocol):

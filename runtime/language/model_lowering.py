@@ -22,22 +22,7 @@ _VERSION = 2
 _ATTEMPTS = 3
 _MAX_CHARS = 400_000
 
-_INSTRUCTIONS = """\
-You are the compiler of a language in which people write programs for language models. You are given one agent of a \
-program as Markdown. Write the same agent as PBAsm: the same playbooks in the same order, with every trigger and every \
-step turned into one coded line. Another model will execute your lines one by one, and the runtime will refuse any \
-step that is not among them, so nothing may be lost, added, merged, reordered or made vaguer.
-
-What to write
-- The heading of the agent, its metadata and description, its python fences copied byte for byte, then each playbook \
-with its heading exactly as listed under "Signatures", metadata, description, and the sections it has.
-- Triggers: `- T1:BGN text`, numbered from T1 in each playbook. BGN: the program starts. CND: a condition on variables \
-or on the state of things. EVT: something a person or an agent does. The text is the author's.
-- Steps: `- 01:CODE text`. Each top-level step of the author is exactly one top-level line: 01, 02, 03, … Steps nested \
-below it are 02.01, 02.02, …, indented by two blanks for each level. The text keeps every detail the author gave, \
-every $variable and every call.
-- Notes: `- N1 text`, numbered from N1.
-
+CODES = """\
 Codes
 - QUE  call something: `QUE Say(user, what to say)`, `QUE $x:float = GetRate(country=$country)`, \
 `QUE Say(OtherAgent, what to ask)`. `Say` takes the author's words, not finished text: they are turned into speech \
@@ -60,7 +45,26 @@ user; done when the user gave $age`.
 - In a meeting playbook (`meeting: true`) people are addressed with `Say(meeting, …)` and `YLD for meeting`, unless \
 the author says "privately".
 
-Answer with the PBAsm text alone: no fence around it, no remarks.
+"""
+"""What the lines of PBAsm are, for a model."""
+
+_INSTRUCTIONS = f"""\
+You are the compiler of a language in which people write programs for language models. You are given one agent of a \
+program as Markdown. Write the same agent as PBAsm: the same playbooks in the same order, with every trigger and every \
+step turned into one coded line. Another model will execute your lines one by one, and the runtime will refuse any \
+step that is not among them, so nothing may be lost, added, merged, reordered or made vaguer.
+
+What to write
+- The heading of the agent, its metadata and description, its python fences copied byte for byte, then each playbook \
+with its heading exactly as listed under "Signatures", metadata, description, and the sections it has.
+- Triggers: `- T1:BGN text`, numbered from T1 in each playbook. BGN: the program starts. CND: a condition on variables \
+or on the state of things. EVT: something a person or an agent does. The text is the author's.
+- Steps: `- 01:CODE text`. Each top-level step of the author is exactly one top-level line: 01, 02, 03, … Steps nested \
+below it are 02.01, 02.02, …, indented by two blanks for each level. The text keeps every detail the author gave, \
+every $variable and every call.
+- Notes: `- N1 text`, numbered from N1.
+
+{CODES}Answer with the PBAsm text alone: no fence around it, no remarks.
 """
 
 _EXAMPLE_SOURCE = """\
@@ -139,7 +143,7 @@ class ModelLowerer:
         messages: tuple[ChatMessage, ...] = (*_PROMPT, ChatMessage("user", _task(source, program)))
         problem = ""
         for _ in range(_ATTEMPTS):
-            answer = await self._ask(messages)
+            answer = await answer_of(self._llm, messages)
             text = _agent_text(answer)
             problem = _problem(text, source)
             if not problem:
@@ -151,16 +155,18 @@ class ModelLowerer:
             "Reword the steps it stumbles over, or compile with the rules."
         )
 
-    async def _ask(self, messages: tuple[ChatMessage, ...]) -> str:
-        pieces: list[str] = []
-        size = 0
-        async with self._llm.stream(CompletionRequest(messages, purpose="compile")) as completion:
-            async for piece in completion:
-                pieces.append(piece)
-                size += len(piece)
-                if size > _MAX_CHARS:
-                    raise CompileError(f"{self._llm.model} does not stop writing; {size:,} characters were read")
-        return "".join(pieces)
+
+async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...]) -> str:
+    """What a model answers when it compiles. Raises CompileError when it does not stop, and what the model raises."""
+    pieces: list[str] = []
+    size = 0
+    async with llm.stream(CompletionRequest(messages, purpose="compile")) as completion:
+        async for piece in completion:
+            pieces.append(piece)
+            size += len(piece)
+            if size > _MAX_CHARS:
+                raise CompileError(f"{llm.model} does not stop writing; {size:,} characters were read")
+    return "".join(pieces)
 
 
 def _has_prose(playbook: ParsedPlaybook) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -90,6 +90,11 @@ class ParsedProgram:
     def __post_init__(self) -> None:
         names = {agent.name: frozenset(playbook.name for playbook in agent.playbooks) for agent in self.agents}
         object.__setattr__(self, "_callable", names)
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all agents."""
+        return self._callable.keys()
 
     def has_playbook(self, agent: str, playbook: str) -> bool:
         """Whether there is a playbook of this name below an agent of this one."""

@@ -14,10 +14,56 @@ ORNAMENTS = re.compile(rf"^[\s{_SYMBOLS}]+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
 """Emoji and the like around a sentence."""
 PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
 LOOP = re.compile(
-    r"^(?:(?:while|for\s+each|for\s+every|for\s+all|until|repeat|loop|as long as)\b|for\s+\$"
-    r"|for\s+\w+\s+(?:in|from)\b|do\s+(?:the following|this|these|that)\b.*\b(?:until|while|times|each|every)\b)",
+    r"^(?:(?:while|for\s+each|for\s+every|for\s+all|until|repeat|loop|iterate|as long as)\b|for\s+\$"
+    r"|for\s+\w+\s+(?:in|from)\b|do\s+(?:the following|this|these|that)\b.*\b(?:until|while|times|each|every)\b"
+    r"|(?:up to|at most|no more than)\s+\$?\w+\s+(?:times|iterations|rounds|attempts|tries)\b)",
     re.IGNORECASE,
 )
+_TIMES = r"(?:times|iterations|rounds|attempts|tries|passes|cycles)"
+REPEAT_TIMES = re.compile(
+    r"^(?:(?:repeat|loop|iterate|do)(?:\s+(?:this|these|that|the following|it))?(?:\s+steps?)?\s+)?(?:for\s+)?"
+    rf"(?:up to|at most|no more than|a maximum of|a total of)?\s*(\d+|\$\w+)\s+{_TIMES}$",
+    re.IGNORECASE,
+)
+BOUNDED = re.compile(
+    rf"\b(?:up to|at most|no more than|a maximum of|max\.?|maximum)\s+(?:of\s+)?\S+\s+{_TIMES}\b", re.IGNORECASE
+)
+REPEATS = re.compile(
+    rf"\b(?:until|till|while|as long as|for each|for every|for all|repeatedly)\b|\b\w+\s+{_TIMES}\b", re.IGNORECASE
+)
+"""What makes a sentence go round, or be done only perhaps: steps below it are then part of it."""
+IF_SO = re.compile(
+    r"^(?:check|see|verify|determine|find out|test|look)\s+(?:whether|if)\s+(.+?)\s*[:;,.\u2014-]+\s*(?:and\s+)?"
+    r"if\s+(so|it is|yes|true|not|it is not|no)\b\s*[:,]?\s*(.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+LAST_CONDITION = re.compile(r"[:;,.\u2014]\s*(?:and\s+)?(?=(?:if|unless|when)\b[^,:;]*:?$)", re.IGNORECASE)
+BEHIND = re.compile(r"\s+\b(if|unless)\s+(?=\S)", re.IGNORECASE)
+"""A condition behind what depends on it."""
+SAYS_WHETHER = re.compile(
+    r"^(?:ask|tell|inform|let|see|check|verify|determine|decide|confirm|clarify|find out|inquire|enquire|know|say|show"
+    r"|mention|explain|consider|evaluate|assess|think about|think|figure out|understand|remind)\b",
+    re.IGNORECASE,
+)
+"""A verb before an "if" that means "whether"."""
+DOES_ONE_THING = re.compile(
+    r"^(?:\$\w+[^=]*=(?!=)|(?:set|let|store|assign|break|continue|exit|leave)\b)", re.IGNORECASE
+)
+WHILE_IT_LASTS = re.compile(
+    r"\s*\b(?:while|as long as)\s+(?:it|the meeting|this meeting)\s+(?:is|remains)\s+(?:still\s+)?"
+    r"(active|ongoing|going on|running|open)\b",
+    re.IGNORECASE,
+)
+LASTS = re.compile(r"\s+\b(until|till)\s+(?=\S)", re.IGNORECASE)
+KEEP_ASKING = re.compile(r"^(?:keep|go on|continue)\s+(?:on\s+)?asking\b.*?\buntil\b", re.IGNORECASE)
+MODIFIES = re.compile(
+    r"^(?:be|do not|don't|never|always|keep (?:it|this|that|your)|make sure|ensure|use|mention|include|avoid|only|not"
+    r"|for example|such as|e\.g|i\.e|and|or|but|they|their|it|its|he|she|the|an?|this|these|that|those|your|no|with"
+    r"|without|in|at|on|by|as|like|including|your|there|here|some|any|all|both|each|one|two|three|remember|note)\b"
+    r"|^[^\w$]*$",
+    re.IGNORECASE,
+)
+"""A clause that says how, or of what, and is nothing to be done of its own."""
 BRANCH = re.compile(
     r"^(?:if|when|whenever|once|unless|in case|depending on|(?:each|every|any) time"
     r"|switch\b(?!.*\bto\b)|case(?=\s+[^:]+:)|default(?=:))(?!\w)",
@@ -25,21 +71,45 @@ BRANCH = re.compile(
 )
 ELSE = re.compile(r"^(?:else|otherwise|elif)\b[,:]?\s*", re.IGNORECASE)
 ELSE_INSIDE = re.compile(r"(?:\belse|\botherwise)\b", re.IGNORECASE)
+REPEATS_NOTHING = re.compile(r"^(?:repeat|loop|iterate|do)\b", re.IGNORECASE)
+BEFORE_A_CONDITION = re.compile(
+    r"^(?:(?:then|next|first|finally|lastly|now|also|afterwards|and|so|only)\b,?\s+)+(?=(?:if|when|unless|while|for)\b)",
+    re.IGNORECASE,
+)
 LEAVE_LOOP = re.compile(r"^(?:break|(?:exit|leave|stop|end|quit)\s+(?:the|this)\s+loop)\b", re.IGNORECASE)
 CLAUSE_START = re.compile(r",\s*(?:then\s+)?|\s+then\s+|:\s+", re.IGNORECASE)
 
 END_PROGRAM = re.compile(
     r"^(?:(?:end|exit|quit|terminate|stop|finish)(?:\s+(?:the\s+)?program)?|shut\s?down"
-    r"|end\s+(?:the|this)\s+(?:conversation|chat|session))$",
+    r"|end\s+(?:(?:the|this)\s+)?(?:conversation|chat|session))$",
     re.IGNORECASE,
 )
-AND_END = re.compile(r"\b(?:and|then)\s+(?:end|exit|quit|terminate)\s+(?:the\s+)?program\.?$", re.IGNORECASE)
+AND_END = re.compile(
+    r"(?:\b(?:and|then)\s+|[,;.]\s*)(?:then\s+)?(?:end|exit|quit|terminate|stop|finish|shut\s?down)"
+    r"(?:\s+(?:the\s+|this\s+)?(?:program|conversation|chat|session))?[.!]?$",
+    re.IGNORECASE,
+)
+INDIRECT = re.compile(
+    r"\b(?:to|how|that|can|could|must|should|may|will|what|when|why|where|who|which|please)\b", re.IGNORECASE
+)
+"""What may make the rest of a sentence part of what is said: "how to save and quit"."""
 AND_RETURN = re.compile(r"\b(?:and|then)\s+return\b(?!\s+to\b)", re.IGNORECASE)
 RETURN = re.compile(r"^return\b\s*(.*)$", re.IGNORECASE | re.DOTALL)
-TO_CALLER = re.compile(r"^(?:nothing|(?:back\s+)?to\s+(?:the\s+)?(?:caller|calling playbook))$", re.IGNORECASE)
+TO_CALLER = re.compile(
+    r"(?:^|\s+)(?:nothing$|(?:^control\s+)?(?:back\s+)?(?:to\s+(?:the\s+|its\s+)?(?:caller|calling playbook)"
+    r"|from\s+(?:the|this)\s+(?:playbook|meeting|call))$)",
+    re.IGNORECASE,
+)
+RETURNED_TO = re.compile(r"(?:^|\s)(?:to|into|from)\s+(?!me\b)\S", re.IGNORECASE)
+"""A "return" that goes to a place, or brings something to somebody."""
+COMPUTES = re.compile(
+    r"^(?:compute|calculate|recalculate|sum|count|add up|multiply|divide|subtract|round|combine|concatenate|format"
+    r"|translate|summari[sz]e|choose|select|pick|rank|estimate|classify|compare)\b",
+    re.IGNORECASE,
+)
 GO_TO = re.compile(
     r"^(?:(?:go|jump|return|continue|proceed|loop)\s+(?:back\s+)?(?:to|with|from|at)\s+(?:the\s+)?step\s+"
-    r"|(?:(?:go|jump)\s+(?:back\s+)?to|goto)\s+(?:step\s+)?|(?:repeat|restart)\s+from\s+step\s+)(\d+)"
+    r"|(?:(?:go|jump)\s+(?:back\s+)?to|goto)\s+(?:step\s+)?|(?:repeat|restart)\s+from\s+step\s+|repeat\s+step\s+)(\d+)"
     r"(?:,?\s+((?:if|unless|until|while|as long as)\b.*))?$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -52,9 +122,11 @@ END_MEETING = re.compile(
 )
 LEAVE_MEETING = re.compile(r"^(?:leave|exit|quit)\s+(?:the\s+|this\s+)?meeting(?:\s+(\d+))?$", re.IGNORECASE)
 INVITE = re.compile(r"^(?:add|invite|bring)\s+(.+?)\s+(?:in)?to\s+(?:the|this|our)\s+meeting$", re.IGNORECASE)
+INVITES = re.compile(r"\b(?:add|invite|bring)\s+(.+?)\s+(?:in)?to\b|\binvite\s+(.+)|\battendees\s*=", re.IGNORECASE)
 HOLD = re.compile(r"^(?:have|hold|start|begin|call|conduct|run|join|open|set up)\s+(?:an?|the)\s+(.+)$", re.IGNORECASE)
 TAKE_PART = re.compile(
-    r"^(?:participate|take part|facilitate|moderate|discuss|drive|lead|engage|stay|remain|continue|keep)\b",
+    r"^(?:participate|take part|collaborate|cooperate|contribute|interact|negotiate|debate|facilitate|moderate"
+    r"|discuss|drive|lead|engage|stay|remain|continue|keep)\b",
     re.IGNORECASE,
 )
 
@@ -63,6 +135,10 @@ FOR_A_TIME = re.compile(
     r"^(?:wait|sleep|pause)\s+(?:for\s+)?(\d+(?:\.\d+)?|a|an|one|\$\w+)\s+(second|minute|hour|day)s?$", re.IGNORECASE
 )
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+TOGETHER = re.compile(
+    r"^(?:review|go over|go through|plan|decide|evaluate|brainstorm|reflect|work out|figure out)\b", re.IGNORECASE
+)
+"""What is thought alone, or talked over with somebody."""
 THINK = re.compile(
     r"^(?:think|consider|decide|plan|reflect|reason|ponder|determine|figure out|evaluate|analy[sz]e|assess|weigh"
     r"|brainstorm|understand|review|note|observe|reconsider|re-?evaluate)\b",
@@ -87,12 +163,12 @@ TELL = re.compile(
     r"^(?:tell|greet|say|explain|inform|thank|thanks|present|show|welcome|introduce|apologi[sz]e|congratulate|respond"
     r"|reply|answer|remind|warn|notify|wish|mention|display|print|output|announce|acknowledge|reassure|advise|share"
     r"|describe yourself|state|communicate|let the user know|let them know|say goodbye|bid|compliment|praise|comfort"
-    r"|message|broadcast|clearly announce)\b",
+    r"|message|broadcast|whisper|clearly announce)\b",
     re.IGNORECASE,
 )
 TELL_IF_NAMED = re.compile(
     r"^(?:summari[sz]e|list|describe|suggest|recommend|report|send|give|provide|offer|deliver|read|write|propose|recap"
-    r"|pass|forward|hand|teach|guide|walk|return|help|repeat|let|point|direct|submit|demonstrate)\b",
+    r"|pass|forward|hand(?!\s+over\b)|teach|guide|walk|return|help|repeat|let|point|direct|submit|demonstrate)\b",
     re.IGNORECASE,
 )
 TELL_A_MEETING = re.compile(
@@ -124,19 +200,60 @@ CALL_VERB = re.compile(
     r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\b(.*)$",
     re.IGNORECASE | re.DOTALL,
 )
+_OBJECT = r"(?:it|them|this|that|these|those|the|an?|all|each|every|their|its|his|her|for|if|whether|\$\w|\")"
+ACTS = re.compile(
+    r"^(?:(?:set|let)\s+\$\S+\s+(?:to|be|as|=)|\$\w+(?:\.\w+|\[[^\]]*\])*\s*[-+*/]?=(?!=)"
+    r"|(?:save|record|write)(?!\s+(?:it|them|that|this|the answer|their)\b)\s+" + _OBJECT + ""
+    r"|look\s+(?:\w+\s+)?up\b|break\b|continue with|start over|hand over|repeat\b"
+    r"|(?:increase|increment|decrease|decrement|calculate|compute|recalculate|update|append|delete|remove|clear|reset"
+    r"|search|fetch|retrieve|load|cancel|book|order|schedule|submit|log|validate|verify|check|process|send|create"
+    r"|generate|find|prepare|translate|convert|sort|filter)\s+" + _OBJECT + r")",
+    re.IGNORECASE,
+)
+"""What is to be done besides the speech or the thought that stands before it."""
+CALL_WORD = re.compile(
+    r"^(?:call|run|use|execute|invoke|perform|start|trigger)\s+(?:the\s+)?(?:playbook\s+)?", re.IGNORECASE
+)
 WITH_VARIABLES = re.compile(
     r"^\s*(?:playbook\s*)?(?:(?:with|on|for|using|passing)\s+(\$\w+(?:\s*(?:,|and|,\s*and)\s*\$\w+)*))?"
     r"(?:\s*(?:,|and)?\s*(?:to get|and get|to obtain|and store (?:it|the result) (?:in|as)|into|as|giving|to set)\s+"
     r"(\$\w+(?::\w+)?))?\s*\.?\s*$",
     re.IGNORECASE,
 )
+BY_A_CALL = re.compile(
+    r"^[A-Za-z]+\s+(?:the\s+|an?\s+)?(\$\w+(?::\w+)?)\s+(?:with|by|using|from|via|by (?:calling|using))\s+"
+    r"(?=[A-Za-z_][\w.]*\()"
+)
+"""What gets the result of a call: "Find a $place with Search($name)"."""
+VERB_VARIABLE = re.compile(r"^([A-Za-z]+(?:\s+[A-Za-z]+)*?)\s+(?:the\s+|an?\s+)?\$(\w+)(:\w+)?$")
 VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
-UNTIL = re.compile(r"\b(?:until|till)\s+(.+?)\.?$", re.IGNORECASE | re.DOTALL)
+UNTIL = re.compile(r"\b(?:until|till)\s+(.+?)[.;]?$", re.IGNORECASE | re.DOTALL)
 PERSON = re.compile(
     r"\b(?:users?|customers?|humans?|person|people|visitors?|guests?|clients?|players?|them|him|her)\b", re.IGNORECASE
 )
 PERSON_OUTSIDE = re.compile(r"\b(?:users?|customers?|humans?)\b", re.IGNORECASE)
 ABOUT_OTHERS = re.compile(r"^(?:introduce|present|recommend)\b", re.IGNORECASE)
+_ABOUT = r"(?:to|for|what|whether|if|about|how|when|where|which|who|why|that)\b"
+TO_A_VARIABLE = (
+    rf"(?:ask|tell|inform|notify|remind|consult|message|invite|prompt)\s+(\$\w+)(?:\.\w+|\[[^\]]*\])*\s+(?={_ABOUT})"
+)
+"""The beginning of a step that speaks to whom a variable names: "Ask $colleague to …"."""
+TO_VARIABLE_BEHIND = re.compile(
+    r"^(?:send|say|give|pass|forward|report|show|present|explain|read|deliver|talk|speak)\b.*\b(?:to|with)\s+(\$\w+)[.!]?$",
+    re.IGNORECASE | re.DOTALL,
+)
+TO_A_NAME = re.compile(
+    r"^(?:ask|tell|inform|notify|remind|consult|message)\s+((?-i:[A-Z])\w+(?:\s+(?-i:[A-Z])\w+)*)"
+    rf"(?:['\u2019]s\b)?\s+(?={_ABOUT})",
+    re.IGNORECASE,
+)
+PRONOUN = re.compile(r"\b(?:them|him|her)\b", re.IGNORECASE)
+REPLIES = re.compile(
+    r"^(?:thank|greet|apologi[sz]e|acknowledge|reply|respond|answer|congratulate|welcome|praise|comfort|reassure|bid"
+    r"|say\s+(?:good\s?bye|hello|hi|farewell|thanks|thank you|sorry|yes|no))\b",
+    re.IGNORECASE,
+)
+"""What is said to whom one talks with already."""
 EVERYBODY = re.compile(
     r"\b(?:everyone|everybody|all|the meeting|attendees|participants|the team|the group|the room|both)\b", re.IGNORECASE
 )

@@ -9,7 +9,13 @@ from functools import cached_property, lru_cache
 from runtime.language import phrases
 from runtime.language.naming import camel_case
 from runtime.language.nodes import ParsedAgent, ParsedProgram
-from runtime.language.program import AgentKind
+from runtime.language.program import AgentKind, Param
+
+_WHOSE = re.compile(
+    r"\b(?:(?:the\s+)?(?:user|customer|client|guest|player|person)(?:['\u2019]s|s['\u2019])?|their|his|her|its|my|your|our|all)\b",
+    re.IGNORECASE,
+)
+"""Whose something is: a playbook's name seldom says it."""
 
 
 class Reach:
@@ -20,11 +26,11 @@ class Reach:
     """
 
     def __init__(self, agent: ParsedAgent, program: ParsedProgram) -> None:
-        self._own = frozenset(playbook.name for playbook in agent.playbooks)
+        self._own = {playbook.name: playbook.params for playbook in agent.playbooks}
         self._program = program
         text = _squeezed(agent.source)
         self.others: tuple[ParsedAgent, ...] = tuple(
-            other for other in program.agents if other.name != agent.name and _name(other.name) in text
+            other for other in program.agents if other.name != agent.name and _name(_called(other.name)) in text
         )
         """The other agents that it names."""
 
@@ -34,8 +40,14 @@ class Reach:
         return self._program.has_playbook(agent, playbook) if agent else name in self._own
 
     def meant(self, words: str) -> str | None:
-        """The playbook whose name these words are: "Create a ticket" is CreateTicket."""
-        return self._by_words.get(_simple(words))
+        """The playbook whose name these words are: "Create a ticket" is CreateTicket, "Get user's name" GetName."""
+        if "$" in words:
+            return None
+        return self._by_words.get(_simple(words)) or self._by_words.get(_simple(_WHOSE.sub(" ", words)))
+
+    def params(self, name: str) -> tuple[Param, ...]:
+        """The parameters of a playbook of this agent."""
+        return self._own.get(name, ())
 
     def agents_in(self, text: str) -> list[str]:
         """The agents that a text names, in its order; servers of tools are none."""
@@ -58,7 +70,8 @@ class Reach:
 
     @cached_property
     def _mentions(self) -> dict[str, str]:
-        return {other.name: _mention(other.name) for other in self.others if other.kind is not AgentKind.MCP}
+        spoken_to = [other.name for other in self.others if other.kind is not AgentKind.MCP]
+        return {name: _mention(name, short=_called(name) not in self._program.names) for name in spoken_to}
 
     @cached_property
     def _by_words(self) -> dict[str, str]:
@@ -81,9 +94,20 @@ def _name(agent: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _mention(agent: str) -> str:
+def _mention(agent: str, *, short: bool = False) -> str:
+    """A pattern for an agent's name; a `short` one also without the word "agent" at its end: "Tax accountant". One
+    word alone is then a name only with its capital."""
     words = [re.escape(word) for word in phrases.spaced(agent).split()]
-    return r"[\s_-]?".join(words)
+    whole = r"[\s_-]?".join(words)
+    if not short or len(words) < 2 or words[-1] != "Agent":
+        return whole
+    rest = r"[\s_-]?".join(words[:-1])
+    return f"(?:{whole}|{rest if len(words) > 2 else f'(?-i:{rest})'})"
+
+
+def _called(agent: str) -> str:
+    """A name without the word "Agent" at its end."""
+    return agent.removesuffix("Agent") or agent
 
 
 @lru_cache(maxsize=4096)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from runtime.language import phrases
+from runtime.language.attendance import attendees, is_meeting
 from runtime.language.classifier import Classifier
+from runtime.language.clauses import unquoted
+from runtime.language.correspondence import lost_names
 from runtime.language.first_use import FirstUses, result_type
-from runtime.language.instruction import Instruction
+from runtime.language.instruction import Instruction, free
 from runtime.language.lowering import Lowered, LoweringReport, Unclassified
 from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.pbasm import coded_trigger, number_notes, write_agent
@@ -17,8 +21,10 @@ from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger
 from runtime.language.reach import Reach
 from runtime.language.step_lines import given_steps
 from runtime.language.trigger_words import trigger_kind
+from runtime.language.wording import lost_words
 
-_VERSION = 12
+_VERSION = 13
+_ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
@@ -36,11 +42,11 @@ class RulesLowerer:
         problems = Problems()
         reach = Reach(source, program)
         results = _results(source, reach)
-        meetings = tuple(playbook.name for playbook in source.playbooks if _is_meeting(playbook))
+        meetings = tuple(playbook.name for playbook in source.playbooks if is_meeting(playbook))
         playbooks = tuple(
             _playbook(
                 playbook,
-                _StepLowering(playbook, _classifier(playbook, reach, meetings), notes),
+                _StepLowering(playbook, _classifier(playbook, reach, meetings, (source, program)), notes),
                 results,
                 problems,
             )
@@ -103,35 +109,89 @@ def _triggers(items: Sequence[ListItem]) -> tuple[Trigger, ...]:
     return tuple(triggers)
 
 
-def _classifier(playbook: ParsedPlaybook, reach: Reach, meetings: tuple[str, ...]) -> Classifier:
+def _classifier(
+    playbook: ParsedPlaybook, reach: Reach, meetings: tuple[str, ...], within: tuple[ParsedAgent, ParsedProgram]
+) -> Classifier:
     others = tuple(name for name in meetings if name != playbook.name)
-    return Classifier(reach, meetings=others, meeting=_is_meeting(playbook))
-
-
-def _is_meeting(playbook: ParsedPlaybook) -> bool:
-    return playbook.metadata.get("meeting") is True
+    meeting = is_meeting(playbook)
+    present = attendees(playbook, *within, reach) if meeting else None
+    return Classifier(reach, meetings=others, meeting=meeting, attendees=present)
 
 
 class _StepLowering:
     def __init__(self, playbook: ParsedPlaybook, classifier: Classifier, notes: list[Unclassified]) -> None:
         self._playbook = playbook.name
-        self._meeting = _is_meeting(playbook)
+        self._meeting = is_meeting(playbook)
         self._lines = {_line("", number) for number in range(1, len(playbook.steps) + 1)}
         self._classifier = classifier
         self._notes = notes
+        if any(phrases.PERSON_OUTSIDE.search(trigger.text) for trigger in playbook.triggers):
+            classifier.speech.heard("user")
 
     def lower_all(self, items: Sequence[ListItem], parent: str) -> tuple[Step, ...]:
-        return tuple(self._lower(item, _line(parent, number)) for number, item in enumerate(items, 1))
+        """The steps of a list. One that is nothing but the wait for the answer to a question takes its wait."""
+        steps: list[Step] = []
+        for number, item in enumerate(items, 1):
+            before = steps[-1] if steps else None
+            asked = _ASKED.search(before.text) if before is not None else None
+            self._classifier.asked_before = asked and (asked[2] or "")
+            step = self._lower(item, _line(parent, number))
+            if before and asked and step.op is Op.YLD and step.text == asked[1] and not before.children:
+                steps[-1] = replace(before, text=before.text[: asked.start()])
+                step = replace(step, text=f"{step.text}{_awaited(asked[2])}")
+            steps.append(step)
+        return tuple(steps)
 
     def _lower(self, item: ListItem, line: str) -> Step:
+        found, item = self._understood(item)
+        if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
+            found = free(item.text, "there is no such step")
+        if found.known and found.op is Op.CND and found.body is None and not item.children:
+            found = self._classifier.alone(found.text)
+        noted = len(self._notes)
+        step = self._written(found, item, line)
+        said = phrases.plain(item.text)
+        lost = _lost(said, step) if found.known and not phrases.PBASM.match(said) else []
+        if lost:
+            del self._notes[noted:]
+            reason = f"the rules do not know what becomes of {', '.join(lost)}"
+            item = _folded(item) if found.op is Op.CND and item.children else item
+            found = free(item.text, reason)
+            step = self._written(found, item, line)
+        return step
+
+    def _understood(self, item: ListItem) -> tuple[Instruction, ListItem]:
+        """What an item means, and the item with the details that belong to its sentence."""
         found = self._classifier.classify(item.text)
         if item.children and item.text.rstrip().endswith(":") and self._takes_details(found, item):
             item = replace(item, text=f"{item.text} {_details(item)}", children=())
-            found = self._classifier.classify(item.text)
-        if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
-            found = Instruction(Op.EXE, item.text, known=False)
+            return self._classifier.classify(item.text, whole=True), item
+        if item.children and found.op is not Op.CND:
+            found = self._with_steps_below(found, item)
+        return (
+            (replace(found, text=_folded(item).text), _folded(item)) if found.whole and item.children else (found, item)
+        )
+
+    def _with_steps_below(self, found: Instruction, item: ListItem) -> Instruction:
+        """A step with others below it: where its sentence makes them depend on something, it is taken apart or free."""
+        text = unquoted(item.text)
+        if phrases.PBASM.match(item.text):
+            return found
+        if condition := phrases.LAST_CONDITION.search(text):
+            first = self._classifier.classify(item.text[: condition.start()])
+            if first.known and first.op not in _CONTROL:
+                return replace(first, after=(*first.after, item.text[condition.end() :]))
+        if not found.after and phrases.REPEATS.search(text) and not (found.talk and found.talk.asks):
+            return free(item.text, "whether the steps below it are done again is part of the sentence", whole=True)
+        return found
+
+    def _written(self, found: Instruction, item: ListItem, line: str) -> Step:
+        """The step of an instruction, with the steps below it."""
         if not found.known:
-            self._notes.append(Unclassified(self._playbook, line, item.text, item.span, item.shown))
+            self._notes.append(Unclassified(self._playbook, line, item.text, item.span, item.shown, found.reason))
+        for name in (found.talk.target, *found.talk.others) if found.talk else ():
+            if name != "meeting":
+                self._classifier.speech.heard(name)
         children = self.lower_all(_below(item, found), line)
         if found.loop and children and not _leaves(children[-1]):
             children += (Step(_line(line, len(children) + 1), Op.JMP, line, item.span),)
@@ -152,17 +212,33 @@ class _StepLowering:
         return f"{found.text}; YLD for meeting"
 
 
+def _folded(item: ListItem) -> ListItem:
+    """An item with the steps below it in its own text."""
+    return replace(item, text=f"{item.text.rstrip(':')}: {_details(item)}", children=())
+
+
 def _details(item: ListItem) -> str:
     return "; ".join(inner.text.rstrip(";") for child in item.children for inner in child.walk())
 
 
 def _below(item: ListItem, found: Instruction) -> tuple[ListItem, ...]:
-    """What stands below a step: its list, after or below the clause of its own sentence."""
-    if found.body is None:
-        return item.children
-    if found.body.rstrip().endswith(":"):
-        return (replace(item, text=found.body),)
-    return (replace(item, text=found.body, children=()), *item.children)
+    """What stands below a step: the other clauses of its own sentence, and its list, below the last of these."""
+    inside = [text for text in (found.body, *found.after) if text is not None]
+    clauses = [replace(item, text=text, children=()) for text in inside]
+    belongs = found.after or (found.body is not None and found.body.rstrip().endswith(":"))
+    if clauses and belongs:
+        return (*clauses[:-1], replace(clauses[-1], children=item.children))
+    return (*clauses, *item.children)
+
+
+def _lost(said: str, step: Step) -> list[str]:
+    rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
+    return lost_words(said, rows) or lost_names(said, "\n".join(rows))
+
+
+def _awaited(done: str | None) -> str:
+    """What a wait of its own is for: nothing where any answer will do."""
+    return "" if done is None or done == "; done when the user answered" else done
 
 
 def _leaves(step: Step) -> bool:

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from dataclasses import replace
+from difflib import get_close_matches
 
 from runtime.language import phrases
-from runtime.language.instruction import Instruction
+from runtime.language.clauses import unquoted
+from runtime.language.instruction import Instruction, Talk, free
 from runtime.language.program import Op
 from runtime.language.reach import Reach
 
 _LEAD = r"(?:^[\w-]+\s+(?:back\s+)?|\b(?:to|with|from|by asking)\s+)(?:the\s+|each\s+|every\s+|both\s+)?"
 _YIELDED = re.compile(r"(call|return|exit)$", re.IGNORECASE)
+_YIELD_BEHIND = re.compile(r"[;,]?\s*(?<![\w$])YLD for (?:the )?(?:user|human|meeting|agent(?: \w+)?|\w+)[.;]?$")
+_PRIVATE = re.compile(
+    r"\b(?:in (?:private|secret|confidence)|quietly|secretly|one[- ]on[- ]one|whisper\w*|aside|off the record"
+    r"|(?:private|confidential|secret|direct)\s+(?:message|note|word|chat|talk|question|reply|hint|conversation)s?)\b",
+    re.IGNORECASE,
+)
+_PRIVATELY = ("privately", "confidentially", "discreetly")
 
 
 class Speech:
-    """Tells who is spoken to in the steps of one playbook; `meeting` when these are part of a meeting."""
+    """Tells who is spoken to in the steps of one playbook; `meeting` when these are part of a meeting, `attendees` may
+    be in it. `partners` are those that the steps so far speak with, in their order."""
 
-    def __init__(self, reach: Reach, *, meeting: bool) -> None:
+    def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
+        self.partners: list[str] = []
         self._reach = reach
         self._meeting = meeting
+        self._attendees = attendees
 
     def waiting(self, text: str, bare: str) -> Instruction | None:
         if time := phrases.FOR_A_TIME.match(bare):
@@ -30,10 +44,10 @@ class Speech:
         if re.match(r"yield\b", bare, re.IGNORECASE) and (over := _YIELDED.match(whom)):
             return Instruction(Op.YLD, f"for {over[1].lower()}")
         if re.search(r"\$[^\W\d]|\w\(", whom):
-            return Instruction(Op.EXE, text)
+            return free(text, "what is waited for is not a person, an agent or a time")
         agents = self._reach.agents_in(whom)
         if len(agents) > 1 and re.search(r"\bor\b", whom, re.IGNORECASE):
-            return Instruction(Op.EXE, text)
+            return free(text, "it waits for whoever of several is first")
         if others := self._others(f"for {whom}"):
             first = "user" if phrases.PERSON_OUTSIDE.match(whom.removeprefix("the ")) else agents[0]
             waits = sorted([first, *others], key=lambda one: one == "user")
@@ -53,26 +67,60 @@ class Speech:
             return None
         target = self.addressee(bare)
         asks = self._asks(text, bare, target)
-        tells = self._tells(bare, target)
-        if not (asks or tells):
-            takes_part = self._meeting and phrases.TAKE_PART.match(bare)
-            if not takes_part:
+        if not (asks or self._tells(bare, target)):
+            if not (self._meeting and phrases.TAKE_PART.match(bare)):
                 return None
             asks, target = True, "meeting"
-        said = re.sub(r"[;,]?\s*(?<![\w$])YLD for [^$]*$", "", text)
-        target = self.target(target, text)
-        others = [] if target == "meeting" else self._others(bare)
+        said = _YIELD_BEHIND.sub("", text)
+        if unsure := self._nobody_known(text, bare, target) or _perhaps_over(text, said):
+            return unsure
+        if target is None and not self._meeting and self.partners and "user" not in self.partners:
+            if len(self.partners) > 1 or not phrases.REPLIES.match(bare):
+                names = ", ".join(self.partners)
+                return free(text, f"it does not say to whom: {names}, or the user")
+            target = self.partners[0]
+        others = self._others(bare)
+        private = self._private(text)
+        if self._meeting and private and target in (None, "meeting") and not phrases.EVERYBODY.search(bare):
+            return free(text, "it does not say who is spoken to in private")
+        direct = [name for name in (target, *others) if self._outside(name)]
+        if self._meeting and others and 0 < len(direct) <= len(others) and not private:
+            return free(text, f"{direct[0]} is not in the meeting, others are")
+        heard_by = self.target(target, text)
+        return self.spoken(Talk(heard_by, said, tuple(others) if heard_by != "meeting" else (), asks))
+
+    def spoken(self, talk: Talk) -> Instruction:
+        """The instruction for words to somebody."""
+        target, said, others = talk.target, talk.said, talk.others
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
         if phrases.AND_END.search(said):
-            return Instruction(Op.QUE, f"{instruction}; YLD for exit")
-        if phrases.AND_RETURN.search(said):
-            return Instruction(Op.QUE, f"{instruction}; YLD for return")
-        if not asks:
-            return Instruction(Op.QUE, instruction)
+            return Instruction(Op.QUE, f"{instruction}; YLD for exit", talk=talk)
+        if phrases.AND_RETURN.search(unquoted(said)):
+            return Instruction(Op.QUE, f"{instruction}; YLD for return", talk=talk)
+        if not talk.asks:
+            return Instruction(Op.QUE, instruction, talk=talk)
         waits = sorted([target, *others], key=lambda one: one == "user")
         waiting = "".join(self.wait_for(one, said) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
-        return Instruction(Op.QUE, instruction + waiting + all_answer)
+        return Instruction(Op.QUE, instruction + waiting + all_answer, talk=talk)
+
+    def heard(self, target: str) -> None:
+        """Somebody has been spoken to: who is meant where a later step does not say it."""
+        if target in self.partners:
+            self.partners.remove(target)
+        self.partners.append(target)
+
+    def _nobody_known(self, text: str, bare: str, target: str | None) -> Instruction | None:
+        """A step that names somebody whom only the running program knows, or nobody knows."""
+        person = rf"(?:{phrases.PERSON.pattern}|\b(?:{self._reach.any_agent})\b)"
+        variable = re.match(phrases.TO_A_VARIABLE + rf"(?!to\s+(?:the\s+)?{person})", bare, re.IGNORECASE)
+        behind = phrases.TO_VARIABLE_BEHIND.search(bare) if target is None else None
+        if found := variable or behind:
+            return free(text, f"who {found[1]} is, is known only when it runs")
+        named = phrases.TO_A_NAME.match(bare)
+        if named and target is None and not phrases.PERSON.match(named[1]):
+            return free(text, f"there is no agent {named[1]}")
+        return None
 
     def _tells(self, bare: str, target: str | None) -> bool:
         to_somebody = target is not None and phrases.TELL_IF_NAMED.match(bare)
@@ -82,6 +130,8 @@ class Speech:
     def _asks(self, text: str, bare: str, target: str | None) -> bool:
         if phrases.ASK_ALWAYS.match(bare) or (text.rstrip().endswith("?") and not phrases.THINK.match(bare)):
             return True
+        if phrases.TOGETHER.match(bare) and self._with_somebody(bare):
+            return True
         if target and phrases.ASK.match(bare):
             from_agent = target != "user" and re.search(
                 rf"\bfrom\s+(?:the\s+)?(?:{self._reach.any_agent})\b", bare, re.IGNORECASE
@@ -89,7 +139,11 @@ class Speech:
             if phrases.ASK_IF_OBJECT.match(bare) and not (from_agent or self._spoken_to(bare)):
                 return False
             return not re.match(r"(?:let|have)\s+\S+(?:\s+\S+)?\s+know\b", bare, re.IGNORECASE)
-        return bool(phrases.TELL.match(bare) and phrases.ASKS_INSIDE.search(bare))
+        return self._tells(bare, target) and phrases.ASKS_INSIDE.search(bare) is not None
+
+    def _with_somebody(self, bare: str) -> bool:
+        who = rf"{self._reach.any_agent}|{phrases.PERSON.pattern}|{phrases.EVERYBODY.pattern}"
+        return re.search(rf"\b(?:together\s+)?with\s+(?:the\s+|all\s+)?(?:{who})", bare, re.IGNORECASE) is not None
 
     def addressee(self, bare: str) -> str | None:
         """Who is spoken to: the first agent, person or group named as the object of the verb or after "to"."""
@@ -99,10 +153,17 @@ class Speech:
         if agent and (not person or agent.start() <= person.start()):
             return self._reach.agents_in(agent[0])[0]
         if person:
-            return "user"
+            return self._person(person[0])
         if self._meeting:
             return "meeting" if phrases.EVERYBODY.search(bare) else None
-        return "user" if phrases.PERSON.search(bare) else None
+        anywhere = phrases.PERSON.search(bare)
+        return self._person(anywhere[0]) if anywhere else None
+
+    def _person(self, words: str) -> str | None:
+        """Whom a word for a person means: "him" may be an agent that is spoken with, and nobody else is."""
+        if self.partners and "user" not in self.partners and phrases.PRONOUN.search(words):
+            return self.partners[0] if len(self.partners) == 1 else None
+        return "user"
 
     def _others(self, bare: str) -> list[str]:
         """Who else is spoken to: "Alice and Bob", "the user, Cook and Waiter"."""
@@ -127,27 +188,63 @@ class Speech:
         return re.search(rf"{_LEAD}{person.pattern}", bare, re.IGNORECASE)
 
     def target(self, target: str | None, text: str) -> str:
-        """In a meeting, what is for one of the agents is said to all, unless the step says "privately"."""
+        """In a meeting, what is for one of its attendees is said to all, unless the step says "privately"."""
         if not self._meeting:
             return target or "user"
-        private = re.search(r"\b(?:privately|in private|discreetly|quietly)\b", text, re.IGNORECASE)
-        return target if target == "user" or (target and private) else "meeting"
+        if target is not None and (target == "user" or self._private(text) or self._outside(target)):
+            return target
+        return "meeting"
+
+    def _outside(self, name: str | None) -> bool:
+        """Whether somebody cannot hear what is said in the meeting."""
+        attendees = self._attendees
+        return attendees is not None and name not in (None, "user", "meeting") and name not in attendees
+
+    def _private(self, text: str) -> bool:
+        words = unquoted(text)
+        if _PRIVATE.search(words):
+            return True
+        return any(
+            get_close_matches(word.lower(), _PRIVATELY, n=1, cutoff=0.8) for word in re.findall(r"\w{6,}", words)
+        )
 
     def wait_for(self, target: str, said: str) -> str:
-        if target == "meeting":
-            return "; YLD for meeting"
-        if target != "user":
-            return f"; YLD for agent {target}"
+        """The wait for an answer to what was said."""
         until = phrases.UNTIL.search(said)
+        if target == "meeting":
+            return f"; YLD for meeting; done when {until[1]}" if until else "; YLD for meeting"
+        if target != "user":
+            return f"; YLD for agent {target}; done when {until[1]}" if until else f"; YLD for agent {target}"
         asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
         wanted = list(dict.fromkeys(phrases.VARIABLE.findall(said[asked.start() :] if asked else said)))
+        gave = "the user gave " + " and ".join(f"${name}" for name in wanted) if wanted else "the user answered"
         if until:
-            done = until[1]
-        elif wanted:
-            done = "the user gave " + " and ".join(f"${name}" for name in wanted)
+            missing = [name for name in wanted if f"${name}" not in until[1]]
+            what = until[1] if " " in until[1] or not wanted else f"it is {until[1]}"
+            done = f"{gave} and {what}" if missing else what
         else:
-            done = "the user answered"
+            done = gave
         return f"; YLD for user; done when {done}"
+
+
+def _perhaps_over(text: str, said: str) -> Instruction | None:
+    """A step like "Tell the user how to save and quit": does the program end, or is it told?"""
+    over = phrases.AND_END.search(said)
+    if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
+        return None
+    told = phrases.INDIRECT.search(unquoted(said[: over.start()]))
+    return free(text, f"{over[0].strip(' ,;.')!r} may be part of what is said") if told else None
+
+
+def waits_for(found: Instruction, target: str) -> bool:
+    """Whether an instruction is the wait for an answer of somebody who has just been spoken to."""
+    whom = target if target in ("user", "meeting") else f"agent {target}"
+    return found.op is Op.YLD and re.match(rf"for {whom}\b", found.text) is not None
+
+
+def with_words(talk: Talk, more: str, *, asks: bool) -> Talk:
+    """The same speech with further words."""
+    return replace(talk, said=f"{talk.said}{more}", asks=talk.asks or asks)
 
 
 def _sleeping(time: re.Match[str]) -> Instruction:

@@ -8,8 +8,8 @@ from runtime.language.program import TriggerKind
 
 _BEGIN = re.compile(
     r"^(?:at|on|upon)\s+(?:the\s+)?(?:very\s+)?(?:beginning|start|startup|launch)\b"
-    r"|\b(?:program|app|application|bot|conversation|session|chat|agent)\s+(?:is\s+)?"
-    r"(?:starts?|started|begins?|launch(?:es|ed)?|runs|is run)\b"
+    r"|\b(?:programs?|programms?|programmes?|apps?|application|bot|conversation|session|chat|agent)\s+"
+    r"(?:is\s+|has\s+|have\s+|are\s+)?(?:starts?|started|starting|begins?|begun|launch(?:es|ed)?|runs?|is run)\b"
     r"|^(?:program\s+)?(?:start|begin|startup)$",
     re.IGNORECASE,
 )

@@ -13,9 +13,11 @@ from runtime.language.flow import Flow
 from runtime.language.lint.program import lint
 from runtime.language.parser import parse
 from runtime.language.pbasm import read, write
+from runtime.language.phrases import PBASM, plain
 from runtime.language.program import PlaybookSpec
 from runtime.language.rules import RulesLowerer
 from runtime.language.source import read_paths, read_text
+from runtime.language.wording import lost_words
 
 pytestmark = pytest.mark.anyio
 
@@ -52,6 +54,20 @@ async def test_no_step_is_lost_and_each_is_at_its_line(path: Path) -> None:
             assert len(lowered.steps) == len(source.steps)
             folded = {inner.span for item in source.steps for inner in item.walk()} - places
             assert all(_is_detail(source.steps, span.line) for span in folded)
+
+
+@each_program
+async def test_no_word_of_a_step_is_lost(path: Path) -> None:
+    for agent in parse(read_paths([path])).agents:
+        spec = (await compiled(path)).program.agent(agent.name)
+        assert spec is not None
+        for source in agent.playbooks:
+            lowered = spec.playbook(source.name)
+            assert lowered is not None
+            for item, step in zip(source.steps, lowered.steps, strict=True):
+                rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
+                said = [plain(inner.text) for inner in item.walk() if not PBASM.match(inner.text)]
+                assert [word for text in said for word in lost_words(text, rows)] == []
 
 
 def _is_detail(items: object, line: int) -> bool:

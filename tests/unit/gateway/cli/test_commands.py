@@ -78,8 +78,8 @@ def test_first_program_compiles(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "# Greeter" in done.stdout
     assert ":YLD for exit" in done.stdout
-    assert "Greeter: rules, compiled now" in done.stderr
-    assert "Greeter: rules, from the cache" in _parley(tmp_path, "compile", "hello.pb").stderr
+    assert "Greeter: auto, compiled now" in done.stderr
+    assert "Greeter: auto, from the cache" in _parley(tmp_path, "compile", "hello.pb").stderr
 
 
 def test_compile_writes_into_the_output_folder(tmp_path: Path) -> None:

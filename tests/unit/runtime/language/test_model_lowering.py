@@ -204,7 +204,7 @@ FAITHFUL = """# Clerk
         (("Offer a coupon", "Offer a coupon); YLD for exit; Say(user, bye"), "Main:04 ends the program"),
         (("  dear guest", " sir"), 'has lost "Good morning, dear guest" of the source'),
         (("CND If the user is angry", "QUE Say(user, If the user is angry)"), "Main:03 must be CND"),
-        (("Explain the opening hours", "Praise the bread"), "Main:02 has none of the author's words"),
+        (("Explain the opening hours", "Praise the bread"), 'Main:02 has lost "Explain the opening hours" of'),
         (("the delay)\n", "the delay)\n  - 03.02:JMP 01\n"), "Main:03 jumps, and nothing is repeated"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -220,6 +220,56 @@ async def test_a_lie_is_told_to_the_model_and_after_three_the_program_is_refused
     assert complaint in model.asked[1].messages[-1].content
     with pytest.raises(CompileError, match="in 3 attempts"):
         await ModelLowerer(ScriptedModel(wrong, wrong, wrong)).lower(parsed.agents[0], parsed)
+
+
+CLAUSES = """# Clerk
+
+## Main
+### Steps
+- Greet the guest warmly; if they reveal a secret, call security
+- Wait five minutes, then offer 3 kinds of bread
+- Repeat until the order is complete
+  - Ask what else they want
+- Find the cheapest fare and tell the user about it
+"""
+KEPT = """# Clerk
+
+## Main()
+### Steps
+- 01:QUE Say(user, Greet the guest warmly)
+  - 01.01:CND If they reveal a secret
+    - 01.01.01:EXE call security
+- 02:QUE Sleep(300); YLD for call
+  - 02.01:QUE Say(user, Offer three kinds of bread); YLD for user; done when the user answered
+- 03:CND Until the order is complete
+  - 03.01:QUE Say(user, Ask what else is wanted); YLD for user; done when the user answered
+  - 03.02:JMP 03
+- 04:EXE Find the cheapest fare
+  - 04.01:QUE Say(user, Tell the user about it)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lie", "complaint"),
+    [
+        (("secret)", "secret)"), ""),
+        (("\n  - 01.01:CND If they reveal a secret\n    - 01.01.01:EXE call security", ""), "they reveal a secret"),
+        (("EXE call security", "EXE Do something"), 'has lost "call security" of the source'),
+        (("three kinds of bread", "kinds of bread"), 'has lost "offer 3 kinds of bread" of the source'),
+        (("Ask what else is wanted", "Speak"), 'has lost "Ask what else they want" of the source'),
+        (("Until the order is complete", "Until it is"), 'has lost "Repeat until the order is complete"'),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_a_lost_clause_is_told_to_the_model_and_other_words_are_taken(
+    lie: tuple[str, str], complaint: str
+) -> None:
+    parsed = parse(read_text(CLAUSES, "shop.pb"))
+    model = ScriptedModel(KEPT.replace(*lie), KEPT)
+    assert (await ModelLowerer(model).lower(parsed.agents[0], parsed)).pbasm == KEPT
+    assert len(model.asked) == (2 if complaint else 1)
+    if complaint:
+        assert complaint in model.asked[1].messages[-1].content
 
 
 async def test_steps_in_another_order_are_told_to_the_model() -> None:

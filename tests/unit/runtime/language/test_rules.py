@@ -18,6 +18,7 @@ from runtime.language.pbasm import read
 from runtime.language.program import Op, Program
 from runtime.language.rules import RulesLowerer
 from runtime.language.source import read_paths, read_text
+from runtime.language.wording import lost_words
 
 pytestmark = pytest.mark.anyio
 
@@ -88,6 +89,21 @@ async def test_no_step_is_lost_and_none_is_invented(items: list[tuple[str, Seque
     assert {found.severity for found in lint(await lowered(text), ())} <= {"warning"}
     assert all(step.span in known for step in steps)
     assert all(step.op is Op.JMP or step.text or step.op is Op.RET or step.op is Op.ELS for step in steps)
+
+
+_VERBS = ("Ask the user for", "Tell Other about", "Think about", "Find", "Return", "Wait for", "If there is", "Store")
+_JOINTS = (" and ", ", then ", "; ", ". ", " if ", ", otherwise ", " until ", ": ", " unless ")
+_NOUNS = ("zebra", "$quince", '"a ruby, red"', "Frobnicate the 77 gizmos", "Xylophone()", "the user's okra")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(_VERBS), st.sampled_from(_NOUNS), st.sampled_from(_JOINTS)), max_size=4))
+async def test_no_word_is_lost_however_clauses_are_joined(parts: list[tuple[str, str, str]]) -> None:
+    said = "".join(f"{verb} {noun}{joint}" for verb, noun, joint in parts) + "end program"
+    main = (await lowered(source([(said, ())]))).agents[0].playbook("Main")
+    assert main is not None
+    rows = [f"{step.op} {step.text}" for step in main.steps[1].walk()]
+    assert lost_words(said, rows) == []
 
 
 @settings(max_examples=100, deadline=None)

@@ -34,7 +34,7 @@ You greet people.
 - Ask the user for their $name, in the
   words of the house
 - Find a $place with Scout.Find($name)
-- Count the letters with Letters($name)
+- Call Letters($name)
 - Tell the user the $place
 - End program
 

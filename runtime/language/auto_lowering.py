@@ -1,0 +1,163 @@
+"""The lowerer that works by rules, and asks a language model only for the steps that these leave free."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio
+
+from runtime.core.errors import CompileError, ParleyError
+from runtime.language import phrases
+from runtime.language.compiler import read_lowered
+from runtime.language.correspondence import lost_names
+from runtime.language.diagnostics import Span
+from runtime.language.lowering import Lowered, LoweringReport, Unclassified
+from runtime.language.model_lowering import CODES, answer_of
+from runtime.language.nodes import ListItem, ParsedAgent, ParsedProgram
+from runtime.language.pbasm import write_agent
+from runtime.language.problems import Problems
+from runtime.language.program import AgentKind, AgentSpec, Op, Step
+from runtime.language.rules import RulesLowerer
+from runtime.language.step_lines import read_steps
+from runtime.language.wording import lost_clauses
+from runtime.llm.client import ChatMessage, LLMClient
+
+_LINE = re.compile(r"^[\s*`-]*(\w+)\.(\w+):(\d+(?:\.\d+)*):([A-Z]{3})\b\s*(.*?)`*\s*$")
+_WAITED_FOR = re.compile(r"\bYLD for agent (\w+)")
+_SAID_TO = re.compile(r"\bSay\(\s*(\$?\w+)\s*,")
+_EVERYWHERE = phrases.RESULTLESS | {"Sleep"}
+_ALLOWED = frozenset(Op) - {Op.LOP, Op.ELS}
+_INSTRUCTIONS = f"""\
+You are the compiler of a language in which people write programs for language models. Rules have compiled a program \
+to PBAsm, apart from some steps that they are not sure of. Decide these.
+
+{CODES}
+Answer with lines of PBAsm alone, for each of the steps below, and for no other one. A line begins with the agent, \
+the playbook and the number of the step: `Clerk.Main:03:QUE Say(user, Greet the guest)`. What belongs below a step has \
+the number of the step in front: `Clerk.Main:03.01:EXE …`. Keep the author's words, every number, every $variable and \
+every call: what you leave out is lost. Call and speak to nobody who is not named below. Leave out a step that is none \
+of these: it is then executed as its author wrote it.
+"""
+
+_Decisions = dict[tuple[str, str, str], tuple[Step, ...]]
+
+
+class AutoLowerer:
+    """Lowers by rules. With `llm` the steps that stay free are decided by a model, in one request a program; what its
+    answer loses, invents or gets wrong stays free, and so does everything when it cannot be asked."""
+
+    def __init__(self, llm: LLMClient | None) -> None:
+        self._llm = llm
+        self._rules = RulesLowerer()
+        self._asking = anyio.Lock()
+        self._answered: tuple[ParsedProgram, _Decisions | None] | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the rules, the prompt and the model."""
+        model = self._llm.model if self._llm is not None else "none"
+        return f"auto {self._rules.fingerprint} {model} {hashlib.sha256(_INSTRUCTIONS.encode()).hexdigest()[:16]}"
+
+    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
+        """The PBAsm of `source`, with what is still free. Raises ProgramRejected."""
+        lowered = await self._rules.lower(source, program)
+        if self._llm is None or not lowered.report.unclassified:
+            return lowered
+        async with self._asking:
+            if self._answered is None or self._answered[0] is not program:
+                self._answered = (program, await self._decided(self._llm, program))
+            decisions = self._answered[1]
+        if decisions is None:
+            return replace(lowered, final=False)
+        spec = read_lowered(lowered.pbasm, source)
+        free: list[Unclassified] = []
+        for note in lowered.report.unclassified:
+            steps = decisions.get((source.name, note.playbook, note.line))
+            taken = _taken(spec, note, steps, source, program) if steps else None
+            spec = taken or spec
+            free += [] if taken else [note]
+        return Lowered(write_agent(spec), LoweringReport(tuple(free)))
+
+    async def _decided(self, llm: LLMClient, program: ParsedProgram) -> _Decisions | None:
+        """What the model says of all free steps of a program; None when it cannot be asked."""
+        rows = []
+        for agent in program.agents:
+            if agent.kind is AgentKind.AI and not agent.compiled:
+                notes = (await self._rules.lower(agent, program)).report.unclassified
+                rows += [f"{agent.name}.{note.playbook}:{note.line} {note.text}" for note in notes]
+        task = f"The program\n\n{_text(program)}\n\nDecide these steps\n\n" + "\n".join(rows)
+        messages = (ChatMessage("system", _INSTRUCTIONS, cacheable=True), ChatMessage("user", task))
+        try:
+            return _read(await answer_of(llm, messages))
+        except ParleyError:
+            return None
+
+
+def _text(program: ParsedProgram) -> str:
+    return "\n\n".join(agent.source.strip() for agent in program.agents)
+
+
+def _read(answer: str) -> _Decisions:
+    """The steps of an answer, each below the top of its own tree; rows in another form count for nothing."""
+    items: dict[tuple[str, str, str], list[ListItem]] = {}
+    top: tuple[str, str, str] | None = None
+    for row in answer.splitlines():
+        match = _LINE.match(row)
+        if match is None or match[4] not in _ALLOWED:
+            continue
+        agent, playbook, line = match[1], match[2], match[3]
+        inside = top is not None and top[:2] == (agent, playbook) and line.startswith(f"{top[2]}.")
+        if top is None or not inside:
+            top = (agent, playbook, line)
+        items.setdefault(top, []).append(ListItem(f"{line}:{match[4]} {match[5]}", Span("answer", 1)))
+    return {at: read_steps(rows, Problems()) for at, rows in items.items()}
+
+
+def _taken(
+    spec: AgentSpec, note: Unclassified, steps: Sequence[Step], source: ParsedAgent, program: ParsedProgram
+) -> AgentSpec | None:
+    """The agent with a model's steps in the place of a free one; None where these are not what its author wrote."""
+    playbook = spec.playbook(note.playbook)
+    old = playbook.step(note.line) if playbook else None
+    if playbook is None or old is None or len(steps) != 1 or not _names_are_known(steps[0], note, source, program):
+        return None
+    if old.children and steps[0].children:
+        return None
+    new = replace(steps[0], span=old.span, children=steps[0].children or old.children)
+    changed = replace(playbook, steps=tuple(_with(step, new) for step in playbook.steps))
+    agent = replace(spec, playbooks=tuple(changed if one is playbook else one for one in spec.playbooks))
+    rows = [f"{inner.op} {inner.text}" for inner in new.walk()]
+    if new.op is Op.EXE or lost_clauses(note.text, rows) or lost_names(note.text, "\n".join(rows)):
+        return None
+    try:
+        return read_lowered(write_agent(agent), source)
+    except CompileError:
+        return None
+
+
+def _with(step: Step, new: Step) -> Step:
+    if step.line == new.line:
+        return new
+    return replace(step, children=tuple(_with(child, new) for child in step.children))
+
+
+def _names_are_known(step: Step, note: Unclassified, source: ParsedAgent, program: ParsedProgram) -> bool:
+    """Whether steps call and speak to nobody but whom the program has."""
+    text = "\n".join(inner.text for inner in step.walk())
+    people = {"user", "meeting", *program.names}
+    heard = {*_SAID_TO.findall(text), *_WAITED_FOR.findall(text)}
+    if any(name not in people and not (name.startswith("$") and name in note.text) for name in heard):
+        return False
+    own = {playbook.name for playbook in source.playbooks}
+    return all(
+        name in own or name in _EVERYWHERE or f"{name}(" in note.text or program.has_playbook(*_split(name))
+        for name in phrases.CALLED.findall(re.sub(r"Say\([^)]*\)", "Say()", text))
+    )
+
+
+def _split(name: str) -> tuple[str, str]:
+    agent, _, playbook = name.rpartition(".")
+    return agent, playbook

@@ -1,0 +1,69 @@
+"""The clauses of a step: what stands between semicolons, full stops and "and", outside quotes and brackets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
+_NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
+_JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then)\s+|,\s*(?:then\s+)?", re.IGNORECASE)
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+
+
+def clauses(text: str) -> list[str]:
+    """The sentences and the parts between semicolons; the text whole where its brackets or quotes do not match."""
+    found, start = [], 0
+    open_places = set(outside(text))
+    if len(open_places) == 0:
+        return [text]
+    for index in sorted(open_places):
+        if text[index] == ";":
+            found.append((start, index))
+            start = index + 1
+        elif text[index] in ".!?" and index >= start:
+            ends = _NEXT_SENTENCE.match(text, index + 1)
+            if ends and not _ABBREVIATION.search(text[start:index]):
+                found.append((start, index + (text[index] == "?")))
+                start = ends.end()
+    found.append((start, len(text)))
+    parts = [text[begin:end].strip() for begin, end in found]
+    return [part for part in parts if part]
+
+
+def joints(text: str) -> Iterator[tuple[str, str]]:
+    """Each way to cut a sentence in two at a comma, an "and" or a "then"."""
+    open_places = set(outside(text))
+    for match in _JOINED.finditer(text):
+        if match.start() in open_places and match.end() < len(text):
+            yield text[: match.start()], text[match.end() :]
+
+
+def unquoted(text: str) -> str:
+    """The text with blanks in the place of what stands in quotes, brackets and code marks."""
+    open_places = set(outside(text))
+    return "".join(char if index in open_places else " " for index, char in enumerate(text))
+
+
+def outside(text: str) -> Iterator[int]:
+    """The places outside quotes, brackets and code marks; none where these do not match."""
+    closers: list[str] = []
+    quote, places = "", []
+    for index, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote and text[index - 1] != "\\" else quote
+        elif char in '"`' or (char == "'" and _opens(text, index)):
+            quote = char
+        elif char in _PAIRS:
+            closers.append(_PAIRS[char])
+        elif closers and char == closers[-1]:
+            closers.pop()
+        elif not closers:
+            places.append(index)
+    yield from () if quote or closers else places
+
+
+def _opens(text: str, index: int) -> bool:
+    """Whether an apostrophe is a quote: nothing stands before it, and another one ends a word behind it."""
+    before = index == 0 or not text[index - 1].isalnum()
+    return before and re.search(r"\w[.,!?]?'(?!\w)", text[index + 1 :]) is not None

@@ -1,0 +1,259 @@
+"""Steps that say several things: each becomes an instruction of its own, or the step stays free."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from runtime.language import phrases
+from runtime.language.clauses import clauses, joints, unquoted
+from runtime.language.instruction import Instruction, Talk, free
+from runtime.language.program import Op
+from runtime.language.reach import Reach
+from runtime.language.speech import Speech, waits_for, with_words
+
+_LASTS = frozenset({Op.RET, Op.JMP})
+_WHOLE = (Op.RET, Op.YLD, Op.QUE, Op.TNK)
+_WHOSE = re.compile(r"\w+\s+(?:the\s+)?\w+['\u2019]s\b", re.IGNORECASE)
+_SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Clauses that are one instruction together."""
+
+    text: str
+    found: Instruction
+
+    @property
+    def ends(self) -> bool:
+        """Whether nothing can come after it."""
+        exits = self.found.op is Op.YLD and self.found.text in ("for exit", "for return")
+        return self.found.op in _LASTS or exits or "; YLD for exit" in self.found.text
+
+
+class Compound:
+    """Takes steps apart. `classify` tells what a clause is."""
+
+    def __init__(self, reach: Reach, speech: Speech, classify: Callable[[str], Instruction], *, meeting: bool) -> None:
+        self._reach = reach
+        self._speech = speech
+        self._classify = classify
+        self._meeting = meeting
+
+    def in_parts(self, text: str, bare: str) -> Instruction | None:
+        """The instructions of a step of several clauses, or a free one; None for a step of one clause."""
+        parts = clauses(text)
+        if self._meeting and (lasting := phrases.WHILE_IT_LASTS.search(parts[0])):
+            head = f"While the meeting is {lasting[1]}"
+            rest = [f"{parts[0][: lasting.start()]}{parts[0][lasting.end() :]}".strip(" ,"), *parts[1:]]
+            kept = [part for part in rest if part and not re.match(r"YLD for meeting\W*$", part)]
+            if kept and phrases.TAKE_PART.match(kept[0]):
+                return Instruction(Op.CND, head, "; ".join(kept), loop=True)
+        if len(parts) < 2 or phrases.IF_SO.match(bare):
+            return None
+        if any(pattern.match(bare) for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)):
+            more = [phrases.PREFIX.sub("", part) for part in parts[1:]]
+            again = any(
+                pattern.match(part) for part in more for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)
+            )
+            sure = all(phrases.MODIFIES.match(part) for part in more) or (";" in unquoted(text) and not again)
+            return None if sure else free(text, "what its condition covers is not sure", whole=True)
+        return self._sequence(text, parts)
+
+    def checked(self, found: Instruction, text: str, bare: str) -> Instruction:
+        """The instruction of a step of one clause, unless it holds something else besides: "… and set $x to 3"."""
+        if not found.known:
+            return self._behind(found, text) or self._call_and_more(text) or found
+        if found.op in (Op.CND, Op.JMP, Op.CHK):
+            return found
+        conditional = self._behind(found, text) or self._lasting(found, text)
+        if conditional is not None:
+            return conditional
+        if found.op is Op.EXE or phrases.ASSIGN.match(text) or phrases.whole_call(text):
+            return found
+        if phrases.BOUNDED.search(unquoted(text)) and (found.talk is None or found.talk.asks):
+            return free(text, "how often it is done at most is part of the sentence")
+        for head, tail in joints(text):
+            if apart := self._taken_apart(found, text, head, tail):
+                return apart
+        return found
+
+    def _call_and_more(self, text: str) -> Instruction | None:
+        """ "Get order status and tell the user": a call, and what is done then."""
+        for head, tail in joints(text):
+            called = self._classify(head)
+            is_call = called.known and called.op is Op.QUE and called.talk is None and not called.after
+            if is_call and self._classify(tail).known:
+                return self._sequence(text, [head, tail])
+        return None
+
+    def if_so(self, text: str, bare: str) -> Instruction | None:
+        """ "Check whether it is late: if so" is a condition; "if so" asks nothing that the check has not answered."""
+        match = phrases.IF_SO.match(bare)
+        if match is None:
+            return None
+        if phrases.ELSE_INSIDE.search(match[3]):
+            return free(text, "both sides of a condition stand in one sentence", whole=True)
+        denied = match[2].lower() in ("not", "no", "it is not")
+        head = f"If it is not true that {match[1]}" if denied else f"If {match[1]}"
+        return Instruction(Op.CND, head, match[3] or None)
+
+    def _sequence(self, text: str, parts: Sequence[str]) -> Instruction:
+        groups: list[_Part] = []
+        for part in parts:
+            found = self._classify(part)
+            semicolon = text[: text.find(part)].rstrip().endswith(";")
+            joined = self._joined(groups[-1], part, found, ";" if semicolon else ".") if groups else None
+            if joined is not None:
+                groups[-1] = joined
+            else:
+                groups.append(_Part(part, found))
+        unknown = next((group for group in groups if not group.found.known), None)
+        if unknown is not None:
+            why = unknown.found.reason if len(groups) == 1 else f"{unknown.text!r}: {unknown.found.reason}"
+            return free(text, why)
+        first = groups[0].found
+        if len(groups) == 1:
+            return first
+        if any(group.ends for group in groups[:-1]) or first.op is Op.CND or _else_alone(groups):
+            return free(text, "what belongs together in it is not sure", whole=True)
+        return replace(first, after=(*first.after, *(group.text for group in groups[1:])))
+
+    def _joined(self, before: _Part, part: str, found: Instruction, mark: str) -> _Part | None:
+        """Two clauses that are one instruction, None where the second is one of its own."""
+        talk = before.found.talk
+        whole_call = before.found.op is Op.QUE and talk is None
+        if found.op is Op.YLD and whole_call and not before.found.after:
+            call = before.found.text.removesuffix("; YLD for call")
+            return _Part(f"{before.text}{mark} {part}", replace(before.found, text=f"{call}; YLD {found.text}"))
+        if talk is not None and not before.ends:
+            return self._more_said(before, talk, part, found, mark)
+        modifies = phrases.MODIFIES.match(part) is not None
+        asks_itself = before.found.op is Op.TNK and part.rstrip().endswith("?")
+        same = before.found.op is found.op and found.op in (Op.TNK, Op.EXE) and not found.after
+        same = same and not phrases.DOES_ONE_THING.match(part)
+        if before.found.op in (Op.TNK, Op.EXE) and (asks_itself or same or (modifies and not found.known)):
+            known = before.found.known and (found.known or modifies)
+            text = f"{before.found.text}{mark} {part}"
+            return _Part(f"{before.text}{mark} {part}", replace(before.found, text=text, known=known))
+        return None
+
+    def _more_said(self, before: _Part, talk: Talk, part: str, found: Instruction, mark: str) -> _Part | None:
+        """More words for the same people, or the wait for their answer."""
+        if waits_for(found, talk.target):
+            worded = re.match(r"YLD for (?:\w+|agent \w+)[.;]?$|(?:please )?wait\b", part, re.IGNORECASE) is None
+            more = with_words(talk, f"{mark} {part}" if worded else "", asks=True)
+            return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
+        same = found.talk is not None and not found.after and "; YLD for exit" not in found.text
+        same = same and found.talk is not None and found.talk.target == talk.target
+        a_call = found.op is Op.QUE and found.talk is None
+        listed = ":" in unquoted(before.text) and not found.known
+        if same or listed or (phrases.MODIFIES.match(part) and not a_call and found.op is not Op.CND):
+            asks = found.talk.asks if same and found.talk else False
+            more = with_words(talk, f"{mark} {part}", asks=asks)
+            return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
+        return None
+
+    def _behind(self, found: Instruction, text: str) -> Instruction | None:
+        """A condition behind what depends on it: "End program if $done"."""
+        cuts = [cut for cut in phrases.BEHIND.finditer(unquoted(text)) if cut.start()]
+        if not cuts or (found.known and found.op is Op.EXE and not phrases.DOES_ONE_THING.match(text)):
+            return None
+        cut = cuts[-1]
+        head, condition = text[: cut.start()], text[cut.end() :].rstrip(" .;:")
+        if phrases.ELSE_INSIDE.search(condition):
+            return (
+                None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition stand in one sentence")
+            )
+        if cut[1].lower() == "if" and self._means_whether(head):
+            return None
+        if not condition or not self._classify(head).known:
+            return None
+        if any(joints(head)):
+            told = found.talk is not None and re.match(r"(?:it|that|they|those|these|this)\b", condition, re.IGNORECASE)
+            return None if told else free(text, "what its condition covers is not sure")
+        if "," in unquoted(condition):
+            return free(text, "what its condition covers is not sure")
+        return Instruction(Op.CND, f"{cut[1].capitalize()} {condition}", head.rstrip(" ,"))
+
+    def _means_whether(self, head: str) -> bool:
+        """Whether nothing but the person stands between the verb and an "if": "Ask the user if …"."""
+        if re.search(r"\b(?:as|even|only|what|and|or|know|see|decide|check|wonder|whether)\s*$", head, re.IGNORECASE):
+            return True
+        words = phrases.PREFIX.sub("", head)
+        if not phrases.SAYS_WHETHER.match(words):
+            return False
+        who = rf"\b(?:{self._reach.any_agent})\b|{phrases.PERSON.pattern}|{phrases.EVERYBODY.pattern}"
+        rest = re.sub(who, " ", phrases.SAYS_WHETHER.sub("", words, count=1), flags=re.IGNORECASE)
+        return (
+            re.fullmatch(r"(?:\s|the\b|each\b|every\b|agent\b|back\b|me\b|us\b|,|\w+ly\b|and\b|in private\b)*", rest)
+            is not None
+        )
+
+    def _lasting(self, found: Instruction, text: str) -> Instruction | None:
+        """What is said until something holds: a conversation where a person ends it, "Tell jokes until they laugh"."""
+        if found.talk is None or found.talk.asks:
+            return None
+        cut = phrases.LASTS.search(unquoted(text))
+        if cut is None or phrases.INDIRECT.search(unquoted(text[: cut.start()])):
+            return None
+        if found.talk.target == "user" and phrases.PERSON.search(text[cut.end() :]):
+            return self._speech.spoken(replace(found.talk, asks=True))
+        return free(text, "how long it goes on is part of the sentence")
+
+    def _taken_apart(self, found: Instruction, text: str, head: str, tail: str) -> Instruction | None:
+        """The two halves of a sentence, where the second is something else to be done; None where it is not."""
+        bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
+        if found.op is Op.RET:
+            return self._besides_a_return(text, bare)
+        if found.talk is not None and phrases.INVITE.match(phrases.PREFIX.sub("", head)):
+            return self._sequence(text, [head, tail])
+        indirect = phrases.INDIRECT.search(unquoted(head)) is not None
+        if indirect and not _SYMBOLIC.match(bare) and not phrases.GO_TO.match(bare):
+            return None
+        if phrases.ACTS.match(bare) and not self._reach.meant(bare):
+            return free(text, f"{tail!r} is something else to be done")
+        second = self._classify(tail)
+        asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
+        if asked is not None and asked.asks and second.talk is not None and not second.talk.asks:
+            between = text[len(head) : len(text) - len(tail)].lower()
+            if "then" in between or phrases.REPLIES.match(bare):
+                return replace(self._speech.spoken(asked), after=(tail,))
+        if not second.known or not self._is_another(found, second, bare):
+            return None
+        return self._sequence(text, [head, tail])
+
+    def _besides_a_return(self, text: str, bare: str) -> Instruction | None:
+        """ "Return $x and end the program": nothing is done behind a return."""
+        if phrases.COMPUTES.match(text):
+            return None
+        second = self._classify(bare)
+        speaks = second.talk is not None and (phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare))
+        acts = second.op in (Op.YLD, Op.JMP) or (second.op is Op.QUE and second.talk is None)
+        return free(text, f"{bare!r} stands behind a return") if second.known and (speaks or acts) else None
+
+    def _is_another(self, found: Instruction, second: Instruction, bare: str) -> bool:
+        """Whether the second half of a sentence is an instruction of its own."""
+        if second.op is Op.YLD and second.text == "for exit":
+            return found.talk is None or found.talk.asks
+        if second.op is Op.RET:
+            return found.talk is None or second.text != ""
+        if second.op is Op.JMP or (second.op is Op.QUE and second.talk is None):
+            return True
+        if second.talk is None:
+            return False
+        explicit = self._speech.addressee(bare) is not None and not _WHOSE.match(bare)
+        if found.talk is None:
+            return phrases.TELL.match(bare) is not None or phrases.ASK_ALWAYS.match(bare) is not None
+        return explicit and second.talk.target not in (found.talk.target, *found.talk.others)
+
+
+def _else_alone(groups: Sequence[_Part]) -> bool:
+    """Whether an "otherwise" stands behind something that is no condition."""
+    pairs = zip([None, *groups], groups, strict=False)
+    return any(
+        phrases.ELSE.match(group.text) is not None and (before is None or before.found.op is not Op.CND)
+        for before, group in pairs
+    )

@@ -1,0 +1,146 @@
+"""The words of a step that carry meaning, and which of them its instructions have lost."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from runtime.language import phrases
+from runtime.language.clauses import clauses, joints
+
+_TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_QUOTED = re.compile(r"\"([^\"\n]*)\"|\u201c([^\u201d\n]*)\u201d")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
+_SMALL = (
+    "a an the this that these those it its is are was were be been am do does did done has have had having will would"
+    " shall should can could may might must to of in on at by for from with as into onto about and"
+    " or but so then than there here which who whom whose what i you your yours me my we our us he him his she her hers"
+    " they them their theirs one also just please now next first second third finally lastly afterwards s t ll re ve d"
+)
+_STOOD_FOR = {
+    "CND": "only if when whenever whether while until till unless else otherwise check see verify determine find out"
+    " test look yes not true case so repeat times loop iterate keep long active meeting iterations rounds attempts"
+    " tries up most more no maximum doing following",
+    "QUE Say": "say same",
+    "QUE": "user users customer customers client guest player person all call run use execute invoke perform start"
+    " trigger playbook using calling via passing get obtain store result giving set let assign",
+    "EXE $": "set let store assign",
+    "YLD for user": "wait hold pause yield user users human customer person people visitor guest client player him her"
+    " them reply replies answer answers respond responds response responding input message say says something anything"
+    " until next speak come back enter type yld tell turn",
+    "YLD for agent": "wait hold pause yield agent reply replies answer answers respond responds response responding"
+    " message say says something anything until next back yld user human",
+    "YLD for meeting": "wait hold pause yield meeting reply replies answer answers respond responds response message"
+    " messages say says something anything somebody someone anyone everyone until next speak speaks others yld"
+    " attendees participants contribution contributions",
+    "YLD for call": "wait yield call result return returns yld",
+    "YLD for exit": "yield end exit quit terminate stop finish shut down program conversation chat session yld",
+    "YLD for return": "yield return yld",
+    "RET": "return control caller calling playbook nothing back this end call meeting",
+    "JMP": "unless until while as long go jump goto return continue proceed loop repeat restart back step again yld",
+    "CHK": "check apply see follow consider read heed note n",
+    "EndMeeting": "end close finish conclude adjourn meeting",
+    "LeaveMeeting": "leave exit quit meeting",
+    "InviteToMeeting": "add invite bring meeting our agent",
+    "Sleep": "wait sleep pause second seconds minute minutes hour hours day days",
+}
+"""The words that an instruction stands for, by how it begins or what it calls."""
+_TIME = re.compile(r"\b(?:\d+(?:\.\d+)?|[a-z]+)\s+(?:second|minute|hour|day)s?\b", re.IGNORECASE)
+_STEM = 4
+_SPELT = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def lost_words(said: str, compiled: Iterable[str]) -> list[str]:
+    """What of an author's text stands in none of the instructions ("QUE Say(user, Hello)"), in its order.
+
+    Compared are words, numbers, $variables and texts in quotes; not those that carry no meaning of their own ("the",
+    "please"), and not those that an instruction's code stands for ("wait for the user").
+    """
+    rows = list(compiled)
+    there = "\n".join(rows)
+    kept = _tokens(there) | _numbers(there)
+    said = _TIME.sub(" ", said) if "Sleep(" in there else said
+    known = kept | _dropped(rows)
+    lost = [f'"{text}"' for text in quoted(said) if squeezed(text) not in squeezed(there)]
+    lost += [token for token in _TOKEN.findall(_plain(said)) if _key(token) not in known and not _parts(token) <= known]
+    return list(dict.fromkeys(lost))
+
+
+def lost_clauses(said: str, compiled: Iterable[str]) -> list[str]:
+    """The clauses of an author's text that are missing in instructions with other words than his: a number is, or more
+    than half of the words that carry meaning; a word is there when another one begins like it."""
+    rows = list(compiled)
+    stems = {_stem(one) for one in _tokens("\n".join(rows)) | _numbers("\n".join(rows))}
+    dropped = _dropped(rows)
+    sleeps = any("Sleep(" in row for row in rows)
+    lost = []
+    for clause in (part for sentence in clauses(said) for part in _pieces(sentence)):
+        timeless = _TIME.sub(" ", clause) if sleeps else clause
+        words = [_parts(token) - dropped for token in _TOKEN.findall(_plain(timeless))]
+        missing = [parts for parts in words if parts and not {_stem(part) for part in parts} <= stems]
+        numbers = any(part.isdigit() for parts in missing for part in parts)
+        if numbers or len(missing) * 2 > sum(1 for parts in words if parts):
+            lost.append(clause)
+    return lost
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    """A sentence cut at each comma, "and" and "then"."""
+    start = 0
+    for head, tail in joints(sentence):
+        yield sentence[start : len(head)]
+        start = len(sentence) - len(tail)
+    yield sentence[start:]
+
+
+def _parts(token: str) -> set[str]:
+    """The words of a CamelCased one."""
+    return {_key(token)} if token.startswith("$") else {_key(part) for part in _CAMEL.split(token) if part}
+
+
+def _stem(word: str) -> str:
+    return str(_SPELT.index(word)) if word in _SPELT else word.removeprefix("$")[:_STEM]
+
+
+def quoted(text: str) -> list[str]:
+    """The texts in double quotes."""
+    return [first or second for first, second in _QUOTED.findall(text) if (first or second).strip()]
+
+
+def squeezed(text: str) -> str:
+    """A text for comparison: runs of blanks are one, and quotes are straight."""
+    return " ".join(_plain(text).split())
+
+
+def _plain(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text)
+    return text.replace("\u2019", "'").replace("\u201c", '"').replace("\u201d", '"')
+
+
+def _tokens(text: str) -> set[str]:
+    found = _TOKEN.findall(_plain(text))
+    return {_key(token) for token in found} | {_key(part) for token in found for part in _CAMEL.split(token) if part}
+
+
+def _numbers(text: str) -> set[str]:
+    return {_key(number) for number in re.findall(r"\d+(?:\.\d+)?", text)}
+
+
+def _key(token: str) -> str:
+    token = token.casefold()
+    if token[:1].isdigit():
+        return token.lstrip("0") or "0"
+    return token if token.startswith("$") else token.removesuffix("'s").replace("'", "")
+
+
+def _dropped(rows: Iterable[str]) -> set[str]:
+    dropped = set(_SMALL.split())
+    for row in rows:
+        code, _, text = row.partition(" ")
+        called = phrases.CALLED.findall(text)
+        dropped |= {word for name in (*called, code) for word in _STOOD_FOR.get(name, "").split()}
+        for start, words in _STOOD_FOR.items():
+            if (" " in start or start.endswith("$")) and (row.startswith(start) or f"; {start}" in row):
+                dropped |= set(words.split())
+    return dropped
