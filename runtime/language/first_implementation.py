@@ -82,6 +82,11 @@ def _in_placeholders(playbook: PlaybookSpec) -> Iterator[Diagnostic]:
                 yield Diagnostic(message, playbook.span, "", f"Use {instead}.", "warning")
 
 
+def _writes_pieces(node: ast.AST) -> bool:
+    """Whether a function gives a text piece by piece: it runs outside of its playbook, and may wait for a time."""
+    return isinstance(node, ast.AsyncFunctionDef) and any(isinstance(inner, ast.Yield) for inner in ast.walk(node))
+
+
 class _Finder:
     """Looks through one fence."""
 
@@ -98,13 +103,14 @@ class _Finder:
             return  # said already, where the fence was read
         defined = set(_defined(tree))
         own = _OWN - defined
+        writing = {id(inner) for node in ast.walk(tree) if _writes_pieces(node) for inner in ast.walk(node)}
         for node in _in_order(tree):
             match node:
                 case ast.Import(names=names) if any(one.name.partition(".")[0] == "playbooks" for one in names):
                     yield self._package(node)
                 case ast.ImportFrom(module=str(module)) if module.partition(".")[0] == "playbooks":
                     yield self._package(node)
-                case ast.Attribute(value=ast.Name(id="asyncio"), attr=name) if name in _OF_ASYNCIO:
+                case ast.Attribute(value=ast.Name(id="asyncio"), attr=name) if name in _OF_ASYNCIO and id(node) not in writing:
                     instead = _OF_ASYNCIO[name]
                     yield self._warning(node, f"asyncio.{name} is refused: a restart cannot repeat it", _use(instead))
                 case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in own:

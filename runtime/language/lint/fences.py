@@ -19,7 +19,7 @@ def missing_modules(agent: AgentSpec) -> Iterator[Finding]:
     for fence in agent.fences:
         for node in parse_python(fence.source).body:
             for name in dict.fromkeys(_imported(node)):
-                if not (_installed(name) or _beside(name, fence)):
+                if not (name == "playbooks" or _installed(name) or _beside(name, fence)):
                     span = replace(fence.span, line=fence.span.line + node.lineno - 1)
                     hint = "Install it in the environment that runs Parley."
                     yield Finding(span, f"there is no module {name}", hint, name)
