@@ -92,14 +92,25 @@ class Understanding:
             if not awaited.triggers:
                 return Understood("other", {})
         question = understanding(line, awaited)
-        options = {
-            name: meaning for name, meaning in question.outcomes.items() if name != "answer" or not awaited.types
-        }
+        if awaited.triggers:
+            starts = await self._triggered(line, awaited)
+            if starts is not None:
+                return Understood(starts, await self._values(line, starts, question, awaited))
+        options = {name: meaning for name, meaning in question.outcomes.items() if name not in awaited.triggers}
+        if awaited.types:
+            del options["answer"]
         choice = Choice(
             (line, f"does{awaited.attempt}"), f"They wrote: {awaited.quoted} What do they do by this?", options
         )
         does = await self._ask(choice)
         return Understood(str(does), await self._values(line, str(does), question, awaited))
+
+    async def _triggered(self, line: str, awaited: Awaited) -> str | None:
+        """The playbook whose trigger fits what somebody wrote; None for none."""
+        options = {name: text for name, (text, _) in awaited.triggers.items()}
+        task = f"They wrote: {awaited.quoted} Does one of these fit?"
+        found = await self._ask(Choice((line, f"trigger{awaited.attempt}"), task, {**options, "none": "none of them"}))
+        return None if found == "none" else str(found)
 
     async def _values(self, line: str, does: str, question: Understand, awaited: Awaited) -> Mapping[str, Any]:
         wanted = question.correctable if does == "correct" else question.arguments.get(does, {})

@@ -159,6 +159,8 @@ def _parts(step: Step, notes: dict[str, str]) -> tuple[Meaning, ...]:
             return (_jump(text),)
         case Op.RET:
             return _return(text)
+        case Op.YLD if any(_DONE.match(clause) for clause in _clauses(text)):
+            return tuple(_actions(f"YLD {text}"))
         case Op.YLD:
             return tuple(_waiting([part.removeprefix("YLD ").strip() for part in _clauses(text)])) or (
                 Free(Prose(text)),
@@ -193,7 +195,9 @@ def _actions(text: str) -> Iterator[Action]:
         return
     yield from actions
     if sources and not any(isinstance(action, Ask) for action in actions):
-        yield Wait(tuple(map(_source, sources)))
+        wants, until = _wanted("", done)
+        where = tuple(map(_source, sources))
+        yield Ask((), None, where, wants, until) if wants or until else Wait(where)
     if ends == "exit":
         yield End()
     elif ends == "return":
