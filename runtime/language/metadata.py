@@ -18,7 +18,9 @@ _COMMON = ("public", "export", "hidden", "description", "model", "meeting")
 MEETING_KEYS = ("required_attendees", "optional_attendees")
 """Who is invited to a meeting."""
 
-PLAYBOOK_KEYS = frozenset({*_COMMON, *MEETING_KEYS, "before_joining", "show", "execution_mode", "cli_entry"})
+PLAYBOOK_KEYS = frozenset(
+    {*_COMMON, *MEETING_KEYS, "before_joining", "show", "execution_mode", "cli_entry", "pattern", "pure"}
+)
 AGENT_KEYS = frozenset(
     {
         *_COMMON,
@@ -33,8 +35,9 @@ _CHOICES: dict[str, dict[str, str]] = {
     "delivery_channel": {"streaming": "streaming", "buffered": "buffered", "custom": "custom"},
     "meeting_notifications": {"all": "all", "targeted": "targeted", "none": "none"},
     "show": {"all": "all", "summaries": "summaries", "none": "none"},
+    "pattern": {name: name for name in ("correct", "cancel", "skip", "repeat", "human", "other")},
 }
-_FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "streaming_enabled", "buffer_messages")
+_FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "streaming_enabled", "buffer_messages", "pure")
 _FLAG_WORDS = frozenset({"true", "false", "yes", "no", "on", "off"})
 _LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
 _TEXTS = ("description", "name", "before_joining")
