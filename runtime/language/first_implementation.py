@@ -110,7 +110,9 @@ class _Finder:
                     yield self._package(node)
                 case ast.ImportFrom(module=str(module)) if module.partition(".")[0] == "playbooks":
                     yield self._package(node)
-                case ast.Attribute(value=ast.Name(id="asyncio"), attr=name) if name in _OF_ASYNCIO and id(node) not in writing:
+                case ast.Attribute(value=ast.Name(id="asyncio"), attr=name) if (
+                    name in _OF_ASYNCIO and id(node) not in writing
+                ):
                     instead = _OF_ASYNCIO[name]
                     yield self._warning(node, f"asyncio.{name} is refused: a restart cannot repeat it", _use(instead))
                 case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in own:

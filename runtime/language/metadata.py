@@ -19,7 +19,9 @@ _COMMON = ("public", "export", "hidden", "description", "model", "meeting")
 MEETING_KEYS = ("required_attendees", "optional_attendees")
 """Who is invited to a meeting."""
 
-PLAYBOOK_KEYS = frozenset({*_COMMON, *MEETING_KEYS, "before_joining", "show", "execution_mode", "cli_entry", "pure"})
+PLAYBOOK_KEYS = frozenset(
+    {*_COMMON, *MEETING_KEYS, "before_joining", "show", "execution_mode", "cli_entry", "pattern", "pure"}
+)
 AGENT_KEYS = frozenset(
     {
         *_COMMON,
@@ -34,6 +36,7 @@ _CHOICES: dict[str, dict[str, str]] = {
     "delivery_channel": {"streaming": "streaming", "buffered": "buffered", "custom": "custom"},
     "meeting_notifications": {"all": "all", "targeted": "targeted", "none": "none"},
     "show": {"all": "all", "summaries": "summaries", "none": "none"},
+    "pattern": {name: name for name in ("correct", "cancel", "skip", "repeat", "human", "other")},
 }
 _FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "pure", "streaming_enabled", "buffer_messages")
 _FLAG_WORDS = frozenset({"true", "false", "yes", "no", "on", "off"})

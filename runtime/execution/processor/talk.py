@@ -109,6 +109,7 @@ class Talk:
                         raise PlaybookError(f"nobody gave {' and '.join(f'${name}' for name in missing)}")
                 said = await self._ask_again(line, part, missing, attempt)
             elif understood.does == "skip" and part.wants:
+                await self._handled("skip")
                 for want in part.wants:
                     await self._work.assign(want, None)
                 return
@@ -184,9 +185,9 @@ class Talk:
     async def _aside(self, line: str, part: Ask, understood: Understood, said: str, attempt: int) -> str:
         """Deal with what was said instead; the wait goes on. Returns what stands as the last thing said."""
         does = understood.does
-        handler = self._patterns.get(does)
-        if handler is not None:
-            await self._work.call(handler)
+        if await self._handled(does):
+            if does == "cancel":
+                raise Withdrawn
             return said
         if does in self._triggers.by_message:
             await self._start(does, understood.values)
@@ -205,6 +206,13 @@ class Talk:
         if does == "cancel":
             raise Withdrawn
         return said_now or said
+
+    async def _handled(self, pattern: str) -> bool:
+        """Execute the program's own playbook for what people say instead of an answer; False where it has none."""
+        handler = self._patterns.get(pattern)
+        if handler is not None:
+            await self._work.call(handler)
+        return handler is not None
 
     async def _start(self, playbook: str, values: Mapping[str, Any]) -> None:
         """Execute the playbook of a trigger that holds."""

@@ -53,6 +53,8 @@ def _single(name: str, kind: str, data: Any, text: str) -> Any:
     """One value may stand alone, without an object around it."""
     if isinstance(data, Mapping) and _has(data, name):
         return data
+    if data == {} and not fits(data, kind):
+        return data
     if isinstance(data, Mapping) and "value" in data and len(data) == 1:
         return {name: data["value"]}
     if (

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 MAX_REPLY_CHARS = 200_000
 """A reply is cut off here."""
 
-_LABEL = re.compile(r"[ \t]*(?:\*\*)?\[(\d{1,2})\](?:\*\*)?:?[ \t]?")
-_BEGUN = re.compile(r"[ \t]*(?:\*{0,2}|\*\*\[\d{0,2}|\*?\*?\[\d{0,2}\]?\*{0,2}:?[ \t]?)\Z")
+_LABEL = re.compile(r"[ \t]*(?:\*\*)?\[(\d{1,2})\]:?(?:\*\*)?:?[ \t]?")
+_BEGUN = re.compile(r"[ \t]*(?:\*{0,2}|\*\*\[\d{0,2}|\*?\*?\[\d{0,2}\]?:?\*{0,2}:?[ \t]?)\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from runtime.language.instructions.expression import (
     Expression,
     read_condition,
     read_expression,
+    read_placeholder,
 )
 from runtime.language.instructions.model import (
     Action,
@@ -292,7 +293,7 @@ def template_of(text: str) -> Words:
     parts: list[str | Expression] = []
     at = 0
     for one in placeholders(text):
-        expression = read_expression(one.said) or read_expression(f"${one.said}")
+        expression = read_expression(one.said) or read_placeholder(one.code)
         if expression is None:
             return Prose(f'say exactly "{text}", with what stands in braces filled in')
         parts += [*_variables_in(text[at : one.start]), expression]

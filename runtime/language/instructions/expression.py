@@ -87,7 +87,24 @@ def _is_value(tree: ast.expr) -> bool:
     return isinstance(tree, ast.Constant) and not isinstance(tree.value, bool)
 
 
-def _read(source: str, code: str) -> Expression | None:
+@lru_cache(maxsize=4096)
+def read_placeholder(code: str) -> Expression | None:
+    """The expression between braces, in which a plain name is a variable's, too."""
+    if not code or len(code) > _MAX_SOURCE:
+        return None
+    try:
+        tree = ast.parse(code, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    owners = {func.value for func in called if isinstance(func, ast.Attribute) and _is_agent(func.value)}
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in called | owners}
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return _read(code, code, frozenset(read - bound - CONSTANTS.keys()))
+
+
+def _read(source: str, code: str, more: frozenset[str] = frozenset()) -> Expression | None:
+    """`more` are names that are written without `$`."""
     marked = _marked(code)
     if marked is None or _DATE.search(_STRING.sub("", code)):
         return None
@@ -101,7 +118,7 @@ def _read(source: str, code: str) -> Expression | None:
     tree = body[0].value
     if _depth(tree) > _MAX_DEPTH:
         return None
-    reader = _Reader(names)
+    reader = _Reader(names | more)
     try:
         reader.check(tree, frozenset())
     except _Prose:

@@ -77,7 +77,7 @@ X, X_INT = Variable("x"), Variable("x", "int")
         ("QUE Say(user, it's fine, isn't it)", Say(("user",), Prose("it's fine, isn't it"))),
         ("QUE Say(user, a; b)", Say(("user",), Prose("a; b"))),
         ('QUE Say(user, "Hello; hi, you")', Say(("user",), words("Hello; hi, you"))),
-        ('QUE Say(user, Say "Hello {x}.")', Say(("user",), words("Hello ", "$x", "."))),
+        ('QUE Say(user, Say "Hello {$x}.")', Say(("user",), words("Hello ", "$x", "."))),
         ('QUE Say("user", Tell the user: "It is $x.y")', Say(("user",), words("It is ", "$x.y"))),
         (
             'QUE Say(user, Say "{the month in French}")',
@@ -131,6 +131,27 @@ FOR_NAME = Prose("Ask for $name:str")
 )
 def test_questions_and_waits(line: str, does: Meaning) -> None:
     assert one(line) == does
+
+
+@pytest.mark.parametrize(
+    ("said", "comes_to"),
+    [
+        ("{n * price}", "6"),
+        ("{$n * $price}", "6"),
+        ("{order.total}", "9"),
+        ("{len(items)}", "2"),
+        ("{', '.join(item.upper() for item in items)}", "TEA, JAM"),
+        ("{items[n]}", "jam"),
+    ],
+)
+def test_a_plain_name_between_braces_is_a_variables(said: str, comes_to: str) -> None:
+    say = one(f'QUE Say(user, "{said}")')
+    assert isinstance(say, Say)
+    assert isinstance(say.words, Template)
+    [expression] = say.words.parts
+    assert isinstance(expression, Expression)
+    names = {"n": 1, "price": 6, "order": {"total": 9}, "items": ["tea", "jam"]}
+    assert str(expression.evaluate(names)) == comes_to
 
 
 def test_the_last_of_several_messages_is_the_one_that_is_waited_for() -> None:
