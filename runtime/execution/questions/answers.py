@@ -147,6 +147,9 @@ def named(text: str, options: Mapping[str, str]) -> str | None:
     return starts[0] if len(starts) == 1 else None
 
 
+_WEAK = frozenset({"other", "repeat", "skip"})
+"""Outcomes that do not count beside a value: who gives it has answered."""
+
 _INSTEAD = re.compile(r"[`\"'{\s]*instead[`\"']*\s*[:=]?\s*[`\"']*([\w.]+)", re.IGNORECASE)
 
 
@@ -156,7 +159,8 @@ def _understood(question: Understand, text: str) -> Understood:
     does = _outcome(question, text, fields)
     if does == "correct":
         return _correction(question, fields)
-    if does is not None and does != "answer" and not any(_given(fields, name) for name in question.types):
+    answers_too = does in _WEAK and any(_given(fields, name) for name in question.types)
+    if does is not None and does != "answer" and not answers_too:
         wanted = question.arguments.get(does, {})
         return Understood(does, {name: _typed(name, _found(fields, name), kind, True) for name, kind in wanted.items()})
     if not question.types:
@@ -165,6 +169,8 @@ def _understood(question: Understand, text: str) -> Understood:
         return Understood("answer", {})
     if does == "answer" and not fields:
         return Understood("answer", dict.fromkeys(question.types))
+    if isinstance(data, Mapping) and does is None and not any(_has(fields, name) for name in question.types):
+        raise WrongAnswer(f"the answer has none of {_listed(question.types)}")
     values = _values(Value(question.key, question.task, question.types, optional=True), text)
     too_long = next((n for n, v in values.items() if isinstance(v, str) and len(v) > question.longest_chars), None)
     if too_long is not None:
@@ -190,7 +196,8 @@ def _outcome(question: Understand, text: str, fields: Mapping[str, Any]) -> str 
         return None
     first = text.strip().strip("`\"'*.!() ")
     if question.types:
-        return next((name for name in question.outcomes if name.casefold() == first.casefold()), None)
+        word = re.split(r"\s*(?:[-–:(]|\Z)", first, maxsplit=1)[0]
+        return next((name for name in question.outcomes if name.casefold() == word.casefold()), None)
     return named(text, question.outcomes)
 
 
