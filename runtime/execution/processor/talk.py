@@ -162,16 +162,21 @@ class Talk:
         )
 
         def plan() -> list[Question]:
-            aside = self._questioner.reply(
-                line, f"aside{attempt}", _ASIDE, '[1] is "other", "skip", "cancel" or "human"'
-            )
+            worded = self._worded(part, question.outcomes)
+            asides = [self._questioner.reply(line, f"aside{attempt}", _ASIDE, worded)] if worded else []
             following = self._planned(question, frozenset(types), None, '[1] is "answer"')()
-            return [question, aside, *following[1:]]
+            return [question, *asides, *following[1:]]
 
         found: Understood = await self._work.answer(
             plan, load=lambda data: Understood(data["does"], data["values"]), store=lambda answer: answer.to_data()
         )
         return found
+
+    def _worded(self, part: Ask, outcomes: Mapping[str, str]) -> str:
+        """Under which answers to the first question the model words what is said next."""
+        names = ["other", "cancel", "human", *(() if part.wants else ("skip",))]
+        listed = [f'"{name}"' for name in names if name in outcomes and name not in self._patterns]
+        return f"[1] is {' or '.join(listed)}" if listed else ""
 
     def _plain(self, part: Ask, heard: Sequence[Message]) -> Understood | None:
         """An answer that needs no understanding: nothing is wanted of it, or it is a number or code and nothing else."""
