@@ -14,7 +14,7 @@ from runtime.channels.batching import Batcher
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import Clock
-from runtime.core.errors import PlaybookError
+from runtime.core.errors import NoUsableAnswer, PlaybookError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.execution.calls.builtins import as_they_are
@@ -50,6 +50,9 @@ class Reception(Protocol):
         """An answer to an invitation has come."""
         ...
 
+
+_PLACE = re.compile(r"\b\w+:\d+(?:\.\d+)*:[A-Z]{3}: ")
+"""The place of a step at the beginning of an error, as in `Main:02.01:QUE: `: people are not told of it."""
 
 _OVER = frozenset({MessageType.CHOICE, MessageType.MEETING_NOTICE})
 """What is about something that is over when the agent does nothing."""
@@ -298,7 +301,10 @@ class Agent:
         self._publish("playbook.failed", executable, error=str(failure))
         self._journal.note("paused", agent=self.id)
         again = "_again" if self._keeper.beginning(self.state.klass) else ""
-        error = str(failure).rstrip(".")
+        if isinstance(failure, NoUsableAnswer):
+            await self._keeper.tell(f"session.playbook_stuck{again}", playbook=executable.name)
+            return
+        error = _PLACE.sub("", str(failure)).rstrip(".")
         await self._keeper.tell(f"session.playbook_failed{again}", playbook=executable.name, error=error)
 
     async def _refuse_invitations(self) -> None:

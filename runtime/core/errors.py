@@ -10,6 +10,7 @@ ParleyError
 │   ├── PlaybookError            a playbook failed; the text is for its caller and, at the top, the person
 │   │   └── SharedStateConflict  somebody else wrote a value of a meeting meanwhile; it was not written
 │   ├── VerificationError        the model's reply was refused twice
+│   │   └── NoUsableAnswer       the model gave no answer that fits its question, several times
 │   ├── SandboxError             model-written code broke a limit or a rule
 │   │   └── NoWorker             the sandbox has no process to run a statement now
 │   ├── QueueTimeout             nothing matching came in time
@@ -92,6 +93,9 @@ class SharedStateConflict(PlaybookError): ...
 
 
 class VerificationError(ExecutionError): ...
+
+
+class NoUsableAnswer(VerificationError): ...
 
 
 class SandboxError(ExecutionError): ...

@@ -70,7 +70,7 @@ class Talk:
         self._triggers = known.triggers
         self._patterns = known.patterns
         self._planned = planned
-        self._understanding = Understanding(work, questioner, planned)
+        self._understanding = Understanding(work, questioner, planned, known.patterns)
 
     async def say(self, line: str, part: Say | Ask) -> str:
         """Say something to everybody whom a step names; returns the words."""

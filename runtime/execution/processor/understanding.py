@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from runtime.core.message import Message, MessageType
@@ -35,7 +35,9 @@ class Planned(Protocol):
 class Understanding:
     """Finds out what people mean; a model is asked only where that is not plain."""
 
-    def __init__(self, work: Work, questioner: Questioner, planned: Planned) -> None:
+    def __init__(self, work: Work, questioner: Questioner, planned: Planned, patterns: Collection[str]) -> None:
+        """`patterns` are the outcomes that a playbook of the program deals with."""
+        self._patterns = patterns
         self._work = work
         self._questioner = questioner
         self._planned = planned
@@ -50,15 +52,21 @@ class Understanding:
         question = understanding(line, awaited)
 
         def plan() -> list[Question]:
-            when = "[1] is `instead:` other, skip, cancel or human"
-            aside = self._questioner.reply(line, f"aside{awaited.attempt}", aside_task, when)
+            when = self._worded(part, question.outcomes)
+            asides = [self._questioner.reply(line, f"aside{awaited.attempt}", aside_task, when)] if when else []
             following = self._planned(question, frozenset(awaited.types), None, "[1] is an answer")()
-            return [question, aside, *following[1:]]
+            return [question, *asides, *following[1:]]
 
         found: Understood = await self._work.answer(
             plan, load=lambda data: Understood(data["does"], data["values"]), store=lambda answer: answer.to_data()
         )
         return found
+
+    def _worded(self, part: Ask, outcomes: Collection[str]) -> str:
+        """Under which answers to the first question the model words what is said next."""
+        names = ("other", "cancel", "human", *(() if part.wants else ("skip",)))
+        listed = [name for name in names if name in outcomes and name not in self._patterns]
+        return f"[1] is `instead:` {' or '.join(listed)}" if listed else ""
 
     @staticmethod
     def _plain(part: Ask, awaited: Awaited, heard: Sequence[Message]) -> Understood | None:

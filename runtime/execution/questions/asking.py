@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from runtime.core.errors import ContextTooLong, LLMError, VerificationError
+from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer
 from runtime.execution.frames.frame import Frame
 from runtime.execution.machine import Machine
 from runtime.execution.model_calls import ModelCalls
@@ -67,7 +67,7 @@ class Asking:
         """How long the last prompt was."""
 
     async def answer(self, plan: Plan) -> Any:
-        """The checked answer to the first question of the plan. Raises VerificationError when none fits."""
+        """The checked answer to the first question of the plan. Raises NoUsableAnswer when none fits."""
 
         async def read(question: Question, reply: Reply, number: int) -> Any:
             return read_answer(question, await reply.answer(number, MAX_ANSWER_CHARS))
@@ -77,7 +77,7 @@ class Asking:
     async def words(self, plan: Plan, say: Callable[[AsyncIterator[str]], Awaitable[None]]) -> None:
         """Have `say` take the words that answer the first question of the plan, as they come.
 
-        It is called again when they break off, or are none. Raises VerificationError when none fit.
+        It is called again when they break off, or are none. Raises NoUsableAnswer when none fit.
         """
 
         async def read(_question: Question, reply: Reply, number: int) -> Any:
@@ -115,7 +115,7 @@ class Asking:
                 return found
             await self.close()
             if tries >= MAX_TRIES:
-                raise VerificationError(f"the model did not answer what {self._place()} asks: {wrong}")
+                raise NoUsableAnswer(f"the model did not answer what {self._place()} asks: {wrong}")
 
     @property
     def _alone(self) -> bool:

@@ -34,6 +34,7 @@ class Sections:
         self._at = 0
         self._line_start = True
         self._preamble = False
+        self._labelled = False
         self._held = ""
 
     def feed(self, piece: str, *, final: bool = False) -> list[Part]:
@@ -61,8 +62,10 @@ class Sections:
         if self._preamble and number == 1:
             self._preamble = False
             return True
-        if not self._at < number <= self._asked:
+        follows = self._labelled and number == self._at + 1  # to one question a model may give more answers than asked
+        if not (self._at < number <= self._asked or follows):
             return False
+        self._labelled = self._labelled or (self._asked == 1 and not self._at)
         self._at, self._preamble = number, False
         parts.append(Begin(number))
         return True

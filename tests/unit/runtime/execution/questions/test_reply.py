@@ -33,6 +33,7 @@ def divided(asked: int, *pieces: str) -> dict[int, str]:
     [
         (1, "Hello!", {1: "Hello!"}),
         (1, "[1] Hello!", {1: "Hello!"}),
+        (1, "[1] Hello!\n[2] yes\n[7] a book", {1: "Hello!", 2: "yes\n[7] a book"}),
         (2, "[1] Hello!\n[2] yes", {1: "Hello!", 2: "yes"}),
         (2, "Hello!\n[2] yes", {1: "Hello!", 2: "yes"}),
         (2, "\n\n  [1]: Hello!\n\n**[2]** yes\n", {1: "Hello!", 2: "yes"}),
