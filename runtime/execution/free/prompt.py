@@ -39,6 +39,8 @@ The block ends when the step is done, without `Yld` or `Return`. To wait for an 
 with `await Yld("user")`.\
 """
 
+WAITS = ' `YLD for x` in it is `await Yld("x")`.'
+
 
 def signature(name: str, params: Sequence[Param], returns: str | None) -> str:
     """A playbook's signature as programs write it."""
@@ -223,7 +225,7 @@ def build_prompt(
     if more:
         now.append(more)
     if fence is not None:
-        now.append(FENCE.format(task=fence))
+        now.append(FENCE.format(task=fence) + (WAITS if "YLD for" in fence else ""))
     if frame.rejections:
         now.append(rejection_text(frame.rejections[-1], frame.step))
     if frame.statements:
