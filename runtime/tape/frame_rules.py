@@ -233,6 +233,7 @@ def _turn(state: SessionState, _: int, data: Data) -> None:
     frame.turn += 1
     frame.unwaited = 0 if data.get("waits") is not None else frame.unwaited + 1
     if data.get("said") is not None:
+        _end_exchange(frame)
         frame.transcript.append({"heard": data["heard"], "said": data["said"]})
     frame.args = list(data.get("args", frame.args))
     frame.kwargs = dict(data.get("kwargs", frame.kwargs))
@@ -290,10 +291,14 @@ def _tell(frame: FrameState, data: Data) -> None:
 def _hear(frame: FrameState, data: Data) -> None:
     """An exchange ends with what is heard next."""
     _tell(frame, data)
-    if frame.heard or frame.notes or frame.said:
-        heard = "\n".join(text for text in (frame.heard, *frame.notes) if text)
-        frame.transcript.append({"heard": heard, "said": "\n\n".join(frame.said)})
-    frame.heard, frame.notes, frame.said, frame.unwaited = data["heard"], [], [], 0
+    _end_exchange(frame)
+    frame.heard, frame.unwaited = data["heard"], 0
+
+
+def _end_exchange(frame: FrameState) -> None:
+    if frame.exchange is not None:
+        frame.transcript.append(frame.exchange)
+    frame.heard, frame.notes, frame.said = "", [], []
 
 
 def _done(state: SessionState, _: int, data: Data) -> None:

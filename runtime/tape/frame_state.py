@@ -115,6 +115,13 @@ class FrameState:
     fired: list[str] = field(default_factory=list)
     """Playbooks whose triggers began to hold by the variables that its call sets: they are executed before it."""
 
+    @property
+    def exchange(self) -> dict[str, str] | None:
+        """The present exchange of a walked playbook, as its transcript will have it; None where it is empty."""
+        if not self.heard and not self.notes and not self.said:
+            return None
+        return {"heard": "\n".join(text for text in (self.heard, *self.notes) if text), "said": "\n\n".join(self.said)}
+
 
 @dataclass(slots=True)
 class WaitState:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from runtime.core.message import Message
@@ -37,6 +38,8 @@ Carry out this one step of the script, and nothing before or behind it: {task}
 The block ends when the step is done, without `Yld` or `Return`. To wait for an answer that the step needs, end it \
 with `await Yld("user")`.\
 """
+
+WAITS = ' `YLD for x` in it is `await Yld("x")`.'
 
 
 def signature(name: str, params: Sequence[Param], returns: str | None) -> str:
@@ -123,11 +126,15 @@ def _script_lines(step: Step, depth: int) -> list[str]:
 
 
 def heard_text(frame: FrameState) -> str:
-    """What the frame hears at the beginning of a turn: its call, or the messages that came."""
+    """What the frame hears at the beginning of a turn: its call, or the messages that came.
+
+    What a walked playbook has heard before a free step stands in its exchange.
+    """
     lines = [frame.gave] if frame.gave else []
-    lines += [_message_line(message, while_working=message.id in frame.steered) for message in frame.inbox]
+    if frame.exchange is None:
+        lines += [_message_line(message, while_working=message.id in frame.steered) for message in frame.inbox]
     if not lines:
-        lines.append("Execute from the beginning." if frame.turn == 0 else "Go on.")
+        lines.append("Execute from the beginning." if frame.turn == 0 and frame.at is None else "Go on.")
     if frame.turn == 0 and frame.description is not None:
         lines.append(f"The description of {frame.playbook} with its values: {frame.description}")
     return "\n".join(lines)
@@ -207,23 +214,30 @@ def build_prompt(
     system = system_text(program, agent, frame.playbook)
     messages = [ChatMessage("system", system, cacheable=True)]
     for past in frame.transcript:
-        messages.append(ChatMessage("user", past["heard"]))
-        messages.append(ChatMessage("assistant", past["said"]))
+        messages += _messages_of(past)
     if frame.transcript:
-        messages[-1] = ChatMessage("assistant", frame.transcript[-1]["said"], cacheable=True)
+        messages[-1] = replace(messages[-1], cacheable=True)
+    if frame.exchange is not None:
+        messages += _messages_of(frame.exchange)
     now = [heard_text(frame), situation(state, frame)]
     meets = any(frame.agent in meeting.joined and meeting.status != "ended" for meeting in state.meetings.values())
     more = rules_now(system, "\n".join(now), files=bool(state.files), meeting=meets)
     if more:
         now.append(more)
     if fence is not None:
-        now.append(FENCE.format(task=fence))
+        now.append(FENCE.format(task=fence) + (WAITS if "YLD for" in fence else ""))
     if frame.rejections:
         now.append(rejection_text(frame.rejections[-1], frame.step))
     if frame.statements:
         now.append(RESUME.format(executed=executed_text(frame), count=len(frame.statements)))
     messages.append(ChatMessage("user", "\n\n".join(now)))
     return tuple(messages)
+
+
+def _messages_of(exchange: Mapping[str, str]) -> Iterator[ChatMessage]:
+    yield ChatMessage("user", exchange["heard"] or "(The conversation begins.)")
+    if exchange["said"]:
+        yield ChatMessage("assistant", exchange["said"])
 
 
 def said_text(frame: FrameState) -> str:
@@ -234,12 +248,10 @@ def said_text(frame: FrameState) -> str:
 
 def said_so_far(frame: FrameState) -> list[dict[str, str]]:
     """What a frame was told and answered, its unfinished turn included."""
-    if frame.at is not None and (frame.heard or frame.notes or frame.said):
-        heard = "\n".join(text for text in (frame.heard, *frame.notes) if text)
-        return [*frame.transcript, {"heard": heard, "said": "\n\n".join(frame.said)}]
-    if not frame.statements:
-        return list(frame.transcript)
-    return [*frame.transcript, {"heard": heard_text(frame), "said": said_text(frame)}]
+    past = [*frame.transcript, *([frame.exchange] if frame.exchange is not None else [])]
+    if frame.statements:
+        past.append({"heard": heard_text(frame), "said": said_text(frame)})
+    return past
 
 
 def results_text(frame: FrameState) -> str:

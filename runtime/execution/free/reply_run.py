@@ -234,7 +234,10 @@ class ReplyRun:
         self._refuse(Rejected("parse", f"{item.message} (line {item.line})", item.source))
 
 
-_LIKE_CODE = re.compile(r"\bawait\b|```|^\s*(?:from|import|def|for|if)\b.*:?$", re.MULTILINE)
+_LIKE_CODE = re.compile(
+    r"\bawait\s+\w+(?:\.\w+)*\(|```|^\s*(?:from\s+\w+\s+import\b|import\s+\w+$|def\s+\w+\(|(?:for|if|while)\b.*:$)",
+    re.MULTILINE,
+)
 """What nobody says to people: statements that went wrong."""
 
 _RESUME = (

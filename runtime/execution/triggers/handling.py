@@ -12,9 +12,10 @@ HANDLER = PlaybookSpec(
     params=(Param("messages"),),
     description=(
         "Handles messages that came while nothing was going on, all of them, in their order. When a trigger above "
-        "fits one, say so and call its playbook with what the message gives; else answer whoever wrote, as your "
+        "fits one, call its playbook with what the message gives; else answer whoever wrote, as your "
         "description says: a person, an agent, or a meeting. A message that was changed or taken back: see to what "
-        "was done because of it. A reminder: do what it says. Then set `__` and Return."
+        'was done because of it. A reminder: do what it says. At the end `await Var("__", "<what was done>")` keeps in '
+        "a sentence what you will know of it later; then Return."
     ),
     metadata={"hidden": True},
 )

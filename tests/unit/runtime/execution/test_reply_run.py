@@ -118,8 +118,10 @@ async def test_a_turn_whose_end_is_followed_by_more_is_refused_and_does_not_end(
     [
         ("", "empty"),
         ("  \n ", "empty"),
-        ("I await your answer: await Yld", "format"),
-        ("for n in names:\n  await Say", "format"),
+        ("I do it: await Yld('user')", "format"),
+        ("for n in names:\n  Say", "format"),
+        ("from math import pi", "format"),
+        ("def f(x", "format"),
         ("```python\n```", "end"),
         (f"```python\n{STEP_1}\n```", "end"),
         ("```python\nawait Say('user', 'x'\nawait Step()\n```", "parse"),
@@ -136,6 +138,21 @@ async def test_a_reply_of_plain_words_is_what_is_said() -> None:
         assert rule(reply) == "accepted"
         assert [text.strip() for text in stage.said] == ["I am sorry.\n\nI cannot do that."]
         assert stage.ran == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I await your answer.",
+        "if you like, we can begin",
+        "from Oslo\nfor two nights",
+        "It holds:\nimport duties and tax",
+    ],
+)
+async def test_words_that_code_has_too_are_said(text: str) -> None:
+    stage = Stage()
+    assert rule(await run(stage, text)) == "accepted"
+    assert [said.strip() for said in stage.said] == [text]
 
 
 async def test_words_around_a_block_are_not_said() -> None:

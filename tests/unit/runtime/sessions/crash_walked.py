@@ -103,8 +103,8 @@ ASIDES = Case(
         Answer("asked", '{"does": "answer", "size": 4}', heard="four"),
         Answer("asked", '{"does": "correct", "size": 5}', heard="five"),
         Answer("asked", '{"does": "answer", "colour": "red"}', heard="red"),
-        Answer("Ask for the $size", "Which size?"),
-        Answer("Ask for the $colour", "Which colour?"),
+        Answer("colour", "Which colour?"),
+        Answer("size", "Which size?"),
     ),
 )
 

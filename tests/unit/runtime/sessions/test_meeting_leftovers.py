@@ -86,7 +86,7 @@ async def test_an_invitation_is_no_trigger_for_the_model_to_judge(sandbox: Monty
         assert await talk.say("go") == ["hi"]
     told = model.asked[0][0].content
     assert "When invited to a talk meeting (automatic)" in told
-    assert "# trig?" not in told
+    assert "Trigger(" not in told
 
 
 async def test_who_speaks_to_a_meeting_that_has_ended_is_told_so(sandbox: MontySandbox) -> None:

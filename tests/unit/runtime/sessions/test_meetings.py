@@ -148,7 +148,8 @@ async def test_a_guest_on_the_model_hears_its_invitation_and_takes_part(sandbox:
     )
     async with talking(meeting(guest, required_attendees=["Guest"]), model, sandbox) as talk:
         assert await talk.say("go") == ["Guest, what do you suggest?", "a cart", "we chose a cart"]
-    assert "You are invited to meeting 100: Talk" in model.told(0)
+    assert "You are invited to meeting 100: Talk" in model.asked[0][1].content
+    assert "Guest, what do you suggest?" in model.told(1)
 
 
 async def test_models_hold_a_meeting_invite_more_to_it_whisper_and_end_it(sandbox: MontySandbox) -> None:
