@@ -57,13 +57,15 @@ WORDS = {
 ANSWERS = ("I am Ada", "row 1")
 """What people say to `SECOND` and `ROW`."""
 
-_ASKED = {
+ASKED = {
     "welcome": "say: .*Welcome the user",
     "ask": r"say: .*Ask the user for their \$name",
     "understand": r"understand: .*\$name",
     "choose": "choose: .*a royal one",
     "box": "say: .*the box is theirs",
 }
+"""What each of them is asked by, as `Rules` have it."""
+
 _OTHERWISE = {FIRST: "Good evening, here you get all the seats that there are.", SECOND: "Say, whom is it for?"}
 """How a model words things that it is asked for once more."""
 
@@ -125,7 +127,7 @@ class Story:
             name = f"{chat}-{manner}-{moment}"
             room = f"{manner}-{moment}".replace("_", "-")
             talk: TelegramTalk | WebTalk = (
-                WebTalk(room, person=f"Ada {number}") if chat == "web" else TelegramTalk(platform, chat=100 + number)
+                WebTalk(room, person=f"Ada {number % 4}") if chat == "web" else TelegramTalk(platform, chat=100 + number)
             )
             self.told[name] = Told(name, talk)
 
@@ -136,7 +138,7 @@ class Story:
         assert found is not None
         told = self.told[found[1]]
         told.requests.append([])
-        rules = {pattern: lambda _, what=what: told.give(what) for what, pattern in _ASKED.items()}
+        rules = {pattern: lambda _, what=what: told.give(what) for what, pattern in ASKED.items()}
         return self._held(told, Answers(rules).reply(prompt))
 
     def _held(self, told: Told, text: str) -> Reply:
