@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.language.instructions.expression import NotComputable, read_expression
+from runtime.language.instructions.expression import read_expression
 
 _FROM_PROGRAM = "(From the program, not from a person.)\n"
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
@@ -28,6 +28,7 @@ _KINDS = {
     "say": re.compile(r"(?:Write |Answer the|Ask the|Go on with|Come back|Confirm |The person corrects|Think about)"),
 }
 _TEST = re.compile(r"(?:Is this so, as things are now: (.+)\?|is it true that \"(.+)\"\?) ", re.DOTALL)
+_NAMED = re.compile(r"\$([A-Za-z]\w*)(?::[a-z]+\b)?")
 _ALONE = re.compile(r"Answer with (\w+) alone: ")
 _OUTCOME = re.compile(r"\[(\d+)\] is (.+)")
 
@@ -89,7 +90,10 @@ class Prompt:
 
 Answer = str | Callable[[Prompt], str]
 Rules = Mapping[str, Answer]
-"""Answers by regular expressions over `kind: text of the question`; the first one that is found gives the answer."""
+"""Answers by regular expressions over `kind: text of the question`; the first one that is found gives the answer.
+
+`$order_id:str` is written `order id` there.
+"""
 
 
 class Answers:
@@ -114,15 +118,20 @@ class Answers:
         return "\n".join(f"[{number}] {answer}" for number, answer in written.items())
 
     def _answer(self, prompt: Prompt, question: Question) -> str:
+        asked = f"{question.kind}: {_NAMED.sub(_spaced, question.text)}"
         for pattern, answer in self._rules.items():
-            if re.search(pattern, f"{question.kind}: {question.text}", re.DOTALL):
+            if re.search(pattern, asked, re.DOTALL):
                 return answer if isinstance(answer, str) else answer(prompt)
-        raise LookupError(f"{question.kind}: {question.text}")
+        raise LookupError(asked)
 
 
 def answer_with(**values: Any) -> str:
     """The answer to what a person means who was asked for these values, and gave them."""
     return json.dumps({"does": "answer", **values}, ensure_ascii=False)
+
+
+def _spaced(variable: re.Match[str]) -> str:
+    return variable[1].replace("_", " ")
 
 
 def _alone(answer: str, form: re.Match[str] | None) -> str:
@@ -186,5 +195,5 @@ class _So:
         expression = read_expression(text)
         try:
             return None if expression is None else bool(expression.evaluate(self.values))
-        except NotComputable:
+        except ValueError:  # it depends on what is not said here
             return None
