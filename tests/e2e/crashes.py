@@ -150,7 +150,7 @@ class Story:
             case 1, "welcome", "between_sentences":
                 return Reply(text, hold_after_chars=text.index(SECOND) + 1)
             case 1, "understand", "while_a_value_is_asked":
-                return Reply(text, hold_after_chars=text.index("name"))
+                return Reply(text, hold_after_chars=len(text) - 2)
             case 2, "ask" | "welcome", "twice":
                 return Reply(text, hold_after_chars=text.index(told.worded["ask"]) + 20)
         return Reply(text)
