@@ -1,71 +1,108 @@
-"""What a model is told, and what executing its replies costs besides it: `python -m benchmarks.execution`.
+"""What a conversation costs in model calls and characters, and a step in time: `python -m benchmarks.execution`.
 
-Prompts are counted in characters: the same on every machine, and about four to a token.
+Prompts and replies are counted in characters: the same on every machine, and about four to a token.
 """
 
 from __future__ import annotations
 
 import asyncio
-import statistics
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from runtime.execution.free.contract import Contract
-
+from benchmarks.plain_bot import Exchange, plain_bot
 from benchmarks.table import Row, show
+from evals.conversation import Stage, run_once
+from evals.record import Record
+from evals.talks import Expected, Line, Talk
 from gateway.observability.debugger.server import DebugAddress, Debugger
-from runtime.agents.library import call_shapes
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
-from runtime.execution.free.position import Position
-from runtime.execution.free.prompt import build_prompt
-from runtime.execution.free.verifier import verify
-from runtime.execution.triggers.handling import HANDLER
-from runtime.execution.triggers.triggers import declared_types
 from runtime.language.compiler import compile_program
-from runtime.language.program import AgentSpec, PlaybookSpec, Program
+from runtime.language.program import Op, PlaybookSpec, Program, Step
 from runtime.language.rules import RulesLowerer
+from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Snippet
 from runtime.sandbox.monty import MontySandbox
-from runtime.tape.frame_state import FrameState
-from runtime.tape.state import AgentState, SessionState
+from tests.fakes.answers import Answers, Prompt, Rules, answer_with
 from tests.fakes.talk import Model, talking
 from tests.unit.runtime.sessions import programs as small
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-UPSTREAM_SYSTEM_CHARS = 21_000
-"""The system prompt of playbooks 0.7.4, the first implementation of the language; it stands before every request.
 
-Taken as it was measured. Nothing else of that layout is counted against it, not what it says of its own calls and state
-in every request: program, past and situation are as long as here.
-"""
-
-TURNS = 8
-REPEATS = 300
 STATEMENTS = 200
+ROUNDS = 500
+MESSAGES = 300
 FEW, MANY = 100, 800
 CALLS, TRIES = 1500, 3
 
-_HEARD = "Message from Ada (user): Then let us take the second one, please. Can you also tell me when it will be here?"
+SAYS = ("43345678", "no")
+"""What the person writes after the greeting."""
+
+RULES: Rules = {
+    "say: .*Welcome the user": "Welcome! I can look up orders for you.",
+    "say: .*Ask the user for their order id": "What is the number of your order?",
+    "understand: .*another order": answer_with(wants_more=False),
+    "understand: .*order id": answer_with(order_id="43345678"),
+    "choose: .*no such order": "no",
+    "say: .*the status of order": "Your order is shipped and arrives on 2 August.",
+    "say: .*another order": "Is there another order that I may look up?",
+    "say: .*Thank the user": "Thank you, and goodbye!",
+}
+"""The order helper's model."""
+
+
+class _Writes:
+    """A model that answers by rules, a character at a time. `prompts` are what it was asked."""
+
+    model = "scripted"
+
+    def __init__(self, rules: Rules) -> None:
+        self._answers = Answers(rules)
+        self.prompts: list[str] = []
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Characters]:
+        """See `LLMClient`."""
+        messages = [{"role": message.role, "content": message.content} for message in request.messages]
+        self.prompts.append("\n".join(message["content"] for message in messages))
+        yield _Characters(self._answers.reply(Prompt.read(messages)))
+
+
+class _Characters:
+    usage = Usage()
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        for character in self._text:
+            await asyncio.sleep(0)
+            yield character
 
 
 @dataclass(frozen=True)
-class Told:
-    """The prompts of one conversation. `upstream` is what its layout needs at least: its system prompt, the same
-    program, the same past, and what is true now in the same words; not what is said here of our own rules."""
+class Held:
+    """One conversation: what happened, and all that its model was told."""
 
-    ours: Sequence[str]
-    upstream: Sequence[int]
+    record: Record
+    prompts: Sequence[str]
 
     @property
     def cacheable(self) -> float:
-        """Which part of a prompt is the beginning of the one before it, so that a provider need not read it again."""
-        return statistics.fmean(_same(one, two) / len(two) for one, two in pairwise(self.ours))
+        """Which part of the prompts is the beginning of the one before, so that a provider need not read it again."""
+        shared = sum(_same(one, two) for one, two in pairwise(self.prompts))
+        return shared / sum(map(len, self.prompts[1:]))
+
+    @property
+    def unseen(self) -> Sequence[int]:
+        """How much the model wrote before people saw the first character of an answer, for each thing they said."""
+        return self.record.cost.unseen_chars
 
 
 def _same(one: str, two: str) -> int:
@@ -79,95 +116,83 @@ def program(name: str) -> Program:
     return asyncio.run(compile_program([EXAMPLES / f"{name}.pb"], lowerer=RulesLowerer())).program
 
 
-def reply(playbook: PlaybookSpec, turn: int) -> str:
-    """A reply of the usual length."""
-    steps = list(playbook.walk_steps())
-    step = steps[turn % len(steps)]
-    return "\n".join(
-        [
-            "```python",
-            f'await Step("{playbook.name}:{step.line}:{step.op}")',
-            'await Say("user", "I see. That one is in stock, and it will be with you on Tuesday or Wednesday.")',
-            'await Yld("user")',
-            "```",
-        ]
+async def order_helper_talk() -> Held:
+    """The greeting and two messages, held in memory."""
+    model = _Writes(RULES)
+    made = (await compile_program([EXAMPLES / "order_helper.pb"], lowerer=RulesLowerer())).program
+    talk = Talk(title="", lines=[Line(text=text) for text in SAYS], expect=Expected())
+    async with MontySandbox(max_workers=1) as sandbox:
+        record = await run_once(made, talk, model, Stage(sandbox, SystemClock()))
+    return Held(record, model.prompts)
+
+
+def bare(held: Held) -> Exchange:
+    """The same words said by a plain bot with a tool."""
+    shown = [
+        "\n".join(one.text for one in held.record.shown if one.line == line and one.speaker != "Parley")
+        for line in range(len(SAYS) + 1)
+    ]
+    return plain_bot((EXAMPLES / "order_helper.pb").read_text(), SAYS, shown)
+
+
+def counts() -> list[Row]:
+    """The rows of the order helper's conversation."""
+    held = in_frames(order_helper_talk())
+    cost, floor, bot = held.record.cost, "a plain bot with a tool", bare(held)
+    what = "order_helper, greeting and two messages"
+    return [
+        Row(f"model calls, {what}", cost.calls, "calls", bot.calls, floor, "<= 4"),
+        Row("characters in", cost.chars_in, "chars", bot.chars_in, floor, "<= 12,000"),
+        Row("characters written", cost.chars_out, "chars", cost.chars_shown, "shown", "<= 1.6 of it"),
+        Row("written before the first visible one, greeting", held.unseen[0], "chars", target="<= 12"),
+        Row("the same after a message, at most", max(held.unseen), "chars", bot.unseen, floor),
+        Row("cacheable share of its prompts", 100 * held.cacheable, "%"),
+    ]
+
+
+async def step_us() -> float:
+    """An exact step of a loop that counts, in microseconds of the processor, its part of the tape included."""
+
+    def step(line: str, op: Op, text: str, *below: Step) -> Step:
+        return Step(line, op, text, small.SPAN, children=below)
+
+    add = step("02.01", Op.EXE, "Set $n to $n + 1")
+    loop = step("02", Op.CND, f"While $n < {ROUNDS}", add, step("02.02", Op.JMP, "02"))
+    begins = small.triggers("BGN When program starts")
+    steps = (step("01", Op.EXE, "Set $n to 0"), loop)
+    main = PlaybookSpec("Main", "llm", small.SPAN, triggers=begins, steps=steps)
+    made = small.program(small.agent("Counter", main))
+    async with MontySandbox(max_workers=1) as sandbox, talking(made, Model(), sandbox) as talk:
+        started = time.process_time()
+        await talk.say("go")
+        taken = time.process_time() - started
+        executed = len(talk.named("step.executed"))
+        assert executed > 3 * ROUNDS
+        return taken / executed * 1e6
+
+
+async def hop_us() -> float:
+    """A message of a Python playbook to another agent, who waits for it, in microseconds of the processor."""
+    sends = f"""
+async def Main():
+    for number in range({MESSAGES}):
+        await Say("Clerk", str(number))
+    await EndProgram()
+"""
+    hears = """
+async def Listen():
+    while True:
+        await WaitForMessage("*")
+"""
+    begin = "BGN When program starts"
+    made = small.program(
+        small.agent("Main", small.python("Main", trigger=begin), code=sends),
+        small.agent("Clerk", small.python("Listen", trigger=begin), code=hears),
     )
-
-
-def conversation(made: Program) -> Told:
-    """What a model is told turn by turn; the same is said in every program."""
-    agent, playbook = _first(made)
-    state = SessionState(agents={"1000": AgentState("1000", agent.name, {"order_id": "43345678", "wants_more": True})})
-    frame = state.frames["1000.0"] = FrameState("1000.0", "1000", playbook.name, [], {}, "llm - -")
-    ours, upstream = [], []
-    for turn in range(TURNS):
-        frame.turn = turn
-        messages = build_prompt(made, agent, state, frame)
-        ours.append("\n".join(message.content for message in messages))
-        upstream.append(len(ours[-1]) - _own_rules(messages[0].content) + UPSTREAM_SYSTEM_CHARS)
-        frame.transcript.append({"heard": _HEARD, "said": reply(playbook, turn)})
-    return Told(ours, upstream)
-
-
-def _own_rules(system: str) -> int:
-    """How many characters of a system prompt are not the program: the rules before it, the built-in playbook after."""
-    contract, _, rest = system.partition("The program:")
-    return len(contract) + len(rest) - len(rest.rpartition(f"{HANDLER.name} is built in.")[0])
-
-
-def _first(made: Program) -> tuple[AgentSpec, PlaybookSpec]:
-    agent = made.agents[0]
-    return agent, next(playbook for playbook in agent.playbooks if playbook.steps)
-
-
-def _position(made: Program) -> Position:
-    agent, playbook = _first(made)
-    return Position(
-        playbook=playbook.name,
-        steps={step.line: str(step.op) for step in playbook.walk_steps()},
-        functions=call_shapes(made, agent),
-        names={"order_id", "order"},
-        check_target=lambda text: text,
-        check_source=lambda text: text,
-        types=declared_types(agent),
-    )
-
-
-def verification_us(made: Program) -> float:
-    """Verifying one statement that was not seen before, in microseconds."""
-    _, playbook = _first(made)
-    first = next(playbook.walk_steps())
-    step = f"{playbook.name}:{first.line}:{first.op}"
-    here = _position(made)
-    numbers = iter(range(REPEATS))
-
-    def once() -> None:
-        number = next(numbers)
-        for line in (
-            f'await Step("{step}")  # {number}',
-            f'await Say("user", f"Order {number}: {{order_id}} is {{order}} and will be with you soon.")',
-            f'await Var("order_id", "{number}")',
-            f'total{number} = sum(len(part) for part in order_id.split("-"))',
-        ):
-            assert verify(line, here) is None
-
-    return _us(once, REPEATS) / 4
-
-
-def parsing_us() -> float:
-    """Only parsing the same statements: what verification cannot be below."""
-    source = 'await Say("user", f"Your order {order_id} is {order} and will be with you soon.")'
-    return _us(lambda: compile(source, "", "exec", flags=_PARSE), REPEATS)
-
-
-_PARSE = 0x400 | 0x2000  # ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-
-
-def _us(work: Callable[[], object], times: int) -> float:
-    started = time.perf_counter()
-    for _ in range(times):
-        work()
-    return (time.perf_counter() - started) / times * 1e6
+    async with MontySandbox(max_workers=1) as sandbox, talking(made, Model(), sandbox) as talk:
+        started = time.process_time()
+        await talk.say("go")
+        return (time.process_time() - started) / MESSAGES * 1e6
 
 
 async def sandbox_us() -> float:
@@ -213,7 +238,7 @@ async def call_us(*, debugged: bool) -> float:
             return (time.process_time() - started) / CALLS * 1e6
 
 
-def in_frames(work: Coroutine[Any, Any, float]) -> float:
+def in_frames(work: Coroutine[Any, Any, Any]) -> Any:
     """What a coroutine gives on the loop that python playbooks need."""
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
         return runner.run(work)
@@ -221,19 +246,10 @@ def in_frames(work: Coroutine[Any, Any, float]) -> float:
 
 def run() -> list[Row]:
     """The rows of this benchmark."""
-    rows = []
-    programs = {name: program(name) for name in ("hello", "order_helper", "two_agents")}
-    for name, made in programs.items():
-        told = conversation(made)
-        ours, theirs = statistics.fmean(map(len, told.ours)), statistics.fmean(told.upstream)
-        rows.append(Row(f"prompt a turn, {name}", ours, "chars", theirs, "upstream's layout", "<= 0.5 of it"))
-        rows.append(Row(f"cacheable share of a prompt, {name}", 100 * told.cacheable, "%"))
-    made = programs["order_helper"]
-    agent, _ = _first(made)
-    state = SessionState(agents={"1000": AgentState("1000", agent.name)})
-    frame = FrameState("1000.0", "1000", "Main", [], {}, "llm - -")
-    rows.append(Row("building a prompt", _us(lambda: build_prompt(made, agent, state, frame), REPEATS), "µs"))
-    rows.append(Row("verifying a statement", verification_us(made), "µs", parsing_us(), "parsing it"))
+    rows = counts()
+    rows.append(Row("an exact step", min(in_frames(step_us()) for _ in range(TRIES)), "µs", target="<= 100 µs"))
+    hop = min(in_frames(hop_us()) for _ in range(TRIES))
+    rows.append(Row("a message from a Python playbook to another agent", hop, "µs", target="<= 200 µs"))
     rows.append(Row("running a statement in the sandbox", asyncio.run(sandbox_us()), "µs"))
     few, many = in_frames(agent_us(FEW)), in_frames(agent_us(MANY))
     rows.append(Row(f"making one of {MANY} agents", many, "µs", few, f"one of {FEW}"))

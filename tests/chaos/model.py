@@ -1,4 +1,4 @@
-"""The model of the examples as a script: what it answers follows from the prompt alone, how badly from the seed."""
+"""The model of the stories as a script: what it answers follows from the prompt alone, how badly from the seed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.chaos.stories import (
+    ADDS,
     ANOTHER,
-    ASKS_NAME,
     CITY,
     GREETING,
     ORDERS,
@@ -22,21 +22,15 @@ from tests.chaos.stories import (
     forecast_sentence,
     no_such_order,
 )
+from tests.fakes.answers import Answers, Prompt, Rules, answer_with
 from tests.fakes.openai_server import Reply
 
 _BOMB = "bomb = [0] * 10**9"
 _CHUNK_DELAY_S = 0.004
 
-_BEGIN_ORDERS = (
-    'await Step("Main:01:QUE")\n# trig? no',
-    f'await Say("user", "{WELCOME}")',
-    'await Step("Main:02:EXE")\n# trig? no',
-    'await Var("wants_more", True)\n# trig? no',
-    'await Step("Main:03:CND")\n# trig? no',
-    'await Step("Main:03.01:QUE")\n# trig? no',
-    f'await Say("user", "{WHICH}")',
-    'await Yld("user")',
-)
+
+WAYS = ("stalls", "breaks off", "says nothing", "fails", "is busy")
+"""How it misbehaves."""
 
 
 class ScriptedModel:
@@ -53,27 +47,29 @@ class ScriptedModel:
         """The reply to a request of the gateway's."""
         messages = request["messages"]
         try:
-            statements = _statements(messages)
+            text = _ANSWERS.reply(Prompt.read(messages))
         except (LookupError, ValueError) as error:
             self.failures.append(f"{error!r}: {json.dumps(messages[1:])}")
             return Reply(status=400, error={"message": f"the script does not know this prompt: {error}"})
         self.counts["replies"] += 1
-        return self._as_is_its_way(messages, _block(statements, str(messages[-1]["content"])))
+        return self._as_is_its_way(messages, text)
 
     def _as_is_its_way(self, messages: Sequence[Mapping[str, Any]], text: str) -> Reply:
-        """Well, or for the first asking of a turn slowly, broken off, or refused for the moment."""
+        """Well, or for the first asking of a turn slowly, broken off, not at all, or refused for the moment."""
         turn = _turn_digest(messages)
         self._asked[turn] += 1
         chance = random.Random(f"{self._seed} {turn}")
         if self._asked[turn] > 1 or chance.random() >= self._misbehaves:
             return Reply(text, chunk_delay_s=_CHUNK_DELAY_S)
-        kind = chance.choice(("stalls", "breaks off", "fails", "is busy"))
+        kind = chance.choice(WAYS)
         self.counts[kind] += 1
         match kind:
             case "stalls":
                 return Reply(text, chunk_chars=40, chunk_delay_s=0.25)
             case "breaks off":
                 return Reply(text, drop_after_chars=chance.randrange(20, max(21, len(text))))
+            case "says nothing":
+                return Reply("")
             case "fails":
                 return Reply(status=chance.choice((500, 502, 503)))
         return Reply(status=429, retry_after_s=0.5)
@@ -86,139 +82,59 @@ def _turn_digest(messages: Sequence[Mapping[str, Any]]) -> str:
     return hashlib.sha256("\0".join([*before, now]).encode()).hexdigest()
 
 
-def _block(statements: Sequence[str], asked: str) -> str:
-    head = "# recap: we go on\n# plan: the next step"
-    broken_off = re.search(r"is `# resume: (\d+)`", asked)
-    if broken_off:
-        head = f"# resume: {broken_off[1]}"
-        statements = statements[int(broken_off[1]) :]
-    return "```python\n" + "\n".join([head, *statements]) + "\n```"
+def _heard(prompt: Prompt) -> str:
+    """What the person wrote last."""
+    found = re.match(r"(?:Message from [^:]*: )?(.*)", prompt.heard)
+    assert found is not None
+    return found[1].strip()
 
 
-def _statements(messages: Sequence[Mapping[str, Any]]) -> Sequence[str]:
-    """The whole turn. Raises LookupError for a prompt that no example leads to."""
-    now = str(messages[-1]["content"])
-    turn = sum(1 for message in messages if message["role"] == "assistant")
-    found = re.search(r"You execute (\w+) as (\w+)", now)
-    if found is None:
-        raise LookupError("nobody executes")
-    heard = _heard(now)
-    match found.groups():
-        case _, "Greeter":
-            return _greet(turn, heard)
-        case _, "OrderHelper":
-            return _look_up(turn, heard, now)
-        case _, "Concierge":
-            return _host(turn, heard)
-        case _, "WeatherDesk":
-            return _forecast(turn, now)
-    raise LookupError(str(found.groups()))
+def _order(prompt: Prompt) -> str:
+    return str(prompt.known("order_id"))
 
 
-def _heard(now: str) -> str:
-    """What the person wrote that this turn is about; empty where it is about nothing of the sort."""
-    found = re.match(r"Message from [^:]*: (.*)", now)
-    return found[1].strip() if found else ""
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "no"
 
 
-def _greet(turn: int, heard: str) -> Sequence[str]:
-    if turn == 0:
-        return (
-            'await Step("Main:01:QUE")\n# trig? no',
-            f'await Say("user", "{GREETING}")',
-            f'await Say("user", "{ASKS_NAME}")',
-            'await Yld("user")',
-        )
-    return (
-        f'await Var("name", "{heard}")\n# trig? no',
-        'await Step("Main:02:QUE")\n# trig? no',
-        'await Say("user", f"Nice to meet you, {name}!")',
-        'await Step("Main:03:YLD")',
-        'await Var("__", "Greeted the person.")',
-        'await Yld("exit")',
-    )
+def _forecast(prompt: Prompt) -> str:
+    return json.dumps({"result": forecast_sentence(str(prompt.known("city")))})
 
 
-def _look_up(turn: int, heard: str, now: str) -> Sequence[str]:
-    if turn == 0:
-        return _BEGIN_ORDERS
-    number = heard.split()[0] if heard else ""
-    if number.isdecimal():
-        bomb = (_BOMB,) if "bomb" in heard else ()
-        return (
-            f'await Var("order_id", "{number}")\n# trig? no',
-            *bomb,
-            'await Step("Main:03.02:QUE")\n# trig? no',
-            f'await Var("order", await LookUpOrder(order_id="{number}"))\n# trig? no',
-            'await Yld("call")',
-        )
-    if number == "yes":
-        return (
-            'await Var("wants_more", True)\n# trig? no',
-            'await Step("Main:03.06:JMP")\n# trig? no',
-            'await Step("Main:03:CND")\n# trig? no',
-            'await Step("Main:03.01:QUE")\n# trig? no',
-            f'await Say("user", "{WHICH}")',
-            'await Yld("user")',
-        )
-    if number == "no":
-        return (
-            'await Var("wants_more", False)\n# trig? no',
-            'await Step("Main:03.06:JMP")\n# trig? no',
-            'await Step("Main:03:CND")\n# trig? no',
-            'await Step("Main:04:QUE")\n# trig? no',
-            f'await Say("user", "{THANKS}")',
-            'await Step("Main:05:YLD")',
-            'await Var("__", "Looked up orders.")',
-            'await Yld("exit")',
-        )
-    found = re.search(r'\$order_id = "(\d+)"', now)
-    if found is None:
-        raise LookupError("no order is asked for")
-    answer = ORDERS.get(found[1])
-    steps = ("03.03:CND", "03.04:CND", "03.04.01:QUE") if answer else ("03.03:CND", "03.03.01:QUE")
-    return (
-        *(f'await Step("Main:{step}")\n# trig? no' for step in steps),
-        f'await Say("user", "{answer or no_such_order(found[1])}")',
-        'await Step("Main:03.05:QUE")\n# trig? no',
-        f'await Say("user", "{ANOTHER}")',
-        'await Yld("user")',
-    )
-
-
-def _host(turn: int, heard: str) -> Sequence[str]:
-    if turn == 0:
-        return ('await Step("Main:01:QUE")\n# trig? no', f'await Say("user", "{CITY}")', 'await Yld("user")')
-    if heard:
-        return (
-            f'await Var("city", "{heard}")\n# trig? no',
-            'await Step("Main:02:QUE")\n# trig? no',
-            f'await Var("forecast", await WeatherDesk.GetForecast(city="{heard}"))\n# trig? no',
-            'await Yld("call")',
-        )
-    return (
-        'await Step("Main:03:QUE")\n# trig? no',
-        'await Say("user", f"{forecast} Wear what suits.")',
-        'await Step("Main:04:YLD")',
-        'await Var("__", "Told the forecast.")',
-        'await Yld("exit")',
-    )
-
-
-def _forecast(turn: int, now: str) -> Sequence[str]:
-    found = re.search(r'Arguments: \{"city": "(\w+)"\}|\$city = "(\w+)"', now)
-    if found is None:
-        raise LookupError("no city is asked for")
-    city = found[1] or found[2]
-    if turn == 0:
-        return (
-            'await Step("GetForecast:01:QUE")\n# trig? no',
-            f'await Var("raw", await ReadForecast(city="{city}"))\n# trig? no',
-            'await Yld("call")',
-        )
-    sentence = forecast_sentence(city)
-    if sentence.startswith("There is no"):
-        steps = ('await Step("GetForecast:02:CND")\n# trig? no', 'await Step("GetForecast:02.01:RET")')
+def _add(prompt: Prompt) -> str:
+    """Statements: the program of the adder has no steps."""
+    if prompt.heard.startswith("Execute from the beginning"):
+        statements = ['await Var("total", 0)', f'await Say("user", "{ADDS}")', 'await Yld("user")']
     else:
-        steps = ('await Step("GetForecast:02:CND")\n# trig? no', 'await Step("GetForecast:03:RET")')
-    return (*steps, 'await Var("__", "Gave the forecast.")', f'await Return("{sentence}")')
+        number, _, more = _heard(prompt).partition(" ")
+        statements = [
+            *([_BOMB] if more else []),
+            f'await Var("total", total + {int(number)})',
+            'await Say("user", f"That makes {total} in all, if I have added it up as one should.")',
+            'await Yld("user")',
+        ]
+    broken_off = re.search(r"is `# resume: (\d+)`", prompt.asked)
+    if broken_off:
+        statements = [f"# resume: {broken_off[1]}", *statements[int(broken_off[1]) :]]
+    return "```python\n" + "\n".join(statements) + "\n```"
+
+
+_RULES: Rules = {
+    "say: .*Ask the user for their name": GREETING,
+    "say: .*Greet the user by name": lambda prompt: f"Nice to meet you, {_heard(prompt)}!",
+    "say: .*Welcome the user": WELCOME,
+    "say: .*Ask the user for their order id": WHICH,
+    "understand: .*another order": lambda prompt: answer_with(wants_more=_heard(prompt).startswith("yes")),
+    "understand: .*order id": lambda prompt: answer_with(order_id=_heard(prompt)),
+    "choose: .*there is no such order": lambda prompt: _yes(_order(prompt) not in ORDERS),
+    "say: .*no order has this number": lambda prompt: no_such_order(_order(prompt)),
+    "say: .*the status of order": lambda prompt: ORDERS[_order(prompt)],
+    "say: .*another order": ANOTHER,
+    "say: .*Thank the user": THANKS,
+    "say: .*in which city": CITY,
+    "understand: .*city": lambda prompt: answer_with(city=_heard(prompt)),
+    "give: .*(?:no forecast|the forecast) for city": _forecast,
+    "say: .*the forecast": "{forecast} Wear what suits.",
+    "execute: .*You execute Main as Adder": _add,
+}
+_ANSWERS = Answers(_RULES)

@@ -56,7 +56,7 @@ _LASTS_S = {
 }
 _DEEDS_WITHIN_S = 1.5
 _STRIKES_WITHIN_S = 1.2
-_WITH_MODEL = 0.2
+_WITH_MODEL = 0.35
 """How many runs have a model; loading its library takes a gateway seconds."""
 
 _SECOND_STRIKES = 0.8
@@ -165,7 +165,8 @@ def _casts(chance: random.Random, *, with_model: bool) -> Iterator[Cast]:
     """Each kind of place once, and some twice."""
     stories = [story.name for story in STORIES.values() if with_model or not story.needs_model]
     for place in (*PLACES, "telegram", "web", "telegram"):
-        yield Cast(place, "house" if chance.random() < 0.35 else chance.choice(stories))
+        in_the_house = chance.random() < (0.1 if with_model else 0.35)
+        yield Cast(place, "house" if in_the_house else chance.choice(stories))
 
 
 def _kinds(chance: random.Random, kinds: Sequence[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from time import monotonic
 import anyio
 
 from tests.chaos.faults import strike
+from tests.chaos.model import WAYS
 from tests.chaos.oracle import Verdict, judge
 from tests.chaos.places import Place
 from tests.chaos.plan import Deed, Plan, Round, Strike
@@ -206,7 +207,7 @@ class _Drama:
         self._outcome.counts["sentences"] += sum(len(talk.story.expected(talk.said)) for talk in self._talks)
         self._outcome.counts["conversations"] += len(self._talks)
         self._outcome.counts["model replies"] += self._stage.model.counts["replies"]
-        for kind in ("stalls", "breaks off", "fails", "is busy"):
+        for kind in WAYS:
             self._outcome.counts[f"model {kind}"] += self._stage.model.counts[kind]
         await self._look_into_the_store()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HOUSE = ROOT / "tests" / "chaos" / "programs" / "house.pb"
+ADDER = ROOT / "tests" / "chaos" / "programs" / "adder.pb"
 
 YES, NO = "Yes", "No"
 
@@ -138,8 +139,7 @@ def _tour_expected(said: Sequence[Said]) -> list[str]:
     return seen
 
 
-GREETING = "Hello! I am the greeter of this house, and I am glad that you came."
-ASKS_NAME = "Would you tell me your name, so that I can greet you properly?"
+GREETING = "Hello! I am the greeter of this house. Would you tell me your name, so that I can greet you properly?"
 
 
 def _hello_says(_chance: random.Random, said: Sequence[Said], unique: int) -> Said:
@@ -149,7 +149,7 @@ def _hello_says(_chance: random.Random, said: Sequence[Said], unique: int) -> Sa
 def _hello_expected(said: Sequence[Said]) -> list[str]:
     seen: list[str] = []
     for number, each in enumerate(said):
-        seen += [f"Nice to meet you, {each.text}!"] if number % 2 else [GREETING, ASKS_NAME]
+        seen += [f"Nice to meet you, {each.text}!"] if number % 2 else [GREETING]
     return seen
 
 
@@ -172,8 +172,7 @@ def _order_says(chance: random.Random, said: Sequence[Said], unique: int) -> Sai
         return Said("hello", alone=True)
     if said[-1].text[0].isdecimal():
         return Said("yes please" if chance.random() < 0.6 else "no thanks", alone=True)
-    wanted = chance.choice([*ORDERS, str(10_000_000 + unique)])
-    return Said(f"{wanted} bomb" if chance.random() < 0.3 else wanted, alone=True)
+    return Said(chance.choice([*ORDERS, str(10_000_000 + unique)]), alone=True)
 
 
 def _order_expected(said: Sequence[Said]) -> list[str]:
@@ -189,6 +188,24 @@ def _order_expected(said: Sequence[Said]) -> list[str]:
         else:
             seen.append(THANKS)
     return seen
+
+
+ADDS = "Name a number, and I add it to those that I know."
+
+
+def _adder_says(chance: random.Random, said: Sequence[Said], _unique: int) -> Said:
+    if not said:
+        return Said("hello", alone=True)
+    number = str(chance.randrange(1, 50))
+    return Said(f"{number} bomb" if chance.random() < 0.4 else number, alone=True)
+
+
+def _adder_expected(said: Sequence[Said]) -> list[str]:
+    seen, total = [ADDS], 0
+    for each in said[1:]:
+        total += int(each.text.split()[0])
+        seen.append(f"That makes {total} in all, if I have added it up as one should.")
+    return seen if said else []
 
 
 CITY = "In which city will you be tomorrow, dear guest of ours?"
@@ -231,6 +248,7 @@ STORIES = {
             ("Order Helper", "OrderHelper"),
             needs_model=True,
         ),
+        Story("adder", ADDER, _adder_says, _adder_expected, ("Adder",), needs_model=True),
         Story(
             "hotel",
             ROOT / "examples" / "two_agents.pb",

@@ -46,7 +46,7 @@ def test_the_short_runs_have_every_kind_of_fault() -> None:
 
 
 async def test_nothing_is_lost_or_doubled_around_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = await played(tmp_path, 11, 2, shape="alone", with_model=True, only=AROUND_THE_MODEL)
+    outcome = await played(tmp_path, 16, 2, shape="alone", with_model=True, only=AROUND_THE_MODEL)
     assert struck(outcome) == set(AROUND_THE_MODEL)
     assert outcome.counts["model replies"] > 3
     if outcome.counts[LEFT_OUT]:

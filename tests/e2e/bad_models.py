@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,32 +12,74 @@ from typing import Any
 
 import anyio
 
-from tests.e2e.gateway_process import ROOT, Room, gateway
+from tests.e2e.crashes import ANSWERS, ASKED, BOOTH, BOX, FIRST, LAST, ROW, SECOND, WORDS
+from tests.e2e.gateway_process import Room, gateway
+from tests.fakes.answers import Answers, Prompt
 from tests.fakes.openai_server import OpenAIServer, Reply
 
-GREETING = "Hello! What is your name?"
+ALL = [FIRST, SECOND, ROW, BOX, LAST]
+"""What people see of a model that behaves."""
+
+_RULES = {pattern: WORDS[what] for what, pattern in ASKED.items()}
 
 
-def code(*statements: str) -> Reply:
-    """A reply that is one Python block."""
-    return Reply("```python\n" + "\n".join(["# recap: begin", "# plan: go on", *statements]) + "\n```")
+@dataclass(frozen=True)
+class Bad:
+    """A model that answers badly where the first thing that it is asked is of the kind `at` ("" for any).
+
+    `reply` makes its reply from a good one. `once`: it does so the first time alone. `told` is what the person is told
+    then, as a regular expression; "" where the conversation goes on as if nothing had been.
+    """
+
+    at: str
+    reply: Callable[[str], Reply]
+    once: bool = False
+    told: str = ""
 
 
-_STEP = 'await Step("Main:01:QUE")\n# trig? no'
-_GOOD = code(_STEP, f'await Say("user", "{GREETING}")', 'await Yld("user")')
+def _says(text: str) -> Callable[[str], Reply]:
+    return lambda _: Reply(text)
+
+
+_NO_ANSWER = r"⚠️ Main could not go on: "
+_PROSE = "Sure, I would be glad to help you with that! What is it that you would like to know about us?"
+_JSON = '{"action": "greet", "arguments": {"mood": 3}}'
+_CODE = '```python\nawait Say("user", "Aha!")\nawait Yld("user")\n```'
+_ENDLESS = "on and on " * 30_000
 
 BAD = {
-    "prose": Reply("Sure, I would be glad to help you with that! What would you like to know?"),
-    "nothing": Reply(""),
-    "refuses-key": Reply(status=401, error={"message": "Incorrect API key provided", "code": "invalid_api_key"}),
-    "fails": Reply(status=500),
-    "loops": code(_STEP, "while True:\n    pass", 'await Yld("user")'),
-    "reads-files": code(_STEP, 'text = open("/etc/passwd").read()', 'await Say("user", text)', 'await Yld("user")'),
-    "imports-os": code(_STEP, "import os", 'await Say("user", str(os.environ))', 'await Yld("user")'),
-    "invents-step": code('await Step("Main:99:QUE")\n# trig? no', 'await Say("user", "Aha!")', 'await Yld("user")'),
-    "never-ends": code(_STEP, f'await Say("user", "{GREETING}")'),
+    "refuses-key": Bad(
+        "",
+        lambda _: Reply(status=401, error={"message": "Incorrect API key provided", "code": "invalid_api_key"}),
+        told="⚠️ The model openai/test rejects the request: Incorrect API key provided",
+    ),
+    "fails": Bad("", lambda _: Reply(status=500), told="⚠️ The model openai/test cannot be reached: scripted 500"),
+    "is-cut-off": Bad("say", lambda good: Reply(good, drop_after_chars=24), told="⚠️ The model openai/test "),
+    "is-cut-off-once": Bad("say", lambda good: Reply(good, drop_after_chars=24), once=True),
+    "is-cut-off-in-json": Bad("understand", lambda good: Reply(good, drop_after_chars=16), once=True),
+    "says-nothing": Bad("say", _says(""), told=_NO_ANSWER),
+    "says-nothing-once": Bad("say", _says(" \n"), once=True),
+    "prose-for-json": Bad("understand", _says(_PROSE), told=_NO_ANSWER),
+    "prose-for-json-once": Bad("understand", _says(_PROSE), once=True),
+    "prose-for-a-choice": Bad("choose", _says("That depends on whom you ask."), told=_NO_ANSWER),
+    "json-for-words": Bad("say", _says(_JSON), told=_NO_ANSWER),
+    "json-for-words-once": Bad("say", _says(_JSON), once=True),
+    "code-for-words-once": Bad("say", _says(_CODE), once=True),
+    "words-in-json": Bad("say", lambda good: Reply(re.sub(r"(?m)^\[(\d)\] (.*)", r'[\1] {"message": "\2"}', good))),
+    "other-labels": Bad("say", lambda good: Reply(re.sub(r"(?m)^\[(\d)\]", r"[\g<1>7]", good)), once=True),
+    "repeats-words": Bad("say", lambda good: Reply(f"{good}\n{good}")),
+    "repeats-json": Bad("understand", lambda good: Reply(f"{good}\n{good}")),
+    "answers-everything": Bad("understand", lambda good: Reply(f"{good}\n[2] That is not for me to say. Your name?")),
+    "fenced-reply": Bad("say", lambda good: Reply(f"```\n{good}\n```")),
+    "fenced-answers": Bad("say", lambda good: Reply(re.sub(r"(?m)^(\[\d\]) (.*)", r"\1 ```\n\2\n```", good))),
+    "fenced-json": Bad("understand", lambda good: Reply(re.sub(r"(?m)^(\[\d\]) (.*)", r"\1 ```json\n\2\n```", good))),
+    "claims-a-call": Bad(
+        "understand", lambda good: Reply(f'{good}\nI have called Reserve(name="Ada"): it gave row 9, seat 99.')
+    ),
+    "endless-json": Bad("understand", lambda _: Reply('[1] {"name": "' + _ENDLESS, chunk_chars=4000), told=_NO_ANSWER),
+    "endless-words": Bad("say", lambda _: Reply("[1] " + _ENDLESS, chunk_chars=4000), once=True),
 }
-"""What each of the models answers."""
+"""The models."""
 
 
 @dataclass
@@ -46,17 +88,23 @@ class Suffered:
 
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
-    requests: int = 0
+    asked: list[str] = field(default_factory=list)
+    """The kinds of what its model was asked."""
     problem: str = ""
 
 
 def _answer(request: Mapping[str, Any], suffered: dict[str, Suffered]) -> Reply:
-    said = json.dumps(request["messages"])
-    found = re.search(r"greetings from ([\w-]+)", said)
-    if found is None or "once more" in said:
-        return _GOOD
-    suffered[found[1]].requests += 1
-    return BAD[found[1]]
+    prompt = Prompt.read(request["messages"])
+    good = Answers(_RULES).reply(prompt)
+    found = re.search(r"greetings from ([\w-]+)", prompt.asked)
+    if found is None or "once more" in json.dumps(request["messages"]):
+        return Reply(good)
+    bad, asked = BAD[found[1]], suffered[found[1]].asked
+    kind = prompt.questions[0].kind
+    asked.append(kind)
+    if bad.at not in ("", kind) or (bad.once and asked.count(kind) > 1):
+        return Reply(good)
+    return bad.reply(good)
 
 
 async def suffer(directory: Path) -> dict[str, Suffered]:
@@ -69,12 +117,12 @@ async def suffer(directory: Path) -> dict[str, Suffered]:
             "PARLEY_MODEL_API_KEY": "key",
         }
         async with (
-            gateway(directory, ROOT / "examples" / "hello.pb", environment) as running,
+            gateway(directory, BOOTH, environment) as running,
             AsyncExitStack() as stack,
             anyio.create_task_group() as tasks,
         ):
-            for name in BAD:
-                room = Room(await stack.enter_async_context(running.page()), name)
+            for number, name in enumerate(BAD):
+                room = Room(await stack.enter_async_context(running.page(f"Ada {number % 6}")), name)
                 await room.open()
                 tasks.start_soon(_talk, name, room, suffered[name])
     return suffered
@@ -82,14 +130,24 @@ async def suffer(directory: Path) -> dict[str, Suffered]:
 
 async def _talk(name: str, room: Room, suffered: Suffered) -> None:
     def shown() -> list[str]:
-        return [m["text"] for m in room.messages.values() if m["kind"] != "person"]
+        ordered = sorted(room.messages.values(), key=lambda message: message["seq"])
+        return [one["text"] for one in ordered if one["kind"] != "person" and not one["text"].endswith("this room.")]
+
+    def seen(count: int) -> bool:
+        """So much can be seen, finished; or the person is told that it does not go on."""
+        growing = any(message["live"] for message in room.messages.values())
+        return not growing and (len(room.texts()) >= count or any(text.startswith("⚠") for text in shown()))
 
     try:
-        await room.say(f"greetings from {name}")
-        await room.until_that(lambda: any("⚠" in text for text in shown()))
-        suffered.before = [text for text in shown() if not text.endswith("opened this room.")]
-        await room.say("once more")
-        await room.until_that(lambda: shown()[-1] == GREETING)
-        suffered.after = shown()
+        for count, says in ((2, f"greetings from {name}"), (3, ANSWERS[0]), (5, ANSWERS[1])):
+            await room.say(says)
+            await room.until_that(lambda count=count: seen(count))  # type: ignore[misc]
+            if shown()[-1].startswith("⚠"):
+                break
+        suffered.before = shown()
+        if BAD[name].told:
+            await room.say("once more")
+            await room.until_that(lambda: shown()[-1] == SECOND)
+            suffered.after = shown()
     except AssertionError as error:
         suffered.problem = str(error)

@@ -57,13 +57,15 @@ WORDS = {
 ANSWERS = ("I am Ada", "row 1")
 """What people say to `SECOND` and `ROW`."""
 
-_ASKED = {
+ASKED = {
     "welcome": "say: .*Welcome the user",
-    "ask": r"say: .*Ask the user for their \$name",
-    "understand": r"understand: .*\$name",
+    "ask": "say: .*Ask the user for their name",
+    "understand": "understand: .*name",
     "choose": "choose: .*a royal one",
     "box": "say: .*the box is theirs",
 }
+"""What each of them is asked by, as `Rules` have it."""
+
 _OTHERWISE = {FIRST: "Good evening, here you get all the seats that there are.", SECOND: "Say, whom is it for?"}
 """How a model words things that it is asked for once more."""
 
@@ -124,9 +126,9 @@ class Story:
         for number, (chat, manner, moment) in enumerate(product(CHATS, MANNERS, MOMENTS)):
             name = f"{chat}-{manner}-{moment}"
             room = f"{manner}-{moment}".replace("_", "-")
-            talk: TelegramTalk | WebTalk = (
-                WebTalk(room, person=f"Ada {number}") if chat == "web" else TelegramTalk(platform, chat=100 + number)
-            )
+            talk: TelegramTalk | WebTalk = TelegramTalk(platform, chat=100 + number)
+            if chat == "web":
+                talk = WebTalk(room, person=f"Ada {number % 4}")
             self.told[name] = Told(name, talk)
 
     def answer(self, request: Mapping[str, Any]) -> Reply:
@@ -136,7 +138,7 @@ class Story:
         assert found is not None
         told = self.told[found[1]]
         told.requests.append([])
-        rules = {pattern: lambda _, what=what: told.give(what) for what, pattern in _ASKED.items()}
+        rules = {pattern: lambda _, what=what: told.give(what) for what, pattern in ASKED.items()}
         return self._held(told, Answers(rules).reply(prompt))
 
     def _held(self, told: Told, text: str) -> Reply:
@@ -148,7 +150,7 @@ class Story:
             case 1, "welcome", "between_sentences":
                 return Reply(text, hold_after_chars=text.index(SECOND) + 1)
             case 1, "understand", "while_a_value_is_asked":
-                return Reply(text, hold_after_chars=text.index("name"))
+                return Reply(text, hold_after_chars=len(text) - 2)
             case 2, "ask" | "welcome", "twice":
                 return Reply(text, hold_after_chars=text.index(told.worded["ask"]) + 20)
         return Reply(text)

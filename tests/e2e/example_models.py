@@ -24,10 +24,10 @@ def script(rules: Rules) -> Callable[[Mapping[str, Any]], Reply]:
 
 FLIGHT_BOOKING: Rules = {
     "say: .*that you will help them book": "I will help you book a flight.",
-    r"say: .*Ask the user for the \$destination": "Where to?",
-    r"understand: .*\$destination": answer_with(destination="Paris"),
-    r"say: .*Ask the user for the \$dates": "To Paris. When?",
-    r"understand: .*\$dates": answer_with(dates="3 to 7 May"),
+    "say: .*Ask the user for the destination": "Where to?",
+    "understand: .*Ask the user for the destination": answer_with(destination="Paris"),
+    "say: .*Ask the user for the dates": "To Paris. When?",
+    "understand: .*Ask the user for the dates": answer_with(dates="3 to 7 May"),
     "say: .*that you will check": "I will check.",
     "say: .*tell you the price": "What is the price for Paris, 3 to 7 May?",
     "give: .*the price that Pricing named": '{"pricing": "180 euros"}',
@@ -36,7 +36,7 @@ FLIGHT_BOOKING: Rules = {
     'await Trigger("Pricing:ProvidePricing:T1:EVT")\n'
     'await ProvidePricing(request="Paris, 3 to 7 May")\n```',
     "give: .*Values for PriceOf": '{"request": "Paris, 3 to 7 May"}',
-    r"say: .*Tell FlightBooking the \$quote": "That is {quote}.",
+    "say: .*Tell FlightBooking the quote": "That is {quote}.",
 }
 """Two agents coordinate."""
 
@@ -51,8 +51,8 @@ def _no(holds: bool) -> str:
 
 TRIP_PLANNING: Rules = {
     "say: .*that you will coordinate": "I will coordinate your trip.",
-    r"say: .*Ask the user for the \$destination": "Where and when?",
-    r"understand: .*\$destination": answer_with(destination="Lisbon"),
+    "say: .*Ask the user for the destination": "Where and when?",
+    "understand: .*destination": answer_with(destination="Lisbon"),
     "say: .*Introduce yourself": "I coordinate trips; we look for a flight and a hotel.",
     "say: .*Share with the meeting that the trip goes": "The trip goes to {destination}.",
     "choose: .*a flight or a hotel is missing": lambda prompt: _yes(
@@ -60,7 +60,7 @@ TRIP_PLANNING: Rules = {
     ),
     "say: .*Thank the other agents": "Thank you both!",
     "give: .*itinerary": '{"result": "TP 123 at 9:40 and the Hotel Mar, 420 euros in all"}',
-    r"say: .*Present the \$options": "Your trip: {options}",
+    "say: .*Present the options": "Your trip: {options}",
     "choose: .*asked about": lambda prompt: _yes("The trip goes" in prompt.heard),
     "say: .*Share the flight": "Flight: TP 123 to Lisbon at 9:40, 150 euros.",
     "give: .*Values for RegionAgent.Supports": '{"place": "Lisbon"}',
@@ -71,15 +71,15 @@ TRIP_PLANNING: Rules = {
 BUDGET_REVIEW: Rules = {
     "say: .*Ask the user what the campaign is about": "What is the campaign about?",
     "understand: .*what the campaign is about": answer_with(campaign="boats"),
-    r"say: .*Share the \$campaign": "Marketing, the campaign is about {campaign}; the budget is 11,000.",
+    "say: .*Share the campaign": "Marketing, the campaign is about {campaign}; the budget is 11,000.",
     "choose: .*the costs may exceed": lambda prompt: _yes("12,000" in prompt.heard),
     "say: .*accounting should have a look": "Accounting should have a look.",
     "say: .*input of Accounting": "Accounting, what is left?",
     "choose: .*Accounting has answered": lambda prompt: _yes("There are 10,000 left" in prompt.heard),
     "say: .*ask Supervisor": "Between us: marketing wants 12,000, and 10,000 are left. How much?",
     "give: .*what the supervisor says": '{"verdict": "9,000 euros, not more."}',
-    r"say: .*Share the \$verdict": "It is decided: {verdict}",
-    r"say: .*Tell the user the \$verdict": "The verdict: {verdict}",
+    "say: .*Share the verdict": "It is decided: {verdict}",
+    "say: .*Tell the user the verdict": "The verdict: {verdict}",
     "choose: .*somebody asks you in private": lambda prompt: _yes("Between us" in prompt.heard),
     "say: .*Answer CampaignLead": "Spend 9,000, not more.",
     "choose: .*the campaign was shared": lambda prompt: _yes("the campaign is" in prompt.heard),
@@ -94,6 +94,6 @@ RELEASE_VOTE: Rules = {
     "say: .*what is in the release": "In the release: forty fixes.",
     "say: .*the outcome of the": "Alice: {votes['Alice']}, Bob: {votes['Bob']}",
     "give: .*the decision": '{"result": "We ship."}',
-    r"say: .*Tell the user the \$decision": "{decision}",
+    "say: .*Tell the user the decision": "{decision}",
 }
 """Two people and an agent decide."""

@@ -12,10 +12,9 @@ import anyio
 import httpx
 import pytest
 
-from tests.e2e.bad_models import GREETING, code
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
 from tests.e2e.processes import family, processes, valkey_of
-from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram_server import serving
 
@@ -82,15 +81,14 @@ async def test_it_says_which_platform_refuses_its_token(tmp_path: Path) -> None:
 async def test_a_signal_ends_gateway_valkey_and_sandbox_with_exit_code_0(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    answer = code('await Step("Main:01:QUE")\n# trig? no', f'await Say("user", "{GREETING}")', 'await Yld("user")')
-    async with OpenAIServer([answer]) as model:
+    async with OpenAIServer([Reply("Hello! What is your name?")]) as model:
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
             "PARLEY_MODEL_API_KEY": "key",
         }
         async with gateway(tmp_path, HELLO_PROGRAM, environment) as running, AsyncExitStack() as stack:
-            await begun(running, stack, GREETING)
+            await begun(running, stack, "Hello! What is your name?")
             ids = {seen.id for seen in family(running.process_id)}
             commands = " ".join(left_of(ids))
             assert "valkey-server" in commands

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from runtime.language.instructions.expression import read_expression
 
 _FROM_PROGRAM = "(From the program, not from a person.)\n"
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
@@ -26,6 +28,8 @@ _KINDS = {
     "say": re.compile(r"(?:Write |Answer the|Ask the|Go on with|Come back|Confirm |The person corrects|Think about)"),
 }
 _TEST = re.compile(r"(?:Is this so, as things are now: (.+)\?|is it true that \"(.+)\"\?) ", re.DOTALL)
+_NAMED = re.compile(r"\$([A-Za-z]\w*)(?::[a-z]+\b)?")
+_ALONE = re.compile(r"Answer with (\w+) alone: ")
 _OUTCOME = re.compile(r"\[(\d+)\] is (.+)")
 
 
@@ -86,7 +90,10 @@ class Prompt:
 
 Answer = str | Callable[[Prompt], str]
 Rules = Mapping[str, Answer]
-"""Answers by regular expressions over `kind: text of the question`; the first one that is found gives the answer."""
+"""Answers by regular expressions over `kind: text of the question`; the first one that is found gives the answer.
+
+`$order_id:str` is written `order id` there.
+"""
 
 
 class Answers:
@@ -98,28 +105,41 @@ class Answers:
     def reply(self, prompt: Prompt) -> str:
         """The reply to a prompt. Raises LookupError for a question that no rule knows."""
         answers: dict[int, str] = {}
-        tested: dict[str, bool] = {}
+        so = _So()
         for question in prompt.questions:
-            if not _holds(question.when, answers, tested):
+            if not so.holds(question.when):
                 continue
             answers[question.number] = answer = self._answer(prompt, question)
-            test = _TEST.search(question.text)
-            if test:
-                tested[test[1] or test[2]] = answer == "yes"
-        if list(answers) == [0]:
-            return answers[0]
-        return "\n".join(f"[{number}] {answer}" for number, answer in answers.items())
+            so.add(question, answer)
+        forms = {question.number: _ALONE.search(question.text) for question in prompt.questions}
+        written = {number: _alone(answer, forms[number]) for number, answer in answers.items()}
+        if list(written) == [0]:
+            return written[0]
+        return "\n".join(f"[{number}] {answer}" for number, answer in written.items())
 
     def _answer(self, prompt: Prompt, question: Question) -> str:
+        asked = f"{question.kind}: {_NAMED.sub(_spaced, question.text)}"
         for pattern, answer in self._rules.items():
-            if re.search(pattern, f"{question.kind}: {question.text}", re.DOTALL):
+            if re.search(pattern, asked, re.DOTALL):
                 return answer if isinstance(answer, str) else answer(prompt)
-        raise LookupError(f"{question.kind}: {question.text}")
+        raise LookupError(asked)
 
 
 def answer_with(**values: Any) -> str:
     """The answer to what a person means who was asked for these values, and gave them."""
     return json.dumps({"does": "answer", **values}, ensure_ascii=False)
+
+
+def _spaced(variable: re.Match[str]) -> str:
+    return variable[1].replace("_", " ")
+
+
+def _alone(answer: str, form: re.Match[str] | None) -> str:
+    """An answer in the form in which it is wanted: one value without the JSON around it."""
+    if form is None:
+        return answer
+    value = json.loads(answer)[form[1]]
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _text(message: Mapping[str, Any]) -> str:
@@ -141,15 +161,39 @@ def _question(number: int, text: str) -> Question:
     return Question(number, text[condition.end() :], condition["when"]) if condition else Question(number, text)
 
 
-def _holds(when: str, answers: Mapping[int, str], tested: Mapping[str, bool]) -> bool:
-    """Whether a condition holds by the answers before it; one that they say nothing about is taken to hold."""
-    outcome = _OUTCOME.match(when)
-    if outcome:
-        does = json.loads(answers[int(outcome[1])])["does"]
-        return re.search(rf"\b{does}\b", outcome[2].partition(", and ")[0]) is not None
-    for text, holds in tested.items():
-        if f"not: {text}" in when:
-            return not holds
-        if text in when:
-            return holds
-    return True
+@dataclass
+class _So:
+    """What the answers of a reply say that what follows may depend on."""
+
+    outcomes: dict[str, str] = field(default_factory=dict)
+    tested: dict[str, bool] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, question: Question, answer: str) -> None:
+        """Note an answer."""
+        test = _TEST.search(question.text)
+        if test:
+            self.tested[test[1] or test[2]] = answer == "yes"
+        if question.kind in ("understand", "give"):
+            given = json.loads(answer)
+            self.outcomes[str(question.number)] = given.pop("does", "")
+            self.values |= given
+
+    def holds(self, when: str) -> bool:
+        """Whether a condition holds; what nothing is said about is taken to hold."""
+        return all(self._holds(part) for part in when.split(", and ")) if when else True
+
+    def _holds(self, part: str) -> bool:
+        outcome = _OUTCOME.match(part)
+        if outcome:
+            return re.search(rf"\b{self.outcomes[outcome[1]]}\b", outcome[2]) is not None
+        text = part.removeprefix("not: ")
+        known = self.tested.get(text, self._computed(text))
+        return known is None or known is (text == part)
+
+    def _computed(self, text: str) -> bool | None:
+        expression = read_expression(text)
+        try:
+            return None if expression is None else bool(expression.evaluate(self.values))
+        except ValueError:  # it depends on what is not said here
+            return None

@@ -35,7 +35,7 @@ async def test_words_are_asked_for_and_questions_share_a_reply(sandbox: MontySan
     async with walking(main(*steps), "[1] Hello!\n[2] There are {n}.", sandbox=sandbox) as walk:
         assert await walk.say("hi") == ["Hello!", "There are 3."]
         assert (
-            "[2] Write the next message to the person. What it does: Tell the user that there are $n (now 3)"
+            "[2] Write the next message to the person. It must do this: Tell the user that there are $n (now 3)"
             in walk.asked()
         )
 
