@@ -71,7 +71,7 @@ async def test_each_line_says_what_is_asked_and_what_is_not(tmp_path: Path) -> N
         "05:YLD": ["alone"],
     }
     assert _kinds(help_) == {"T1:EVT": ["choice"], "01:QUE": ["words"]}
-    assert _kinds(chat) == {"01:QUE": ["free"]}
+    assert _kinds(chat) == {"01:EXE": ["free"]}
 
 
 async def test_a_line_has_its_authors_words_and_why_it_is_free(tmp_path: Path) -> None:
