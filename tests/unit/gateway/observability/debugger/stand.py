@@ -35,7 +35,7 @@ You greet people.
   words of the house
 - $place = Scout.Find($name)
 - $letters = Letters($name)
-- Tell the user the $place
+- Say "{place}, {letters}"
 - End program
 
 !import letters.txt
@@ -67,7 +67,6 @@ PICK, RETURN = 23, 24
 ASKS = Reply("Who are you?")
 NAMED = Reply('{"does": "answer", "name": "Ada"}')
 PICKS = Reply('{"spot": {"town": "Oslo", "at": [1, 2, 3]}}')
-TELLS = Reply("Oslo, 3")
 
 
 async def guide_in(directory: Path) -> tuple[Path, Program]:

@@ -12,11 +12,11 @@ from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model
-from tests.unit.gateway.observability.debugger.stand import ASK, ASKS, NAMED, PICKS, TELLS, Debugged, debugged, guide_in
+from tests.unit.gateway.observability.debugger.stand import ASK, ASKS, NAMED, PICKS, Debugged, debugged, guide_in
 
 pytestmark = pytest.mark.anyio
 
-MOMENTS = 16
+MOMENTS = 14
 """How often a session stands when it is gone through by single moments."""
 
 
@@ -26,7 +26,7 @@ class Guide(Model):
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[object]:  # type: ignore[override]
         told = request.messages[-1].content
-        answers = (("does the person do", NAMED), ("Pick a", PICKS), ("Tell the user", TELLS), ("", ASKS))
+        answers = (("does the person do", NAMED), ("Pick a", PICKS), ("", ASKS))
         self._replies.append(next(reply for asked, reply in answers if asked in told))
         async with super().stream(request) as pieces:
             yield pieces

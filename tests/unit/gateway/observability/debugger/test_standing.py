@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -23,7 +22,6 @@ from tests.unit.gateway.observability.debugger.stand import (
     PICKS,
     RETURN,
     TELL,
-    TELLS,
     debugged,
     guide_in,
 )
@@ -35,7 +33,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS, ASKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS, ASKS) as at:
         thread = await at.stand_at(file, FIND)
         at.talk.post("and one more thing")
         await at.talk.settled()
@@ -74,7 +72,7 @@ async def test_a_stop_ends_what_stands_and_the_editor_hears_of_it(tmp_path: Path
 
 async def test_leaving_lets_everything_go_on_without_breakpoints(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.editor.begin({file: [FIND, COUNT, TELL]})
         await at.talk.say("hi")
         at.talk.post("Ada")
@@ -88,7 +86,7 @@ async def test_leaving_lets_everything_go_on_without_breakpoints(tmp_path: Path,
 
 async def test_an_editor_that_just_goes_lets_everything_go_on_too(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.stand_at(file, FIND)
         await at.editor.hang_up()
         await at.idle()
@@ -97,7 +95,7 @@ async def test_an_editor_that_just_goes_lets_everything_go_on_too(tmp_path: Path
 
 async def test_a_second_editor_is_told_that_there_is_one(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, FIND)
         async with debugging(at.debugger.port) as second:
             with pytest.raises(Refused, match="another editor is debugging this gateway"):
@@ -114,11 +112,11 @@ async def test_nothing_is_lost_when_the_process_is_killed_while_a_session_stands
 ) -> None:
     file, program = await guide_in(tmp_path)
     world = World(())
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS, world=world) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS, world=world) as at:
         await at.stand_at(file, RETURN)
         facts = len(world.facts)
     assert len(world.facts) == facts, "what stood was not told that the process ends"
-    async with debugged(program, sandbox, TELLS, world=world) as at:
+    async with debugged(program, sandbox, world=world) as at:
         await at.idle()
         assert at.talk.chat == ["Who are you?", "Oslo, 3"]
 
@@ -128,9 +126,9 @@ async def test_a_restarted_process_stands_again_when_an_editor_comes_back(
 ) -> None:
     file, program = await guide_in(tmp_path)
     world = World(())
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS, world=world) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS, world=world) as at:
         await at.stand_at(file, COUNT)
-    async with debugged(program, sandbox, TELLS, world=world, waits=True) as at:
+    async with debugged(program, sandbox, world=world, waits=True) as at:
         await at.editor.begin({file: [COUNT, TELL]})
         stopped = await at.editor.stopped()
         assert stopped["reason"] == "entry"
@@ -166,7 +164,7 @@ async def test_a_waiting_agent_can_be_paused_and_does_nothing_more_until_it_goes
     tmp_path: Path, sandbox: MontySandbox
 ) -> None:
     _, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
         await at.talk.say("hi")
         thread = (await at.editor.request("threads"))["threads"][0]["id"]
@@ -187,7 +185,7 @@ async def test_a_waiting_agent_can_be_paused_and_does_nothing_more_until_it_goes
 async def test_nothing_begins_to_be_shown_while_a_session_is_paused(tmp_path: Path, sandbox: MontySandbox) -> None:
     _, program = await guide_in(tmp_path)
     gate = anyio.Event()
-    async with debugged(program, sandbox, replace(ASKS, gate=gate)) as at:
+    async with debugged(program, sandbox, Reply(f"{' ' * 20}{ASKS.text}", gate=gate)) as at:
         await at.editor.begin()
         at.talk.post("hi")
         await at.model.writing.wait()
@@ -229,7 +227,7 @@ async def test_failures_refused_answers_and_calls_can_be_stood_at(tmp_path: Path
 
 async def test_a_playbook_is_stood_at_by_its_name_and_at_its_return(tmp_path: Path, sandbox: MontySandbox) -> None:
     _, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
         body = await at.editor.request(
             "setFunctionBreakpoints", breakpoints=[{"name": "Scout.Find"}, {"name": "Letters"}, {"name": "Nobody"}]
@@ -275,7 +273,7 @@ async def test_statements_are_stood_at_one_by_one_where_that_is_wanted(sandbox: 
 
 async def test_the_end_of_the_gateway_lets_everything_go_on(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.stand_at(file, FIND)
         at.debugger.close()
         await at.editor.until("terminated")
@@ -290,7 +288,7 @@ async def test_a_model_that_answers_while_a_session_stands_is_not_too_slow(
     file, program = await guide_in(tmp_path)
     gate = anyio.Event()
     both = Reply(f"[1] {NAMED.text}\n[2] It is a pleasure to meet you, and what a day it is today.", gate=gate)
-    async with debugged(program, sandbox, ASKS, both, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, both, PICKS) as at:
         thread = await at.stand_at(file, FIND)
         hung_up = at.model.hung_up
         gate.set()

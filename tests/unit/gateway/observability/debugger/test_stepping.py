@@ -21,7 +21,6 @@ from tests.unit.gateway.observability.debugger.stand import (
     PICKS,
     RETURN,
     TELL,
-    TELLS,
     debugged,
     guide_in,
 )
@@ -33,7 +32,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         (found,) = await at.editor.begin({file: [FIND]})
         assert found["verified"] is True
         assert await at.talk.say("hi") == ["Who are you?"]
@@ -42,7 +41,7 @@ async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path, sandbo
         assert stopped["reason"] == "breakpoint"
         assert stopped["hitBreakpointIds"] == [found["id"]]
         assert await at.editor.where(stopped["threadId"]) == [("Main:02:QUE", FIND)]
-        assert at.model.left == 2, "the other agent was not asked for anything yet"
+        assert at.model.left == 1, "the other agent was not asked for anything yet"
         await at.editor.request("continue", threadId=stopped["threadId"])
         await at.idle()
         assert at.talk.chat[-1] == "Oslo, 3"
@@ -50,7 +49,7 @@ async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path, sandbo
 
 async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, FIND)
         seen = []
         for _ in range(3):
@@ -65,7 +64,7 @@ async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path
 
 async def test_stepping_in_comes_into_another_agent_and_out_of_it_again(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         host = await at.stand_at(file, FIND)
         await at.editor.request("stepIn", threadId=host)
         scout = (await at.editor.stopped())["threadId"]
@@ -91,7 +90,7 @@ async def test_calls_of_python_are_stood_at_in_the_file_that_was_imported(
 ) -> None:
     _, program = await guide_in(tmp_path)
     letters = tmp_path / "letters.txt"
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, TELLS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         found = await at.editor.begin({letters: [3, 5]})
         assert [(one["verified"], one["line"]) for one in found] == [(True, 3), (True, 5)]
         await at.talk.say("hi")
