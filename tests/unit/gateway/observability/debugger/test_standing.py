@@ -185,7 +185,7 @@ async def test_a_waiting_agent_can_be_paused_and_does_nothing_more_until_it_goes
 async def test_nothing_begins_to_be_shown_while_a_session_is_paused(tmp_path: Path, sandbox: MontySandbox) -> None:
     _, program = await guide_in(tmp_path)
     gate = anyio.Event()
-    async with debugged(program, sandbox, Reply(f"{' ' * 20}{ASKS.text}", gate=gate)) as at:
+    async with debugged(program, sandbox, Reply(f"{' ' * 30}{ASKS.text}", gate=gate)) as at:
         await at.editor.begin()
         at.talk.post("hi")
         await at.model.writing.wait()
