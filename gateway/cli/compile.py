@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runtime.language.compiler import CompileResult, OnProgress, Progress
 
 
-def compile_programs(
+def compile_programs(  # noqa: PLR0913 - options of a command
     program: Annotated[list[Path], typer.Argument(help="Program files; together they are one program.")],
     config: ConfigOption = None,
     compiler: Annotated[
@@ -27,7 +27,11 @@ def compile_programs(
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Folder to write the .pbasm to, instead of showing it.")] = None,
     to_stdout: Annotated[bool, typer.Option("--to-stdout", help="Print the PBAsm also with --output.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the program, or its errors, as JSON.")] = False,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Print what the runtime does alone, and what it asks."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result, or the errors, as JSON.")] = False,
 ) -> None:
     """Show PROGRAM as PBAsm, or what is wrong with it and where (exit code 2)."""
     from runtime.language.diagnostics import ProgramRejected
@@ -48,7 +52,15 @@ def compile_programs(
         target = output / f"{program[0].stem}.pbasm"
         target.write_text(result.program.pbasm, encoding="utf-8")
         note(f"written  {target}")
-    if as_json:
+    if explain:
+        from gateway.cli.explanation import explanation_of, say_explanation
+
+        explained = explanation_of(result.program)
+        if as_json:
+            say(json.dumps(explained, indent=2, ensure_ascii=False))
+        else:
+            say_explanation(explained)
+    elif as_json:
         from runtime.language.compiler import to_json
 
         say(json.dumps(to_json(result.program), indent=2))

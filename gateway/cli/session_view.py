@@ -12,6 +12,7 @@ from gateway.cli.terminal import say
 from runtime.core.errors import Divergence
 from runtime.tape.fold import apply
 from runtime.tape.state import MeetingState, SessionState
+from runtime.tape.step_listing import stretches
 from runtime.tape.tape import last_facts
 
 if TYPE_CHECKING:
@@ -126,6 +127,18 @@ def say_fact(fact: Fact, *, as_json: bool) -> None:
         say_json({"seq": fact.seq, "tape": tape, "kind": fact.kind, "at": at, "data": fact.data})
     else:
         say(f"{fact.seq:>6}  {at[:23]}  {tape:<8}  {fact.kind:<10}  {json.dumps(fact.data, ensure_ascii=False)}")
+
+
+def say_steps(whole: WholeSession, *, as_json: bool) -> None:
+    """Print what was executed, step by step."""
+    for number, stretch in enumerate(stretches(whole.facts)):
+        if as_json:
+            say_json(stretch.as_json())
+            continue
+        if number:
+            say()
+        say(f"{stretch.at:%Y-%m-%d %H:%M:%S}  {stretch.agent_class}.{stretch.playbook} ({stretch.agent})")
+        say(stretch.text)
 
 
 async def say_coming(tapes: TapeReader, session: SessionId, last: int, *, as_json: bool) -> None:

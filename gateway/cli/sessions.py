@@ -75,12 +75,13 @@ def list_sessions(
 def show(
     session: SessionArgument,
     facts: Annotated[bool, typer.Option("--facts", help="Print the tapes, fact by fact.")] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="Print what was executed, step by step.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="The last facts, and those to come as they come.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
     """Show what a session is at: its agents and their stacks, its people, its pages, what was said last."""
-    from gateway.cli.session_view import say_coming, say_fact, say_view, view_of
+    from gateway.cli.session_view import say_coming, say_fact, say_steps, say_view, view_of
 
     async def ask(keeping: Keeping) -> tuple[KnownSession, WholeSession]:
         both = await _both(keeping, session)
@@ -90,6 +91,9 @@ def show(
 
     known, whole = with_keeping(config, ask)
     if follow and not known.record.archived:
+        return
+    if steps:
+        say_steps(whole, as_json=as_json)
         return
     if facts or follow:
         for fact in whole.facts:

@@ -161,7 +161,7 @@ class Metrics:
         self._handlers["llm.answered"] = on_answered
 
     def _count_faults(self) -> None:
-        rejections = self._counter("rejections", "Statements of models that were refused before they ran.", "rule")
+        rejections = self._counter("rejections", "Answers and statements of models that were refused.", "rule")
         failures = self._counter("failures", "What went wrong, by the event that says so.", "event")
         limits = self._counter("rate_limits", "Pauses that platforms asked for.", "platform")
         lost = self._counter("observers_lost", "Observers and watchers that raised.")

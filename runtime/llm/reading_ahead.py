@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
+from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
@@ -16,10 +17,12 @@ MAX_PIECES = 100_000
 
 class ReadingAhead:
     """A client that reads the answers of another in a task of their own, so that its limits of time hold for the model
-    alone."""
+    alone. An answer may be left in another cancel scope than it was asked for in."""
 
-    def __init__(self, client: LLMClient) -> None:
+    def __init__(self, client: LLMClient, tasks: TaskGroup) -> None:
+        """`tasks` own the reading; it ends when its answer is left."""
         self._client = client
+        self._tasks = tasks
 
     @property
     def model(self) -> str:
@@ -29,19 +32,14 @@ class ReadingAhead:
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Ahead]:
         """See `LLMClient`."""
-        failure: Exception | None = None
         send, receive = anyio.create_memory_object_stream[str](MAX_PIECES)
-        with send, receive:
-            async with anyio.create_task_group() as tasks:
-                ahead = _Ahead(receive)
-                tasks.start_soon(ahead.read, self._client, request, send)
-                try:
-                    yield ahead
-                except Exception as error:  # noqa: BLE001 - whatever it is, it leaves as itself and not in a group
-                    failure = error
-                tasks.cancel_scope.cancel()
-        if failure is not None:
-            raise failure
+        ahead = _Ahead(receive)
+        self._tasks.start_soon(ahead.read, self._client, request, send)
+        try:
+            yield ahead
+        finally:
+            with anyio.CancelScope(shield=True):
+                await ahead.leave()
 
 
 class _Ahead:
@@ -49,10 +47,18 @@ class _Ahead:
         self._pieces = pieces
         self._completion: Completion | None = None
         self._failure: Exception | None = None
+        self._scope = anyio.CancelScope()
+        self._over = anyio.Event()
 
     @property
     def usage(self) -> Usage:
         return Usage() if self._completion is None else self._completion.usage
+
+    async def leave(self) -> None:
+        """Read nothing more; return when the model is left."""
+        self._scope.cancel()
+        await self._over.wait()
+        self._pieces.close()
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for piece in self._pieces:
@@ -62,11 +68,17 @@ class _Ahead:
 
     async def read(self, client: LLMClient, request: CompletionRequest, into: MemoryObjectSendStream[str]) -> None:
         """Read the answer to its end; what is wrong with it is for whoever takes the pieces."""
-        with into:
-            try:
-                async with client.stream(request) as completion:
-                    self._completion = completion
-                    async for piece in completion:
-                        await into.send(piece)
-            except Exception as error:  # noqa: BLE001 - see above
-                self._failure = error
+        try:
+            with into, self._scope:
+                await self._read(client, request, into)
+        finally:
+            self._over.set()
+
+    async def _read(self, client: LLMClient, request: CompletionRequest, into: MemoryObjectSendStream[str]) -> None:
+        try:
+            async with client.stream(request) as completion:
+                self._completion = completion
+                async for piece in completion:
+                    await into.send(piece)
+        except Exception as error:  # noqa: BLE001 - it is raised where the pieces are taken
+            self._failure = error

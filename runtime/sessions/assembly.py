@@ -118,7 +118,7 @@ def assembled(
         builtins,
         pages,
         around.sandbox,
-        around.llm if watcher is None else ReadingAhead(around.llm),
+        around.llm if watcher is None else ReadingAhead(around.llm, tasks),
         around.clock,
         around.bus,
         may_ask=lambda person: around.allowance(record.address, person),

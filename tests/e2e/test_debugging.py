@@ -13,18 +13,17 @@ import pytest
 from tests.e2e.gateway_process import Gateway, Room, gateway, parley
 from tests.fakes.dap_client import debugging
 from tests.fakes.openai_server import OpenAIServer, Reply
-from tests.fakes.talk import block
 from tests.unit.gateway.observability.debugger.stand import (
     ASKS,
     COUNT,
     FIND,
-    FINDS,
     GUIDE,
     LETTERS,
+    NAMED,
+    PICK,
+    PICKS,
     RETURN,
     TELL,
-    THINK,
-    THINKS,
 )
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
@@ -56,14 +55,8 @@ async def port_of(running: Gateway) -> int:
     return int(line[1])
 
 
-def rest_of(reply: str, executed: int, lines: Sequence[str] | None = None) -> str:
-    """What a model answers that is told how many statements of its reply were executed."""
-    left = lines if lines is not None else reply.splitlines()[1 + executed : -1]
-    return block(f"# resume: {executed}", *left).text
-
-
 async def test_an_author_debugs_a_talk_and_a_kill_loses_nothing(tmp_path: Path) -> None:
-    async with guided(tmp_path, ASKS.text, FINDS.text, THINKS.text) as (running, model, file):
+    async with guided(tmp_path, ASKS.text, NAMED.text, PICKS.text) as (running, _, file):
         async with debugging(await port_of(running)) as editor, running.page() as page:
             room = Room(page)
             await room.join()
@@ -83,7 +76,7 @@ async def test_an_author_debugs_a_talk_and_a_kill_loses_nothing(tmp_path: Path) 
             assert await editor.where(scout) == [("Find", 20), ("Host.Main:02:QUE", FIND)]
             await editor.request("next", threadId=scout)
             await editor.stopped()
-            assert (await editor.where(scout))[0] == ("Find:01:TNK", THINK)
+            assert (await editor.where(scout))[0] == ("Find:01:EXE", PICK)
             await editor.request("stepOut", threadId=scout)
             assert (await editor.stopped())["threadId"] == host
             assert await editor.where(host) == [("Main:03:QUE", COUNT)]
@@ -93,7 +86,6 @@ async def test_an_author_debugs_a_talk_and_a_kill_loses_nothing(tmp_path: Path) 
             assert room.texts() == ["Who are you?"]
             running.kill()
             await running.gone()
-        model.add(Reply(rest_of(FINDS.text, 6)))
         await running.start()
         async with running.page() as page:
             room = Room(page)
@@ -102,7 +94,7 @@ async def test_an_author_debugs_a_talk_and_a_kill_loses_nothing(tmp_path: Path) 
 
 
 async def test_a_gateway_that_is_stopped_lets_what_stands_come_to_its_end(tmp_path: Path) -> None:
-    replies = (ASKS.text, FINDS.text, THINKS.text)
+    replies = (ASKS.text, NAMED.text, PICKS.text)
     async with guided(tmp_path, *replies, options=["--stop-on-entry"]) as (running, _, file):
         await running.prints("nothing is executed until somebody does")
         async with debugging(await port_of(running)) as editor, running.page() as page:

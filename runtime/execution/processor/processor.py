@@ -143,10 +143,9 @@ class Processor:
                 outcome = await self._execute()
                 if not self._lives():
                     break
-                if isinstance(outcome, Returned):
-                    return self._typed(outcome.value)
-                if not self._go(outcome):
-                    return self._typed(None)
+                if isinstance(outcome, Returned) or not self._go(outcome):
+                    await self._work.asking.close()
+                    return self._typed(outcome.value if isinstance(outcome, Returned) else None)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._work.asking.close(ended=False)
@@ -335,6 +334,7 @@ class Processor:
         return Returned(values["result"])
 
     async def _end(self, _line: str, _part: End) -> Outcome:
+        await self._work.asking.close()
         await self._machine.builtins.end()
         return Returned()
 

@@ -16,6 +16,7 @@ from runtime.execution.frames.frame import Call as HostCall
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import described, rebuilt, site
 from runtime.execution.frames.signatures import SIGNATURES
+from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.machine import Machine
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.questioner import Questioner
@@ -363,9 +364,8 @@ class Work:
             utterances.target(self.frame, target)  # an unknown one is an error before the model is asked
 
             async def say(pieces: AsyncIterator[str]) -> None:
+                pieces = pieces if self.machine.watcher is None else self._watched(pieces, self.machine.watcher)
                 words = spoken(pieces, Spoken(self._filled, self.frame.agent.klass), may_be_silent=may_be_silent)
-                if self.machine.watcher is not None:
-                    await self.machine.watcher.about_to_say(self.frame)
                 await utterances.say(self.frame, HostCall(pos, "Say", (target, words)))
 
             await self.asking.words(plan, say)
@@ -374,6 +374,15 @@ class Work:
         text = record.text or ""
         self._keep_said(target, text)
         return text
+
+    async def _watched(self, pieces: AsyncIterator[str], watcher: StepWatcher) -> AsyncIterator[str]:
+        """The pieces of a text that begins to be shown only when the watcher lets it."""
+        begun = False
+        async for piece in pieces:
+            if not begun:
+                await watcher.about_to_say(self.frame)
+            begun = True
+            yield piece
 
     def keep_spoken(self) -> None:
         """What the statements of a free step have said becomes a part of the exchange."""

@@ -81,14 +81,7 @@ async def test_what_fails_is_told_once_and_not_as_in_a_chat() -> None:
 
 
 async def test_steps_are_executed_on_the_model() -> None:
-    lines = [
-        'await Step("Main:01:QUE")',
-        'await Say("user", "Hello there!")',
-        "# trig? no",
-        'await Var("__", "Greeted.")',
-    ]
-    reply = "\n".join(["```python", *lines, "await Return()", "```"])
-    async with OpenAIServer([Reply(reply)]) as server:
+    async with OpenAIServer([Reply("Hello there!")]) as server:
         ended, said, _ = await executed(
             HELLO, None, lambda: Settings(model="openai/scripted", model_base_url=server.base_url)
         )

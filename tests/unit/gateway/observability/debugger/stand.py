@@ -21,7 +21,7 @@ from runtime.language.rules import RulesLowerer
 from runtime.sandbox.executor import Sandbox
 from tests.fakes.crash_world import World
 from tests.fakes.dap_client import DapClient, debugging
-from tests.fakes.talk import Model, Reply, Talk, block, talking
+from tests.fakes.talk import Model, Reply, Talk, talking
 
 GUIDE = """\
 # Host
@@ -33,9 +33,9 @@ You greet people.
 ### Steps
 - Ask the user for their $name, in the
   words of the house
-- Find a $place with Scout.Find($name)
-- Call Letters($name)
-- Tell the user the $place
+- $place = Scout.Find($name)
+- $letters = Letters($name)
+- Say "{place}, {letters}"
 - End program
 
 !import letters.txt
@@ -46,8 +46,8 @@ You find places.
 ## Find($who)
 public: true
 ### Steps
-- Think of a $spot for $who
-- Return $spot
+- Pick a $spot:dict for $who
+- Return $spot.town
 """
 
 LETTERS = """\
@@ -61,28 +61,12 @@ async def Letters(name):
 """
 
 ASK, FIND, COUNT, TELL, END = 8, 10, 11, 12, 13
-THINK, RETURN = 23, 24
+PICK, RETURN = 23, 24
 """Lines of the guide."""
 
-ASKS = block('await Step("Main:01:QUE")', 'await Say("user", "Who are you?")', 'await Yld("user")')
-FINDS = block(
-    'await Var("name", "Ada")',
-    'await Step("Main:02:QUE")',
-    'await Var("place", await Scout.Find(name))',
-    'await Step("Main:03:QUE")',
-    "letters = await Letters(name)",
-    'await Step("Main:04:QUE")',
-    'await Say("user", f"{place}, {letters}")',
-    'await Step("Main:05:YLD")',
-    'await Yld("exit")',
-)
-THINKS = block(
-    'await Step("Find:01:TNK")',
-    'await Var("spot", {"town": "Oslo", "at": [1, 2, 3]})',
-    'await Step("Find:02:RET")',
-    'await Var("__", "Found Oslo")',
-    'await Return("Oslo")',
-)
+ASKS = Reply("Who are you?")
+NAMED = Reply('{"does": "answer", "name": "Ada"}')
+PICKS = Reply('{"spot": {"town": "Oslo", "at": [1, 2, 3]}}')
 
 
 async def guide_in(directory: Path) -> tuple[Path, Program]:

@@ -9,8 +9,7 @@ import pytest
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import World
 from tests.fakes.dap_client import DapClient, Refused
-from tests.fakes.talk import block
-from tests.unit.gateway.observability.debugger.stand import ASKS, COUNT, FINDS, TELL, THINKS, debugged, guide_in
+from tests.unit.gateway.observability.debugger.stand import ASKS, COUNT, NAMED, PICKS, TELL, debugged, guide_in
 
 pytestmark = pytest.mark.anyio
 
@@ -24,9 +23,9 @@ async def scope(editor: DapClient, thread: int, name: str) -> int:
     return number
 
 
-async def test_a_changed_variable_is_what_the_next_statements_see(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_changed_variable_is_what_the_next_steps_see(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, COUNT)
         variables = await scope(at.editor, thread, "Agent Host")
         body = await at.editor.request(
@@ -52,11 +51,10 @@ async def test_a_changed_variable_is_what_the_next_statements_see(tmp_path: Path
 async def test_a_changed_variable_outlives_a_crash(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
     world = World(())
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS, world=world) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS, world=world) as at:
         thread = await at.stand_at(file, TELL)
         variables = await scope(at.editor, thread, "Agent Host")
         await at.editor.request("setVariable", variablesReference=variables, name="place", value="'Bergen'")
-    after = block("# resume: 6", *FINDS.text.splitlines()[7:-1])
-    async with debugged(program, sandbox, after, world=world) as at:
+    async with debugged(program, sandbox, world=world) as at:
         await at.idle()
         assert at.talk.chat[-1] == "Bergen, 3"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,11 @@ from tests.unit.gateway.observability.debugger.stand import (
     ASKS,
     COUNT,
     FIND,
-    FINDS,
+    NAMED,
+    PICK,
+    PICKS,
     RETURN,
     TELL,
-    THINK,
-    THINKS,
     debugged,
     guide_in,
 )
@@ -31,18 +30,18 @@ async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(
     tmp_path: Path, sandbox: MontySandbox
 ) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, RETURN)
         scout, host = await at.editor.stack(thread)
         scopes = await at.editor.scopes(scout["id"])
         assert scopes["Locals"] == {}
-        assert scopes["Here"] == {"step": json.dumps('await Step("Find:02:RET")')}
+        assert scopes["Here"] == {"step": '"$spot.town"'}
         assert scopes["Agent Scout"] == {"who": '"Ada"', "spot": '{"town": "Oslo", "at": [1, 2, 3]}'}
         assert (await at.editor.scopes(host["id"]))["Agent Host"] == {"startup_message": '"hi"', "name": '"Ada"'}
         await at.editor.break_at(file, TELL)
         await at.editor.request("continue", threadId=thread)
         (main,) = await at.editor.stack((await at.editor.stopped())["threadId"])
-        assert (await at.editor.scopes(main["id"]))["Locals"] == {"letters": "3"}
+        assert (await at.editor.scopes(main["id"]))["Agent Host"]["letters"] == "3"
         with pytest.raises(Refused, match="has gone on"):
             await at.editor.scopes(scout["id"])
 
@@ -51,15 +50,15 @@ async def test_a_playbook_that_is_called_is_seen_with_its_arguments_alone(
     tmp_path: Path, sandbox: MontySandbox
 ) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        thread = await at.stand_at(file, THINK - 3)
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+        thread = await at.stand_at(file, PICK - 3)
         scout, _ = await at.editor.stack(thread)
         assert await at.editor.scopes(scout["id"]) == {"Locals": {}, "Agent Scout": {"who": '"Ada"'}}
 
 
 async def test_values_are_unfolded_in_pages(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, RETURN)
         (scout, _) = await at.editor.stack(thread)
         scope = (await at.editor.request("scopes", frameId=scout["id"]))["scopes"][-1]
@@ -79,7 +78,7 @@ async def test_expressions_are_evaluated_over_the_frame_and_change_nothing(
     tmp_path: Path, sandbox: MontySandbox
 ) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, COUNT)
         (frame,) = await at.editor.stack(thread)
 
@@ -107,7 +106,7 @@ async def test_a_breakpoint_holds_where_its_condition_does_and_as_often_as_is_wa
     tmp_path: Path, sandbox: MontySandbox
 ) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS, ASKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS, ASKS) as at:
         await at.editor.begin()
         (bad,) = await at.editor.break_at(file, FIND, condition="name ==")
         assert (bad["verified"], "is not an expression" in bad["message"]) == (False, True)
@@ -124,7 +123,7 @@ async def test_a_condition_that_cannot_be_evaluated_is_told_and_does_not_hold(
     tmp_path: Path, sandbox: MontySandbox
 ) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
         await at.editor.break_at(file, FIND, condition="$nothing > 3")
         await at.talk.say("hi")
@@ -135,7 +134,7 @@ async def test_a_condition_that_cannot_be_evaluated_is_told_and_does_not_hold(
 
 async def test_a_log_point_speaks_and_what_agents_say_is_told_too(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
         await at.editor.break_at(file, TELL, logMessage="{$name} has {letters + 1} and {nothing}")
         await at.talk.say("hi")
@@ -148,7 +147,7 @@ async def test_a_log_point_speaks_and_what_agents_say_is_told_too(tmp_path: Path
 
 async def test_the_pbasm_is_a_source_with_breakpoints_of_its_own(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.editor.begin(show="pbasm")
         sources = (await at.editor.request("loadedSources"))["sources"]
         assert {one.get("path") for one in sources} == {str(file), str(tmp_path / "letters.txt"), None}
@@ -173,7 +172,7 @@ async def test_threads_are_the_agents_of_sessions_and_a_stack_goes_across_them(
     tmp_path: Path, sandbox: MontySandbox
 ) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, RETURN)
         threads = {one["id"]: one["name"] for one in (await at.editor.request("threads"))["threads"]}
         assert list(threads.values()) == ["Host (agent 1000) in test:1", "Scout (agent 1001) in test:1"]

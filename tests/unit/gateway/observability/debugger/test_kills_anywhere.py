@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,43 +11,39 @@ import pytest
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Reply, block
-from tests.unit.gateway.observability.debugger.stand import ASKS, FINDS, THINKS, Debugged, debugged, guide_in
+from tests.fakes.talk import Model
+from tests.unit.gateway.observability.debugger.stand import ASK, ASKS, NAMED, PICKS, Debugged, debugged, guide_in
 
 pytestmark = pytest.mark.anyio
 
-_EXECUTED = re.compile(r"^(\d+)\. ", re.MULTILINE)
-MOMENTS = 24
-"""So often a session stands when it is gone through by single statements."""
+MOMENTS = 14
+"""How often a session stands when it is gone through by single moments."""
 
 
 class Guide(Model):
-    """Answers as the guide's program wants it, also in the middle of a turn."""
+    """Answers what the guide's program asks, in whatever order."""
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[object]:  # type: ignore[override]
         told = request.messages[-1].content
-        whole = THINKS if "You execute Find" in told else FINDS if "Ada (user): Ada" in told else ASKS
-        _, broke, executed = told.partition("These statements of it were executed")
-        count = len(_EXECUTED.findall(executed)) if broke else 0
-        lines = whole.text.splitlines()[1 + count : -1]
-        reply = Reply(block(*([f"# resume: {count}"] if count else []), *lines).text)
-        self._replies.append(reply)
+        answers = (("does the person do", NAMED), ("Pick a", PICKS), ("", ASKS))
+        self._replies.append(next(reply for asked, reply in answers if asked in told))
         async with super().stream(request) as pieces:
             yield pieces
 
 
 async def go_through(at: Debugged, stops: int) -> None:
-    """Stand at so many moments, one after the other; what is said is said as soon as it is waited for."""
+    """Stand at this many moments, one after the other; what is said is said as soon as it is waited for."""
     await at.editor.begin(stopOnEntry=True)
     at.talk.post("hi")
     for left in reversed(range(stops)):
         thread = (await at.editor.stopped())["threadId"]
         if left:
-            if at.talk.chat == ["Who are you?"] and not at.talk.facts("in"):
-                at.talk.post("Ada")
-                await at.talk.settled()
+            asks = await at.editor.where(thread) == [("Main:01:QUE", ASK)]
             await at.editor.request("stepIn", threadId=thread, granularity="instruction")
+            if asks:
+                await at.idle()
+                at.talk.post("Ada")
 
 
 @pytest.mark.parametrize("stops", range(1, MOMENTS + 1))

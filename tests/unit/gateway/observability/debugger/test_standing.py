@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
 from pathlib import Path
 
 import anyio
@@ -12,26 +12,28 @@ from runtime.core.address import Address
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import World
 from tests.fakes.dap_client import Refused, debugging
-from tests.fakes.talk import block
+from tests.fakes.talk import Reply, block
 from tests.unit.gateway.observability.debugger.stand import (
     ASK,
     ASKS,
     COUNT,
     FIND,
-    FINDS,
+    NAMED,
+    PICKS,
     RETURN,
     TELL,
-    THINKS,
     debugged,
     guide_in,
 )
+from tests.unit.runtime.sessions.programs import agent, llm
+from tests.unit.runtime.sessions.programs import program as program_of
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS, ASKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS, ASKS) as at:
         thread = await at.stand_at(file, FIND)
         at.talk.post("and one more thing")
         await at.talk.settled()
@@ -44,7 +46,7 @@ async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path, sa
 
 async def test_the_sessions_of_others_go_on(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, ASKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, ASKS) as at:
         await at.stand_at(file, FIND)
         elsewhere = Address("test", "2")
         at.talk.post("hello", name="Bob", at=elsewhere)
@@ -58,7 +60,7 @@ async def test_the_sessions_of_others_go_on(tmp_path: Path, sandbox: MontySandbo
 
 async def test_a_stop_ends_what_stands_and_the_editor_hears_of_it(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, ASKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, ASKS) as at:
         thread = await at.stand_at(file, FIND)
         at.talk.post("/stop", kind="stop")
         assert await at.editor.until("continued", lambda body: body["threadId"] == thread)
@@ -70,7 +72,7 @@ async def test_a_stop_ends_what_stands_and_the_editor_hears_of_it(tmp_path: Path
 
 async def test_leaving_lets_everything_go_on_without_breakpoints(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.editor.begin({file: [FIND, COUNT, TELL]})
         await at.talk.say("hi")
         at.talk.post("Ada")
@@ -84,7 +86,7 @@ async def test_leaving_lets_everything_go_on_without_breakpoints(tmp_path: Path,
 
 async def test_an_editor_that_just_goes_lets_everything_go_on_too(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.stand_at(file, FIND)
         await at.editor.hang_up()
         await at.idle()
@@ -93,7 +95,7 @@ async def test_an_editor_that_just_goes_lets_everything_go_on_too(tmp_path: Path
 
 async def test_a_second_editor_is_told_that_there_is_one(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, FIND)
         async with debugging(at.debugger.port) as second:
             with pytest.raises(Refused, match="another editor is debugging this gateway"):
@@ -110,14 +112,11 @@ async def test_nothing_is_lost_when_the_process_is_killed_while_a_session_stands
 ) -> None:
     file, program = await guide_in(tmp_path)
     world = World(())
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS, world=world) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS, world=world) as at:
         await at.stand_at(file, RETURN)
         facts = len(world.facts)
     assert len(world.facts) == facts, "what stood was not told that the process ends"
-    rest = block("# resume: 3", *THINKS.text.splitlines()[4:-1])
-    find = block(*FINDS.text.splitlines()[1:-1])
-    after = block("# resume: 3", *find.text.splitlines()[4:-1])
-    async with debugged(program, sandbox, rest, after, world=world) as at:
+    async with debugged(program, sandbox, world=world) as at:
         await at.idle()
         assert at.talk.chat == ["Who are you?", "Oslo, 3"]
 
@@ -127,10 +126,9 @@ async def test_a_restarted_process_stands_again_when_an_editor_comes_back(
 ) -> None:
     file, program = await guide_in(tmp_path)
     world = World(())
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS, world=world) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS, world=world) as at:
         await at.stand_at(file, COUNT)
-    after = block("# resume: 4", *FINDS.text.splitlines()[5:-1])
-    async with debugged(program, sandbox, after, world=world, waits=True) as at:
+    async with debugged(program, sandbox, world=world, waits=True) as at:
         await at.editor.begin({file: [COUNT, TELL]})
         stopped = await at.editor.stopped()
         assert stopped["reason"] == "entry"
@@ -166,7 +164,7 @@ async def test_a_waiting_agent_can_be_paused_and_does_nothing_more_until_it_goes
     tmp_path: Path, sandbox: MontySandbox
 ) -> None:
     _, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
         await at.talk.say("hi")
         thread = (await at.editor.request("threads"))["threads"][0]["id"]
@@ -187,7 +185,7 @@ async def test_a_waiting_agent_can_be_paused_and_does_nothing_more_until_it_goes
 async def test_nothing_begins_to_be_shown_while_a_session_is_paused(tmp_path: Path, sandbox: MontySandbox) -> None:
     _, program = await guide_in(tmp_path)
     gate = anyio.Event()
-    async with debugged(program, sandbox, replace(ASKS, gate=gate)) as at:
+    async with debugged(program, sandbox, Reply(f"{' ' * 30}{ASKS.text}", gate=gate)) as at:
         await at.editor.begin()
         at.talk.post("hi")
         await at.model.writing.wait()
@@ -203,33 +201,33 @@ async def test_nothing_begins_to_be_shown_while_a_session_is_paused(tmp_path: Pa
         assert at.talk.chat == ["Who are you?"]
 
 
-async def test_failures_refused_replies_calls_and_returns_can_be_stood_at(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_failures_refused_answers_and_calls_can_be_stood_at(tmp_path: Path, sandbox: MontySandbox) -> None:
     _, program = await guide_in(tmp_path)
-    wrong = block('await Step("Main:04:QUE")', 'await Yld("user")')
-    async with debugged(program, sandbox, wrong, wrong) as at:
+    wrong = Reply("Her name is Ada.")
+    async with debugged(program, sandbox, ASKS, wrong, wrong, wrong) as at:
         await at.editor.begin()
         await at.editor.request("setExceptionBreakpoints", filters=["failed", "rejected", "called"])
         at.talk.post("hi")
+        stopped = await at.editor.stopped()
+        assert (stopped["reason"], stopped["text"]) == ("breakpoint", "A playbook is called")
+        await at.editor.request("continue", threadId=stopped["threadId"])
+        await at.idle()
+        at.talk.post("Ada")
         seen = []
         for _ in range(4):
             stopped = await at.editor.stopped()
-            seen.append((stopped["reason"], stopped["text"]))
-            if stopped["reason"] == "exception":
-                info = await at.editor.request("exceptionInfo", threadId=stopped["threadId"])
-                assert info["description"] == stopped["text"]
+            info = await at.editor.request("exceptionInfo", threadId=stopped["threadId"])
+            assert (stopped["reason"], info["description"]) == ("exception", stopped["text"])
+            seen.append(stopped["text"])
             await at.editor.request("continue", threadId=stopped["threadId"])
-        assert seen[0] == ("breakpoint", "A playbook is called")
-        assert [reason for reason, _ in seen[1:]] == ["exception"] * 3
-        assert seen[1][1].endswith("(rule: order)")
-        assert seen[3][1].startswith("VerificationError: the model's reply was refused twice")
+        assert [text.endswith("(rule: answer)") for text in seen] == [True, True, True, False]
+        assert seen[3].startswith("VerificationError: the model did not answer what Main:01:QUE asks")
         await at.idle()
 
 
 async def test_a_playbook_is_stood_at_by_its_name_and_at_its_return(tmp_path: Path, sandbox: MontySandbox) -> None:
     _, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
         body = await at.editor.request(
             "setFunctionBreakpoints", breakpoints=[{"name": "Scout.Find"}, {"name": "Letters"}, {"name": "Nobody"}]
@@ -249,22 +247,33 @@ async def test_a_playbook_is_stood_at_by_its_name_and_at_its_return(tmp_path: Pa
         await at.idle()
 
 
-async def test_statements_are_stood_at_one_by_one_where_that_is_wanted(tmp_path: Path, sandbox: MontySandbox) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
-        thread = await at.stand_at(file, COUNT)
-        await at.editor.request("next", threadId=thread, granularity="instruction")
-        await at.editor.stopped()
-        (frame,) = await at.editor.stack(thread)
-        assert (frame["name"], frame["line"]) == ("Main:03:QUE", COUNT)
-        assert (await at.editor.scopes(frame["id"]))["Here"] == {"statement": '"letters = await Letters(name)"'}
-        await at.editor.request("disconnect")
+async def test_statements_are_stood_at_one_by_one_where_that_is_wanted(sandbox: MontySandbox) -> None:
+    chat = program_of(agent("Main", llm("Main", "01:QUE Greet the user", begins=True)))
+    says = block('await Step("Main:01:QUE")', 'name = "Ada"', 'await Say("user", name)', 'await Yld("user")')
+    async with debugged(chat, sandbox, says) as at:
+        await at.editor.begin(stopOnEntry=True)
+        at.talk.post("hi")
+        thread = (await at.editor.stopped())["threadId"]
+        seen = []
+        for _ in range(3):
+            await at.editor.request("next", threadId=thread, granularity="instruction")
+            await at.editor.stopped()
+            (frame,) = await at.editor.stack(thread)
+            seen.append((frame["name"], (await at.editor.scopes(frame["id"]))["Here"]))
+        assert seen == [
+            ("Main:01:QUE", {"step": json.dumps('await Step("Main:01:QUE")')}),
+            ("Main:01:QUE", {"statement": json.dumps('name = "Ada"')}),
+            ("Main:01:QUE", {"statement": json.dumps('await Say("user", name)')}),
+        ]
+        assert at.talk.chat == []
+        await at.editor.request("continue", threadId=thread)
         await at.idle()
+        assert at.talk.chat == ["Ada"]
 
 
 async def test_the_end_of_the_gateway_lets_everything_go_on(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         await at.stand_at(file, FIND)
         at.debugger.close()
         await at.editor.until("terminated")
@@ -278,7 +287,8 @@ async def test_a_model_that_answers_while_a_session_stands_is_not_too_slow(
     """The rest of the answer is read as it comes: here it comes only while the session stands."""
     file, program = await guide_in(tmp_path)
     gate = anyio.Event()
-    async with debugged(program, sandbox, ASKS, replace(FINDS, gate=gate), THINKS) as at:
+    both = Reply(f"[1] {NAMED.text}\n[2] It is a pleasure to meet you, and what a day it is today.", gate=gate)
+    async with debugged(program, sandbox, ASKS, both, PICKS) as at:
         thread = await at.stand_at(file, FIND)
         hung_up = at.model.hung_up
         gate.set()

@@ -10,17 +10,17 @@ import pytest
 from runtime.language.compiler import compile_program
 from runtime.language.rules import RulesLowerer
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import block
+from tests.fakes.talk import Reply, block
 from tests.unit.gateway.observability.debugger.stand import (
     ASK,
     ASKS,
     COUNT,
     FIND,
-    FINDS,
+    NAMED,
+    PICK,
+    PICKS,
     RETURN,
     TELL,
-    THINK,
-    THINKS,
     debugged,
     guide_in,
 )
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         (found,) = await at.editor.begin({file: [FIND]})
         assert found["verified"] is True
         assert await at.talk.say("hi") == ["Who are you?"]
@@ -49,7 +49,7 @@ async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path, sandbo
 
 async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, FIND)
         seen = []
         for _ in range(3):
@@ -64,7 +64,7 @@ async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path
 
 async def test_stepping_in_comes_into_another_agent_and_out_of_it_again(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         host = await at.stand_at(file, FIND)
         await at.editor.request("stepIn", threadId=host)
         scout = (await at.editor.stopped())["threadId"]
@@ -72,7 +72,7 @@ async def test_stepping_in_comes_into_another_agent_and_out_of_it_again(tmp_path
         assert await at.editor.where(scout) == [("Find", 20), ("Host.Main:02:QUE", FIND)]
         await at.editor.request("next", threadId=scout)
         await at.editor.stopped()
-        assert (await at.editor.where(scout))[0] == ("Find:01:TNK", THINK)
+        assert (await at.editor.where(scout))[0] == ("Find:01:EXE", PICK)
         await at.editor.request("next", threadId=scout)
         await at.editor.stopped()
         assert (await at.editor.where(scout))[0] == ("Find:02:RET", RETURN)
@@ -90,7 +90,7 @@ async def test_calls_of_python_are_stood_at_in_the_file_that_was_imported(
 ) -> None:
     _, program = await guide_in(tmp_path)
     letters = tmp_path / "letters.txt"
-    async with debugged(program, sandbox, ASKS, FINDS, THINKS) as at:
+    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         found = await at.editor.begin({letters: [3, 5]})
         assert [(one["verified"], one["line"]) for one in found] == [(True, 3), (True, 5)]
         await at.talk.say("hi")
@@ -160,30 +160,15 @@ MENU = """\
 
 PRAISE, DISH = 10, 11
 
-SERVES = block(
-    'await Step("Main:01:EXE")',
-    'await Var("dishes", ["soup", "pie"])',
-    'await Step("Main:02:CND")',
-    "for each in dishes:",
-    '    await Var("dish", each)',
-    '    await Step("Main:02.01:CND")',
-    '    if dish == "pie":',
-    '        await Step("Main:02.01.01:QUE")',
-    '        await Say("user", f"The best {dish}!")',
-    '    await Step("Main:02.02:QUE")',
-    '    await Say("user", dish)',
-    '    await Step("Main:02.03:JMP")',
-    '    await Step("Main:02:CND")',
-    'await Step("Main:03:YLD")',
-    'await Yld("exit")',
-)
+LISTS = Reply('{"dishes": ["soup", "pie"]}')
+SERVES = (Reply("soup"), Reply("[1] The best pie!\n[2] pie"))
 
 
-async def test_steps_of_a_loop_that_is_one_statement_are_stood_at(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_steps_of_a_loop_are_stood_at_in_every_round(tmp_path: Path, sandbox: MontySandbox) -> None:
     file = tmp_path / "menu.pb"
     file.write_text(MENU)
     program = (await compile_program([file], lowerer=RulesLowerer())).program
-    async with debugged(program, sandbox, SERVES) as at:
+    async with debugged(program, sandbox, LISTS, *SERVES) as at:
         await at.editor.begin({file: [PRAISE, DISH]})
         at.talk.post("hi")
         thread = (await at.editor.stopped())["threadId"]

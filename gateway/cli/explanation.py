@@ -1,0 +1,162 @@
+"""A program line by line: the author's words, what the runtime does alone, and what it asks a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from runtime.execution.triggers.kinds import judged_by_model
+from runtime.language.diagnostics import Span
+from runtime.language.instructions.decode import decode_playbook
+from runtime.language.instructions.explain import Kind, Part, explain
+from runtime.language.program import AgentSpec, PlaybookSpec, Program, Trigger, TriggerKind
+
+_COLOURS: Mapping[str, str] = {
+    Kind.ALONE: "green",
+    Kind.WORDS: "cyan",
+    Kind.VALUE: "blue",
+    Kind.CHOICE: "magenta",
+    Kind.FREE: "yellow",
+}
+
+_WIDTH = 120
+"""Columns where no terminal says how many it has."""
+
+_BULLETS = ("- ", "* ", "+ ")
+
+Line = dict[str, Any]
+
+
+def explanation_of(program: Program) -> list[dict[str, Any]]:
+    """Each playbook with its lines, as JSON data.
+
+    A line has its location, the author's words ("" where a line before has them) and its parts: the kind
+    ("alone", "words", "value", "choice", "free"), what is done, and for a free one why.
+    """
+    return [
+        {
+            "agent": agent.name,
+            "playbook": playbook.name,
+            "mode": playbook.mode if playbook.kind == "llm" else playbook.kind,
+            "lines": [*_triggers(program, agent, playbook), *_steps(program, agent, playbook)],
+        }
+        for agent in program.agents
+        for playbook in agent.playbooks
+    ]
+
+
+def _triggers(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Line]:
+    for trigger in playbook.triggers:
+        yield _line(f"{trigger.code}:{trigger.kind}", trigger.span, trigger.text, [_trigger(agent, playbook, trigger)])
+
+
+def _trigger(agent: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> Part:
+    if trigger.kind is TriggerKind.BGN:
+        return Part(Kind.ALONE, f"Execute {playbook.name} when the program begins.")
+    if judged_by_model(agent, agent, playbook, trigger):
+        return Part(Kind.CHOICE, f"Whether this holds; then {playbook.name} is executed.")
+    return Part(Kind.ALONE, f"Execute {playbook.name} when this holds.")
+
+
+def _steps(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Line]:
+    if not playbook.walked:
+        for step in playbook.walk_steps():
+            why = f"the playbook is executed in {playbook.mode} mode, where steps are guidance"
+            parts = [Part(Kind.FREE, "Carry out with statements.", why)]
+            yield _line(f"{step.line}:{step.op}", step.span, step.text, parts)
+        return
+    required = _required(program, agent)
+    shown_before: set[Span] = set()
+    spans = {step.line: step.span for step in playbook.walk_steps()}
+    for line, node in decode_playbook(playbook).nodes.items():
+        span, instruction = spans[line], node.instruction
+        shown = _line(instruction.location, span, instruction.text, explain(instruction, required))
+        if span in shown_before:
+            shown["words"] = ""
+        shown_before.add(span)
+        yield shown
+
+
+def _line(location: str, span: Span, text: str, parts: Sequence[Part]) -> Line:
+    return {
+        "location": location,
+        "line": span.line,
+        "words": _author_words(span.file, span.line) or text,
+        "parts": [
+            {"kind": str(part.kind), "does": part.text, **({"why": part.why} if part.why else {})} for part in parts
+        ],
+    }
+
+
+def _required(program: Program, agent: AgentSpec) -> dict[str, list[str]]:
+    """The parameters without a default of the playbooks that an agent can call, by the names that it calls them by."""
+    return {
+        prefix + playbook.name: [param.name for param in playbook.params if param.default is None]
+        for owner in program.agents
+        for prefix in ((f"{owner.name}.",) if owner is not agent else ("", f"{owner.name}."))
+        for playbook in owner.playbooks
+        if not playbook.meeting
+    }
+
+
+def _author_words(file: str, line: int) -> str:
+    """A step as its author wrote it, with the lines on which it goes on; "" where the file cannot be read."""
+    rows = _rows(file)
+    if not 0 < line <= len(rows):
+        return ""
+    words = [rows[line - 1].strip()]
+    for row in rows[line:]:
+        if not row[:1].isspace() or not row.strip() or row.strip().startswith(_BULLETS):
+            break
+        words.append(row.strip())
+    text = " ".join(words)
+    return text[2:] if text.startswith(_BULLETS) else text
+
+
+@lru_cache(maxsize=64)
+def _rows(file: str) -> list[str]:
+    try:
+        return Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+def say_explanation(explained: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:
+    """Print it as a table, in colour in a terminal."""
+    console = console or Console()
+    if not console.is_terminal:
+        console.width = _WIDTH
+    for number, playbook in enumerate(explained):
+        if number:
+            console.print()
+        console.print(Text(f"{playbook['agent']}.{playbook['playbook']}", style="bold"))
+        if playbook["lines"]:
+            console.print(_table(playbook["lines"]))
+        else:
+            console.print(f"  No steps; it is executed in {playbook['mode']} mode.")
+
+
+def _table(lines: Sequence[Line]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, expand=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=2)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=3)
+    for line in lines:
+        depth = line["location"].count(".")
+        for index, part in enumerate(line["parts"]):
+            colour = _COLOURS[part["kind"]]
+            does = Text(part["does"])
+            if "why" in part:
+                does.append(f" (free: {part['why']})", style="dim")
+            words = Text("  " * depth + line["words"]) if index == 0 else Text()
+            table.add_row(
+                Text(f"  {line['location']}" if index == 0 else ""), words, Text(part["kind"], style=colour), does
+            )
+    return table

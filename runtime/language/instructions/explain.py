@@ -1,0 +1,239 @@
+"""Explaining an instruction: what the runtime does alone, and what it asks a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import (
+    Ask,
+    Call,
+    Condition,
+    End,
+    Free,
+    Group,
+    Instruction,
+    Jump,
+    Leave,
+    Loop,
+    LoopKind,
+    Meaning,
+    Operand,
+    Prose,
+    Return,
+    Say,
+    Set,
+    Side,
+    Template,
+    Think,
+    Variable,
+    Wait,
+)
+
+
+class Kind(StrEnum):
+    """Who does a part of a step: the runtime alone, or a model by its answer to a question of this kind."""
+
+    ALONE = "alone"
+    WORDS = "words"
+    VALUE = "value"
+    CHOICE = "choice"
+    FREE = "free"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that a step does, in words. `why` says why a free step is free."""
+
+    kind: Kind
+    text: str
+    why: str = ""
+
+
+Required = Mapping[str, Sequence[str]]
+"""The parameters without a default of each playbook that can be called, by its name."""
+
+
+def explain(instruction: Instruction, required: Required | None = None) -> tuple[Part, ...]:
+    """What an instruction does, in order."""
+    return tuple(part for meaning in instruction.parts for part in _parts(meaning, required or {}))
+
+
+def _parts(meaning: Meaning, required: Required) -> Iterator[Part]:
+    match meaning:
+        case Ask():
+            yield from _asked(meaning)
+        case Call():
+            yield from _called(meaning, required)
+        case Loop():
+            yield from _loop(meaning)
+        case _:
+            yield _EXPLAINED[type(meaning)](meaning)
+
+
+def _alone(text: str) -> Part:
+    return Part(Kind.ALONE, text)
+
+
+def _said(part: Say | Ask) -> Part:
+    to = _listed(_whom(part.targets))
+    if isinstance(part.words, Template):
+        return _alone(f'Say "{_exact_words(part.words)}" to {to}.')
+    words = part.words.text if part.words is not None else ""
+    return Part(Kind.WORDS, f"A message to {to}: {words}")
+
+
+def _exact_words(words: Template) -> str:
+    return "".join(part if isinstance(part, str) else f"{{{part.source.removeprefix('$')}}}" for part in words.parts)
+
+
+def _asked(part: Ask) -> Iterator[Part]:
+    if part.words is not None:
+        yield _said(part)
+    yield _alone(f"Wait for {_listed(_whom(part.sources))}.")
+    if part.wants:
+        yield Part(Kind.VALUE, f"The answer: {_listed([_declared(want) for want in part.wants])}.")
+    match part.until:
+        case Prose(text=text):
+            yield Part(Kind.CHOICE, f"Whether the talk is done: {text}")
+        case Expression(source=source):
+            yield _alone(f"Talk on until {source}.")
+        case None if not part.wants:
+            yield _alone("Take the next message as the answer.")
+
+
+def _called(part: Call, required: Required) -> Iterator[Part]:
+    prose = [argument for argument in part.arguments if isinstance(argument.value, Prose)]
+    names = required.get(part.name, ())
+    for argument in prose:
+        name = argument.name or _by_position(part, names, part.arguments.index(argument))
+        yield Part(Kind.VALUE, f"The argument {name}: {_source(argument.value)}")
+    for name in _missing(part, names):
+        yield Part(Kind.VALUE, f"The argument {name}, unless ${name} is set.")
+    shown = ", ".join(
+        f"{argument.name}={_shown(argument.value)}" if argument.name else _shown(argument.value)
+        for argument in part.arguments
+    )
+    result = f" Set {_declared(part.result)} to the result." if part.result is not None else ""
+    yield _alone(f"Call {part.name}({shown}).{result}")
+
+
+def _by_position(part: Call, names: Sequence[str], index: int) -> str:
+    return names[index] if index < len(names) else f"number {index + 1} of {part.name}"
+
+
+def _missing(part: Call, names: Sequence[str]) -> Sequence[str]:
+    by_position = sum(not argument.name for argument in part.arguments)
+    by_name = {argument.name for argument in part.arguments}
+    return [name for name in names[by_position:] if name not in by_name]
+
+
+def _shown(operand: Operand) -> str:
+    return operand.source if isinstance(operand, Expression) else "…"
+
+
+def _set(part: Set) -> Part:
+    names = _listed([_declared(variable) for variable in part.variables])
+    if isinstance(part.value, Prose):
+        return Part(Kind.VALUE, f"{names}: {part.value.text}")
+    operator = f"{names} {part.operator} " if part.operator else ""
+    return _alone(f"Set {names} to {operator}{part.value.source}.")
+
+
+def _condition(part: Condition) -> Part:
+    match part.test:
+        case None if part.side is Side.ELSE:
+            return _alone("Execute the steps below when no condition before held.")
+        case None:
+            return _alone("Pass over the steps below.")
+        case Prose(text=text):
+            return Part(Kind.CHOICE, f"Yes or no: {text}")
+        case Expression(source=source):
+            return _alone(f"Execute the steps below if {source}.")
+
+
+def _loop(part: Loop) -> Iterator[Part]:
+    exact = isinstance(part.over, Expression)
+    over = _source(part.over)
+    match part.kind:
+        case LoopKind.EACH:
+            if not exact:
+                yield Part(Kind.VALUE, f"The items: {over}")
+            each = _declared(part.variable) if part.variable is not None else "item"
+            yield _alone(f"Execute the steps below for each {each}{f' in {over}' if exact else ''}.")
+        case LoopKind.TIMES:
+            if not exact:
+                yield Part(Kind.VALUE, f"The number of rounds: {over}")
+            yield _alone(f"Execute the steps below {over if exact else 'that many'} times.")
+        case _:
+            later = " The first round needs no test." if part.body_first else ""
+            if exact:
+                yield _alone(f"Repeat the steps below {part.kind} {over}.{later}")
+            else:
+                yield Part(Kind.CHOICE, f"Yes or no before each round ({part.kind}): {over}{later and '.'}{later}")
+    if part.at_most is not None:
+        yield _alone(f"Stop after {part.at_most} rounds.")
+
+
+def _jump(part: Jump) -> Part:
+    word = "unless" if part.unless else "if"
+    match part.test:
+        case None:
+            return _alone(f"Go to {part.line}.")
+        case Prose(text=text):
+            return Part(Kind.CHOICE, f"Yes or no, and go to {part.line} {word} so: {text}")
+        case Expression(source=source):
+            return _alone(f"Go to {part.line} {word} {source}.")
+
+
+def _left(part: Leave) -> Part:
+    return _alone("Begin the next round of the loop." if part.next_round else "Leave the loop.")
+
+
+def _grouped(part: Group) -> Part:
+    return _alone("Execute the steps below." if part.text else "Go on.")
+
+
+def _returned(part: Return) -> Part:
+    match part.value:
+        case None:
+            return _alone("Return.")
+        case Prose(text=text):
+            return Part(Kind.VALUE, f"The result: {text}")
+        case Expression(source=source):
+            return _alone(f"Return {source}.")
+
+
+def _source(operand: Operand) -> str:
+    return operand.source if isinstance(operand, Expression) else operand.text
+
+
+def _declared(variable: Variable) -> str:
+    path = "".join(f"[{step.source}]" if isinstance(step, Expression) else f".{step}" for step in variable.path)
+    return f"${variable.name}{path}{f':{variable.type}' if variable.type else ''}"
+
+
+def _whom(targets: Sequence[str]) -> list[str]:
+    return [f"the {target}" if target in ("user", "human", "meeting") else target for target in targets]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(names)
+
+
+_EXPLAINED: Mapping[type, Callable[[Any], Part]] = {
+    Say: _said,
+    Wait: lambda part: _alone(f"Wait for {_listed(_whom(part.sources))}."),
+    Set: _set,
+    Think: lambda part: Part(Kind.WORDS, f"A thought that nobody else sees: {part.about.text}"),
+    Condition: _condition,
+    Jump: _jump,
+    Leave: _left,
+    Return: _returned,
+    End: lambda _part: _alone("End the program."),
+    Group: _grouped,
+    Free: lambda part: Part(Kind.FREE, f"Carry out with statements: {part.text.text}", part.why),
+}

@@ -1,0 +1,389 @@
+"""What was executed in a session, step by step, from the facts on its tapes.
+
+Each stretch of a playbook, from where control comes to it to where it yields control, is one listing: a recap, a plan,
+then what happened. The notation is that of PBAsm's traces: `Step["Main:01:QUE"]`, `Say("…")`, `$x = Func($y)`,
+`Var[$x, 5]`, `trig? no`, `Trigger["Warn"]`, `what?`, `Return[…]`, `yld user`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from runtime.core.errors import Divergence
+from runtime.core.message import Message
+from runtime.tape.fold import apply
+from runtime.tape.frame_rules import TURN
+from runtime.tape.frame_state import FrameState
+from runtime.tape.state import SessionState
+from runtime.tape.tape import Fact
+
+MAX_VALUE_CHARS = 500
+"""A value is shown up to here."""
+
+_SHOWN_OTHERWISE = frozenset({"Answer", "Hear", "Var", "Step", "Yld", "Return", "Say"})
+
+
+@dataclass
+class Stretch:
+    """A playbook has control until it yields it. `agent` is an id, `lines` are as they are printed."""
+
+    at: datetime
+    agent: str
+    agent_class: str
+    frame: str
+    playbook: str
+    recap: str
+    plan: str
+    lines: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "at": self.at.isoformat(),
+            "agent": self.agent,
+            "class": self.agent_class,
+            "frame": self.frame,
+            "playbook": self.playbook,
+            "recap": self.recap,
+            "plan": self.plan,
+            "lines": self.lines,
+        }
+
+    @property
+    def text(self) -> str:
+        """As it is printed."""
+        return "\n".join((f"recap: {self.recap}", f"plan: {self.plan}", *self.lines))
+
+
+def stretches(facts: Iterable[Fact]) -> list[Stretch]:
+    """What was executed, in the order in which it began; up to a fact that cannot be read."""
+    listing = _Listing()
+    for fact in facts:
+        try:
+            listing.note(fact)
+        except (Divergence, LookupError):
+            break
+    return listing.found
+
+
+@dataclass
+class _Open:
+    """A stretch that goes on. `quiet`: no trigger was looked for since its last step or update."""
+
+    stretch: Stretch
+    quiet: bool = True
+    step_line: bool = False
+    """Whether the last line can be added to."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A call that was printed: where, and what it gave once it is there."""
+
+    stretch: Stretch
+    line: int
+    text: str
+    pos: int
+
+
+class _Listing:
+    def __init__(self) -> None:
+        self.found: list[Stretch] = []
+        self._state = SessionState()
+        self._open: dict[str, _Open] = {}
+        self._calls: dict[str, _Made] = {}
+        self._outcomes: dict[str, tuple[str, bool]] = {}
+        """Outcomes that the model chose, by frame, and whether each says what a person does."""
+        self._fired: set[tuple[str, str]] = set()
+        """Updates that were printed with the triggers that they fired."""
+        self._recaps: dict[str, str] = {}
+        self._before: Mapping[str, Callable[[Fact], None]] = {
+            "start": self._before_start,
+            "ret": self._before_ret,
+            "step": self._before_step,
+            "back": self._before_step,
+            "res": self._before_res,
+            "fin": self._before_fin,
+            "held": self._before_fin,
+            "took": self._before_took,
+        }
+        self._after: Mapping[str, Callable[[Fact], None]] = {
+            "start": self._after_start,
+            "step": self._after_step,
+            "back": self._after_step,
+            "set": self._after_set,
+            "wait": self._after_wait,
+            "stop": self._after_stop,
+            "ended": self._after_ended,
+        }
+
+    def note(self, fact: Fact) -> None:
+        """The next fact. Raises Divergence and LookupError for one that cannot follow."""
+        if fact.kind in self._before:
+            self._before[fact.kind](fact)
+        apply(self._state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+        if fact.kind in self._after:
+            self._after[fact.kind](fact)
+
+    # -- stretches
+
+    def _owner(self, frame: FrameState) -> FrameState:
+        """The frame in whose stretch something is printed: what Python calls belongs to who called it."""
+        while frame.caller is not None and not frame.version.startswith("llm"):
+            frame = self._state.frames[frame.caller.frame]
+        return frame
+
+    def _at(self, fact: Fact) -> _Open | None:
+        """The stretch that a fact belongs to; one begins where none is open."""
+        frame = self._state.frames.get(fact.data.get("f") or "")
+        return self._opened(fact, self._owner(frame)) if frame is not None else None
+
+    def _opened(self, fact: Fact, owner: FrameState) -> _Open:
+        if owner.id not in self._open:
+            recap = self._recaps.pop(owner.id, f"{owner.playbook} goes on.")
+            self._begin(fact, owner, recap, owner.step or owner.playbook)
+        return self._open[owner.id]
+
+    def _begin(self, fact: Fact, frame: FrameState, recap: str, plan: str) -> None:
+        agent = self._state.agents[frame.agent]
+        stretch = Stretch(fact.at, agent.id, agent.klass, frame.id, frame.playbook, recap, plan)
+        self.found.append(stretch)
+        self._open[frame.id] = _Open(stretch)
+
+    def _close(self, frame: str, yields: str) -> None:
+        opened = self._open.get(frame)
+        if opened is not None:
+            self._settle(opened)
+            opened.stretch.lines.append(yields)
+            del self._open[frame]
+
+    def _settle(self, opened: _Open) -> None:
+        """A step is over, or an update is done: without a trigger that held, none did."""
+        self._flush(opened)
+        if not opened.quiet:
+            opened.stretch.lines.append("trig? no")
+            opened.quiet = True
+
+    @staticmethod
+    def _line(opened: _Open, text: str) -> None:
+        opened.stretch.lines.append(text)
+        opened.step_line = False
+
+    @staticmethod
+    def _act(opened: _Open, text: str) -> int:
+        """Print what a step does beside it, or on a line of its own; returns the line's index."""
+        lines = opened.stretch.lines
+        if opened.step_line:
+            lines[-1] += f" `{text}`"
+        else:
+            lines.append(f"`{text}`")
+        return len(lines) - 1
+
+    def _trigger(self, opened: _Open, name: str) -> None:
+        self._line(opened, f'trig? `Trigger["{name}"]`')
+        opened.quiet = True
+
+    # -- frames
+
+    def _before_start(self, fact: Fact) -> None:
+        data = fact.data
+        self._recaps[data["f"]] = _heard(self._messages(data["agent"], data.get("mids") or ()))
+
+    def _after_start(self, fact: Fact) -> None:
+        frame = self._state.frames[fact.data["f"]]
+        heard = self._recaps.pop(frame.id, "")
+        caller = frame.caller
+        if caller is None:
+            self._begin(fact, frame, heard or f"{frame.playbook} begins.", frame.playbook)
+            return
+        owner = self._owner(self._state.frames[caller.frame])
+        opened = self._opened(fact, owner)
+        for name in frame.fired:
+            self._trigger(opened, name)
+        call = f"{caller.name}({_arguments(frame.args, frame.kwargs)})"
+        judged = self._outcomes.get(owner.id, ("", False))[0] == caller.name
+        if judged:
+            del self._outcomes[owner.id]
+            self._trigger(opened, caller.name)
+        elif not caller.hidden:
+            self._flush(opened)
+            line = self._act(opened, call)
+            if caller.pos.isdigit():
+                self._calls[caller.frame] = _Made(opened.stretch, line, call, int(caller.pos))
+        if frame.version.startswith("llm"):
+            self._close(owner.id, "yld call")
+            triggered = judged or caller.hidden
+            recap = f"The trigger of {frame.playbook} holds." if triggered else f"{owner.playbook} calls {call}."
+            self._begin(fact, frame, recap, frame.playbook)
+
+    def _flush(self, opened: _Open) -> None:
+        """Print what a person did instead of answering, when it is dealt with."""
+        outcome, by_person = self._outcomes.pop(opened.stretch.frame, ("", False))
+        if outcome and by_person:
+            self._line(opened, f"what? {outcome}")
+
+    def _before_ret(self, fact: Fact) -> None:
+        data = fact.data
+        frame = self._state.frames[data["f"]]
+        error = data.get("exc")
+        if frame.version.startswith("llm") or frame.caller is None:
+            opened = self._at(fact)
+            assert opened is not None
+            self._flush(opened)
+            opened.quiet = True
+            if error:
+                self._line(opened, f"what? {error[0]}: {_shortened(error[1])}")
+                self._close(frame.id, "yld exit" if frame.caller is None else "yld return")
+            else:
+                self._act(opened, f"Return[{_shown(data['val']) if data.get('val') is not None else ''}]")
+                self._close(frame.id, "yld return")
+        if frame.caller is not None:
+            owner = self._owner(self._state.frames[frame.caller.frame])
+            value = "" if data.get("val") is None else f" {_shown(data['val'])}"
+            gave = f"failed: {_shortened(error[1])}" if error else f"returned{value}."
+            self._recaps[owner.id] = f"{frame.playbook} {gave}"
+
+    def _after_ended(self, _fact: Fact) -> None:
+        for frame in list(self._open):
+            self._close(frame, "yld exit")
+
+    def _after_stop(self, fact: Fact) -> None:
+        stopped = [id_ for id_, opened in self._open.items() if opened.stretch.agent == fact.data["agent"]]
+        for frame in stopped:
+            self._close(frame, "yld exit")
+
+    # -- steps and values
+
+    def _before_step(self, fact: Fact) -> None:
+        opened = self._at(fact)
+        if opened is not None:
+            self._settle(opened)
+
+    def _after_step(self, fact: Fact) -> None:
+        opened = self._at(fact)
+        location = self._state.frames[fact.data["f"]].step
+        if opened is not None and location is not None:
+            self._step(opened, location)
+
+    @staticmethod
+    def _step(opened: _Open, location: str) -> None:
+        if not opened.stretch.lines:
+            opened.stretch.plan = location
+        opened.stretch.lines.append(f'`Step["{location}"]`')
+        opened.step_line, opened.quiet = True, False
+
+    def _after_set(self, fact: Fact) -> None:
+        data, opened = fact.data, self._at(fact)
+        if opened is None:
+            return
+        self._update(opened, data)
+        self._fired.add((data["f"], data["pos"]))
+        for name in data["fired"]:
+            self._trigger(opened, name)
+
+    def _update(self, opened: _Open, data: Mapping[str, Any]) -> None:
+        self._flush(opened)
+        names = [data["name"]] if data["name"] != "Var" else list(data.get("set") or {})
+        call = self._calls.pop(data["f"], None)
+        for name in names:
+            if call is not None and data["pos"] == str(call.pos + 1):
+                lines = call.stretch.lines
+                lines[call.line] = lines[call.line].replace(f"`{call.text}`", f"`${name} = {call.text}`", 1)
+            self._line(opened, f"`Var[${name}, {_shown(data.get('val'))}]`")
+            opened.quiet = False
+
+    def _before_res(self, fact: Fact) -> None:
+        data = fact.data
+        opened = self._at(fact) if not data.get("hidden") else None
+        if opened is None:
+            return
+        name, value = data["name"], data.get("val")
+        if name == "Step" and value:
+            self._settle(opened)
+            self._step(opened, str(value))
+        elif name == "Answer":
+            self._answer(opened, value)
+        elif name == "Var" and not data.get("exc"):
+            printed = (data["f"], data["pos"])
+            if printed in self._fired:
+                self._fired.remove(printed)
+            else:
+                self._update(opened, data)
+        elif name == "Say":
+            self._said(opened, data)
+        elif name not in _SHOWN_OTHERWISE:
+            self._flush(opened)
+            self._act(opened, f"{name}(…)")
+
+    def _answer(self, opened: _Open, value: Any) -> None:
+        """A model's answer: its outcome is printed with what comes of it, its values where they are set."""
+        if isinstance(value, Mapping) and "does" in value:
+            if value["does"] != "answer":
+                self._outcomes[opened.stretch.frame] = (str(value["does"]), True)
+        elif isinstance(value, str):
+            self._outcomes[opened.stretch.frame] = (value, False)
+
+    # -- talk
+
+    def _before_fin(self, fact: Fact) -> None:
+        if fact.data.get("pos") is None or fact.data.get("name") != "Say":
+            return
+        opened = self._at(fact)
+        if opened is not None:
+            self._said(opened, fact.data)
+
+    def _said(self, opened: _Open, data: Mapping[str, Any]) -> None:
+        text = data.get("text")
+        if not text:
+            return
+        self._flush(opened)
+        to = str(data.get("to") or "human")
+        target = "" if to == "human" else f"{to}, "
+        self._act(opened, f"Say({target}{_shown(text)})")
+
+    def _after_wait(self, fact: Fact) -> None:
+        data = fact.data
+        frame = self._state.frames.get(data["f"])
+        if frame is not None and data["pos"] == TURN:
+            self._close(self._owner(frame).id, f"yld {_source(data.get('source') or {})}")
+
+    def _before_took(self, fact: Fact) -> None:
+        frame = self._state.frames[fact.data["f"]]
+        heard = _heard(self._messages(frame.agent, fact.data.get("mids") or ()))
+        owner = self._owner(frame)
+        if heard and owner.id not in self._open:
+            self._recaps[owner.id] = heard
+
+    def _messages(self, agent: str, ids: Sequence[str]) -> list[Message]:
+        known = self._state.agents.get(agent)
+        return [message for message in known.queue if message.id in ids] if known is not None else []
+
+
+def _heard(messages: Sequence[Message]) -> str:
+    return "; ".join(
+        f"{message.sender_name or message.sender_class} said: {_shown(message.content)}" for message in messages
+    )
+
+
+def _source(source: Mapping[str, Any]) -> str:
+    """What is waited for, as `YLD for …` names it."""
+    if "meeting" in source:
+        return f"meeting {source['meeting']}"
+    agents = source.get("agents")
+    return f"agent {' '.join(agents)}" if agents else "user"
+
+
+def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    return ", ".join([_shown(value) for value in args] + [f"{name}={_shown(value)}" for name, value in kwargs.items()])
+
+
+def _shown(value: Any) -> str:
+    return _shortened(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[: MAX_VALUE_CHARS - 1]}…"
