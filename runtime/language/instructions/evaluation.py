@@ -159,6 +159,10 @@ class _Evaluation:
                 return not value if isinstance(op, ast.Not) else -value if isinstance(op, ast.USub) else +value
             case ast.BinOp(left=left, op=op, right=right):
                 return _combined(op, self.value(left), self.value(right))
+        return self._collected(node)
+
+    def _collected(self, node: ast.expr) -> Any:
+        match node:
             case ast.List(elts=elts) | ast.Tuple(elts=elts):
                 return [self.value(one) for one in elts]
             case ast.Dict(keys=keys, values=values):
@@ -320,30 +324,34 @@ def _check_growth(text: str, method: str, args: Sequence[Any]) -> None:
 
 
 def _combined(op: ast.operator, left: Any, right: Any) -> Any:
-    match op:
-        case ast.Add():
-            if isinstance(left, str) != isinstance(right, str):  # "Total: " + 3 means what everybody reads
-                return str(left) + str(right)
-            return left + right
-        case ast.Sub():
-            return left - right
-        case ast.Mult():
-            if not all(isinstance(one, int | float) for one in (left, right)):
-                times, text = (left, right) if isinstance(left, int) else (right, left)
-                if not isinstance(times, int) or times * size_of(text) > MAX_SIZE:
-                    raise NotComputable("the value would be too large")
-            return left * right
-        case ast.Div():
-            return left / right
-        case ast.FloorDiv():
-            return left // right
-        case ast.Mod():
-            return left % right if not isinstance(left, str) else _unsupported("%")
-        case ast.Pow():
-            return left**right if abs(right) <= _MAX_POWER and abs(left) <= MAX_SIZE else _unsupported("**")
-        case ast.BitOr() if isinstance(left, dict) and isinstance(right, dict):
-            return left | right
-    return _unsupported(type(op).__name__)
+    combine = _ARITHMETIC.get(type(op))
+    return _unsupported(type(op).__name__) if combine is None else combine(left, right)
+
+
+def _added(left: Any, right: Any) -> Any:
+    if isinstance(left, str) != isinstance(right, str):  # "Total: " + 3 means what everybody reads
+        return str(left) + str(right)
+    return left + right
+
+
+def _multiplied(left: Any, right: Any) -> Any:
+    if not all(isinstance(one, int | float) for one in (left, right)):
+        times, text = (left, right) if isinstance(left, int) else (right, left)
+        if not isinstance(times, int) or times * size_of(text) > MAX_SIZE:
+            raise NotComputable("the value would be too large")
+    return left * right
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    return left % right if not isinstance(left, str) else _unsupported("%")
+
+
+def _raised(left: Any, right: Any) -> Any:
+    return left**right if abs(right) <= _MAX_POWER and abs(left) <= MAX_SIZE else _unsupported("**")
+
+
+def _joined(left: Any, right: Any) -> Any:
+    return left | right if isinstance(left, dict) and isinstance(right, dict) else _unsupported("|")
 
 
 def _unsupported(what: str) -> Any:
@@ -359,3 +367,15 @@ def _bound(target: ast.expr, item: Any) -> dict[str, Any]:
             names |= _bound(inner, part)
         return names
     raise NotComputable("this loop variable is not supported")
+
+
+_ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: _added,
+    ast.Sub: operator.sub,
+    ast.Mult: _multiplied,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: _remainder,
+    ast.Pow: _raised,
+    ast.BitOr: _joined,
+}

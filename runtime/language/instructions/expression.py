@@ -185,6 +185,20 @@ _PLAIN = (
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitOr)
 
 
+def _is_foreign(node: ast.AST) -> bool:
+    """Whether a part stands for nothing here, though it is Python."""
+    match node:
+        case ast.Attribute(attr=attr):
+            return attr.startswith("_")
+        case ast.Constant(value=value):
+            return not isinstance(value, str | int | float | None)
+        case ast.BinOp(op=op):
+            return not isinstance(op, _OPERATORS)
+        case ast.Set() | ast.UnaryOp(op=ast.Invert()):  # `{words}` is a placeholder or prose
+            return True
+    return False
+
+
 class _Reader:
     """Checks a tree, and collects what it reads and calls."""
 
@@ -194,21 +208,15 @@ class _Reader:
         self.calls: list[ast.Call] = []
 
     def check(self, node: ast.AST, bound: frozenset[str]) -> None:
+        if _is_foreign(node):
+            raise _Prose
         match node:
             case ast.Name(id=name):
                 self._name(name, bound)
-            case ast.Attribute(value=value, attr=attr):
-                if attr.startswith("_"):
-                    raise _Prose
+            case ast.Attribute(value=value):
                 self.check(value, bound)
             case ast.Call():
                 self._call(node, bound)
-            case ast.Constant(value=value) if not isinstance(value, str | int | float | None):
-                raise _Prose
-            case ast.BinOp(op=op) if not isinstance(op, _OPERATORS):
-                raise _Prose
-            case ast.Set() | ast.UnaryOp(op=ast.Invert()):
-                raise _Prose  # `{words}` is a placeholder or prose
             case _ if isinstance(node, COMPREHENSIONS):
                 self._comprehension(node, bound)
             case _ if isinstance(node, _PLAIN):

@@ -29,7 +29,10 @@ _TOGETHER = re.compile(rf"{_V}\s+(?:and|or)\s+{_V}\s+are\b", re.IGNORECASE)
 _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), symbol)
     for pattern, symbol in (
-        (r"\b(?:the|this) meeting (?:is|remains) (?:still )?(?:active|ongoing|going on|open|running)\b", f"${MEETING_ACTIVE}"),
+        (
+            r"\b(?:the|this) meeting (?:is|remains) (?:still )?(?:active|ongoing|going on|open|running)\b",
+            f"${MEETING_ACTIVE}",
+        ),
         (r"\b(?:the|this) meeting (?:has ended|is over|ended|is not active)\b", f"(not ${MEETING_ACTIVE})"),
         (rf"\bthere (?:is|are) no {_V}", r"(\1 == None)"),
         (rf"{_V}\s+is\s+not\s+between\s+{_NUMBER}\s+and\s+{_NUMBER}", r"(not (\2 <= \1 <= \3))"),
@@ -51,20 +54,30 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"{_V}\s+(?:is|are)\s+not\s+in\b", r"\1 not in"),
         (rf"{_V}\s+(?:is|are)\s+(?:one of|in)\b", r"\1 in"),
         (rf"{_V}\s+is\s+divisible\s+by\s+{_NUMBER}", r"(\1 % \2 == 0)"),
-        (r"\b(?:is|are) (?:greater|more|larger|higher) than or equal to\b|\b(?:is|are) (?:at least|no less than)\b", ">="),
-        (r"\b(?:is|are) (?:less|smaller|fewer|lower) than or equal to\b|\b(?:is|are) (?:at most|no more than)\b", "<="),
+        (
+            r"\b(?:is|are) (?:greater|more|larger|higher) than or equal to\b|\b(?:is|are) (?:at least|no less than)\b",
+            ">=",
+        ),
+        (
+            r"\b(?:is|are) (?:less|smaller|fewer|lower) than or equal to\b|\b(?:is|are) (?:at most|no more than)\b",
+            "<=",
+        ),
         (r"\b(?:is|are) not (?:greater|more|larger|higher) than\b", "<="),
         (r"\b(?:is|are) not (?:less|smaller|fewer|lower) than\b", ">="),
         (r"\b(?:is|are) (?:greater|more|larger|higher) than\b|\b(?:is|are) (?:above|over)\b|\bexceeds\b", ">"),
         (r"\b(?:is|are) (?:less|smaller|fewer|lower) than\b|\b(?:is|are) (?:below|under)\b", "<"),
         (r"\breaches\b", ">="),
-        (r"\b(?:is|are) not equal to\b|\bdoes not equal\b|\b(?:is|are|was) not\b(?=\s*(?:[-\d\"'$\[]|true\b|false\b|none\b))", "!="),
+        (
+            r"\b(?:is|are) not equal to\b|\bdoes not equal\b|\b(?:is|are|was) not\b(?=\s*(?:[-\d\"'$\[]|true\b"
+            r"|false\b|none\b))",
+            "!=",
+        ),
         (rf"\b{_IS}(?: equal)?(?: to)?\b(?=\s*(?:[-\d\"'$\[]|true\b|false\b|none\b|null\b))", "=="),
         (r"\btrue\b", "True"),
         (r"\bfalse\b", "False"),
         (r"\b(?:none|nothing|null)\b", "None"),
     )
-)  # fmt: skip
+)
 
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)")
 _LOGIC = re.compile(r"\b(and|or|not)\b", re.IGNORECASE)

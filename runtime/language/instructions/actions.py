@@ -1,0 +1,340 @@
+"""Lines that do something: say, ask, call, set, think, wait, return."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from runtime.language.instructions.expression import read_expression
+from runtime.language.instructions.model import (
+    Action,
+    Argument,
+    Ask,
+    Call,
+    End,
+    Free,
+    Group,
+    Meaning,
+    Operand,
+    Prose,
+    Return,
+    Say,
+    Set,
+    Think,
+    Variable,
+    Wait,
+    Words,
+)
+from runtime.language.instructions.operands import (
+    TYPE,
+    VARIABLE,
+    argument_operand,
+    condition_of,
+    exact,
+    operand_of,
+    variable_of,
+    words_of,
+)
+from runtime.language.instructions.text import clauses_of, inside_of, split_at, split_first, unquoted
+
+_ASSIGNED = re.compile(rf"\s*(\$\w+(?::{TYPE})?(?:\s*,\s*\$\w+(?::{TYPE})?)*)\s*=(?!=)\s*(.+)\Z", re.DOTALL)
+
+
+_SET = re.compile(
+    rf"(?:set|let|store|assign|initiali[sz]e)\s+(\$\w+(?::{TYPE})?(?:\.\w+|\[[^\]]*\])*)\s+(?:to|be|as|="
+    rf"|with)\s+(.+?)\.?\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+_CHANGED = re.compile(r"(\$\w+)((?:\.\w+|\[[^\]]*\])*)\s*([-+*/%|]?)=(?!=)\s*(.+?)\Z", re.DOTALL)
+
+
+_STEPPED = re.compile(r"(\$\w+)\s*(\+\+|--)\s*\Z")
+
+
+_INCREASE = re.compile(
+    r"(increment|increase|decrement|decrease|add|subtract)\s+(?:([-\d.]+|\$\w+)\s+(?:to"
+    r"|from)\s+)?(\$\w+)(?:\s+by\s+([-\d.]+|\$\w+))?\s*\.?\Z",
+    re.IGNORECASE,
+)
+
+
+_CALL = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\s*\(")
+
+
+_KEYWORD = re.compile(r"\$?([A-Za-z_]\w*)\s*=(?!=)\s*")
+
+
+_YIELD = re.compile(r"YLD\s+(?:for\s+)?(.+)\Z", re.IGNORECASE | re.DOTALL)
+
+
+DONE = re.compile(r"done\s+when\s+(.+)\Z", re.IGNORECASE | re.DOTALL)
+
+
+_GAVE = re.compile(
+    r"(?:the\s+)?(?:user|person|human|\w+)\s+gave\s+((?:\$\w+(?::[\w\[\]]+)?(?:\s*,\s*|\s+and\s+)?)+)\.?\Z",
+    re.IGNORECASE,
+)
+
+
+_ANSWERED = re.compile(
+    r"(?:the\s+)?(?:\w+)\s+(?:has\s+|have\s+)?(?:answered|replied|responded|said something|answers)\.?\Z", re.IGNORECASE
+)
+
+
+_TALKED = re.compile(
+    r"(?:help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
+    r"|have a (?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b(?=\s+\w)",
+    re.IGNORECASE,
+)
+"""What takes more than one message."""
+
+
+_MAKES = re.compile(
+    r"(?:compute|calculate|recalculate|generate|extract|determine|decide(?:\s+on)?|pick|choose|select"
+    r"|count|summari[sz]e|classify|translate"
+    r"|convert|format|create|compose|draft|write|make|build|derive|estimate|find out|set|store|save"
+    r"|remember|update|get|guess|rate|rank|sort|filter|parse|assign|define|identify|infer|prepare|let)\b",
+    re.IGNORECASE,
+)
+
+
+GIVEN = "_given"
+"""The variable that holds what a call gave whose arguments are in words, until the next thing is done with it."""
+
+
+def actions_of(text: str) -> Iterator[Action]:
+    """A step of calls, assignments and waits, divided by semicolons; prose that is none of them is free as a whole."""
+    clauses = clauses_of(text)
+    waits = [found[1].strip() for clause in clauses if (found := _YIELD.match(clause))]
+    done = next((found[1].strip() for clause in clauses if (found := DONE.match(clause))), None)
+    plain = [clause for clause in clauses if not _YIELD.match(clause) and not DONE.match(clause)]
+    sources = [wait for wait in waits if wait.lower() not in ("call", "exit", "return")]
+    ends = next((wait.lower() for wait in waits if wait.lower() in ("exit", "return")), None)
+    actions = _talk(plain, sources, done) or [action for clause in plain for action in _plain_actions(clause)]
+    if any(isinstance(action, Free) for action in actions):
+        yield Free(Prose(text), _why_free(text))
+        return
+    yield from actions
+    if sources and not any(isinstance(action, Ask) for action in actions):
+        wants, until = _wanted("", done)
+        where = tuple(map(_source, sources))
+        yield Ask((), None, where, wants, until) if wants or until else Wait(where)
+    if ends == "exit":
+        yield End()
+    elif ends == "return":
+        yield Return()
+
+
+def _why_free(text: str) -> str:
+    if len(clauses_of(text)) > 1:
+        return "it holds several clauses, one of which is prose"
+    return "it is prose that is none of the known kinds of steps"
+
+
+def _talk(clauses: Sequence[str], sources: Sequence[str], done: str | None) -> list[Action]:
+    """`Say(a, words); Say(b, the same)`, perhaps with a wait; [] where the clauses are something else."""
+    said = [_said(clause) for clause in clauses]
+    if not said or any(one is None for one in said):
+        return []
+    targets = [one[0] for one in said if one is not None]
+    texts = [one[1] for one in said if one is not None]
+    if any(text.strip().lower() != "the same" for text in texts[1:]):
+        asks = [Say((target,), words_of(text)) for target, text in zip(targets, texts, strict=True)]
+        if not sources:
+            return [*asks]
+        last = asks.pop()
+        return [*asks, _asking(last.targets, last.words, texts[-1], sources, done)]
+    words = words_of(texts[0])
+    if not sources:
+        return [Say(tuple(targets), words)]
+    return [_asking(tuple(targets), words, texts[0], sources, done)]
+
+
+def _asking(targets: tuple[str, ...], words: Words, text: str, sources: Sequence[str], done: str | None) -> Ask:
+    wants, until = _wanted(text, done)
+    return Ask(targets, words, tuple(map(_source, sources)), wants, until)
+
+
+def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand | None]:
+    """The values that are asked for, and when else the talk is done."""
+    typed = {name: kind for name, kind in VARIABLE.findall(text) if kind}
+    if done is None:
+        return tuple(Variable(name, kind) for name, kind in typed.items()), None
+    gave = _GAVE.match(done)
+    if gave:
+        names = [name for name, _ in VARIABLE.findall(gave[1])]
+        return tuple(Variable(name, typed.get(name, "")) for name in names), None
+    if _ANSWERED.match(done):
+        return (), Prose(f"this is done: {text.strip().rstrip('.')}") if _TALKED.match(text.strip()) else None
+    wants = tuple(Variable(name, kind) for name, kind in typed.items())
+    if wants and re.match(r"(?:the\s+)?\w+\s+(?:gave|gives|provided|provides|has given)\b", done, re.IGNORECASE):
+        return wants, None
+    return wants, condition_of(done)
+
+
+def _said(clause: str) -> tuple[str, str] | None:
+    """Target and words of `Say(target, words)`."""
+    match = _CALL.match(clause)
+    if match is None or match[1] not in ("Say", "SendMessage"):
+        return None
+    inside = inside_of(clause, match.end() - 1, lenient=True)
+    if inside is None:
+        return None
+    target, comma, words = split_first(inside)
+    if not comma:
+        return "user", target.strip()
+    return unquoted(target), words.strip()
+
+
+def _plain_actions(clause: str) -> tuple[Action, ...]:
+    clause = clause.strip()
+    assigned = _ASSIGNED.match(clause)
+    if assigned:
+        variables = tuple(variable_of(one) for one in re.findall(rf"\$\w+(?::{TYPE})?", assigned[1]))
+        return _giving(variables, assigned[2].strip())
+    if given := _SET.match(clause):
+        return _giving((variable_of(given[1]),), given[2].strip())
+    if changed := _CHANGED.match(clause):
+        return _giving((variable_of(changed[1] + changed[2]),), changed[4].strip(), changed[3])
+    return (_plain_action(clause),)
+
+
+def _plain_action(clause: str) -> Action:
+    if stepped := _STEPPED.match(clause):
+        return Set((variable_of(stepped[1]),), exact("1"), stepped[2][0])
+    if grown := _INCREASE.match(clause):
+        return _grown(grown) or _made(clause)
+    called = _called(clause)
+    if called is not None:
+        return called
+    return _made(clause)
+
+
+def _grown(found: re.Match[str]) -> Set | None:
+    by = found[2] or found[4] or "1"
+    amount = read_expression(by)
+    if amount is None or (found[1].lower() in ("add", "subtract") and found[2] is None):
+        return None
+    sign = "-" if found[1].lower().startswith(("dec", "sub")) else "+"
+    return Set((variable_of(found[3]),), amount, sign)
+
+
+def _made(clause: str) -> Action:
+    """A step in words that makes the value of a variable, else one that is free."""
+    names = list(dict.fromkeys(name for name, _ in VARIABLE.findall(clause)))
+    typed = [Variable(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
+    if _MAKES.match(clause) and ";" not in clause:
+        if typed:
+            return Set(tuple(typed), Prose(clause))
+        direct = re.match(rf"{_MAKES.pattern}\s+(?:the\s+|a\s+|an\s+)?\$(\w+)", clause, re.IGNORECASE)
+        if direct:
+            return Set((Variable(direct[1]),), Prose(clause))
+        into = re.search(r"\b(?:into|in|as|to)\s+\$(\w+)\s*\.?\Z", clause, re.IGNORECASE)
+        if into and names:
+            return Set((Variable(into[1]),), Prose(clause))
+    return Free(Prose(clause), _why_free(clause))
+
+
+def _giving(variables: tuple[Variable, ...], value: str, operator: str = "") -> tuple[Action, ...]:
+    called = _called(value)
+    if isinstance(called, Call):
+        if len(variables) == 1 and not variables[0].path and not operator:
+            return (Call(called.name, called.arguments, variables[0], called.instruction),)
+        if read_expression(value) is None:  # some of its arguments are in words: it is called first
+            return (_into_given(called), Set(variables, exact(f"${GIVEN}"), operator))
+    return (Set(variables, operand_of(value), operator),)
+
+
+def _into_given(call: Call) -> Call:
+    return Call(call.name, call.arguments, Variable(GIVEN), call.instruction)
+
+
+def _called(clause: str) -> Action | None:
+    """`Name(arguments)`, perhaps with words about it behind a colon."""
+    clause = re.sub(r"\Aawait\s+|\Aself\.(?=[A-Z])", "", clause.strip())
+    match = _CALL.match(clause)
+    if match is None or match[1] in ("Say",):
+        return None
+    inside = inside_of(clause, match.end() - 1)
+    if inside is None:
+        return None
+    rest = clause[match.end() + len(inside) + 1 :].strip().rstrip(".")
+    if rest and not rest.startswith(":"):
+        return None
+    name = match[1]
+    arguments = tuple(_argument(part) for part in split_at(inside, ",") if part.strip())
+    match name:
+        case "EndProgram":
+            return End()
+        case "Return":
+            return Return(arguments[0].value if arguments else None)
+        case "Yld" | "Yield":
+            source = unquoted(inside) or "user"
+            return _one(waiting_of([source])) or Wait(("user",))
+        case "Log" if any(isinstance(argument.value, Prose) for argument in arguments):
+            return Free(Prose(clause))
+    return Call(name, arguments, None, rest.lstrip(": ").strip())
+
+
+def _argument(text: str) -> Argument:
+    text = text.strip()
+    keyword = _KEYWORD.match(text)
+    if keyword:
+        return Argument(keyword[1], argument_operand(text[keyword.end() :].strip()))
+    typed = re.fullmatch(rf"\$(\w+):(?:{TYPE})", text)
+    return Argument("", argument_operand(f"${typed[1]}" if typed else text))
+
+
+def thinking_of(text: str) -> Action:
+    made = _made(text)
+    return made if isinstance(made, Set) else Think(Prose(text))
+
+
+def waiting_of(reasons: Sequence[str]) -> Iterator[Action]:
+    sources: list[str] = []
+    end: Action | None = None
+    for reason in reasons:
+        word = re.sub(r"\A(?:YLD\s+)?(?:for\s+)?", "", reason.strip(), flags=re.IGNORECASE).rstrip(".")
+        if word.lower() == "exit":
+            end = End()
+        elif word.lower() == "return":
+            end = Return()
+        elif word.lower() != "call" and word:
+            sources.append(_source(word))
+    if sources:
+        yield Wait(tuple(sources))
+    if end is not None:
+        yield end
+    elif not sources and reasons:
+        yield Group("")
+
+
+def _one(found: Iterator[Action]) -> Action | None:
+    return next(found, None)
+
+
+def _source(text: str) -> str:
+    """Whom a wait is for, as `YLD for …` names it."""
+    text = re.sub(r"\A(?:the\s+)(?=user|meeting|agent)", "", text.strip(), flags=re.IGNORECASE)
+    return text.strip().strip('"')
+
+
+def return_of(text: str) -> tuple[Meaning, ...]:
+    if not text:
+        return (Return(),)
+    clauses = clauses_of(text)
+    if len(clauses) > 1 and re.search(r"\breturn\b", text, re.IGNORECASE):
+        *before, last = clauses
+        returned = re.fullmatch(r"return\b\s*(.*?)\.?", last, re.IGNORECASE | re.DOTALL)
+        if returned is not None:
+            return (*actions_of("; ".join(before)), *return_of(returned[1]))
+        return (*actions_of(text), Return())
+    if _said(text) is not None:
+        return (*actions_of(text), Return())
+    called = _called(text)
+    value = read_expression(text)
+    if isinstance(called, Call) and value is None:
+        return (_into_given(called), Return(exact(f"${GIVEN}")))
+    return (Return(value or Prose(text)),)

@@ -1,0 +1,114 @@
+"""Operands out of text: variables, exact expressions or prose, conditions, words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from runtime.language.instructions.expression import Expression, read_condition, read_expression, read_placeholder
+from runtime.language.instructions.model import (
+    Operand,
+    Prose,
+    Template,
+    Variable,
+    Words,
+)
+from runtime.language.placeholders import placeholders
+
+TYPE = r"[A-Za-z]\w*(?:\[[^\]=]*\])?(?:\s*\|\s*[A-Za-z]\w*(?:\[[^\]=]*\])?)*"
+
+
+VARIABLE = re.compile(rf"\$([A-Za-z_]\w*)(?::({TYPE}))?")
+
+
+_PATH = re.compile(r"\.(\w+)|\[([^\]]*)\]")
+
+
+_QUOTED_WORDS = re.compile(
+    r"(?:(?:say|tell|show|print|display|output|write|send|greet|reply|answer|respond|announce|ask)\b"
+    r"(?:\s+(?:to\s+)?(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?"
+    r"(?:\s+(?:with|that|exactly|saying))?\s*:?\s*)?(?P<mark>[\"\u201c])(?P<text>.*)[\"\u201d](?:\s+to\s+(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?\s*[.!]?\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def words_of(text: str) -> Words:
+    """Exact words where a text is quoted as a whole, else prose."""
+    text = text.strip()
+    found = _QUOTED_WORDS.match(text)
+    if found and not re.search(r"[\"\u201c\u201d]", found["text"].replace('\\"', "")):
+        return template_of(found["text"].replace('\\"', '"'))
+    return Prose(text)
+
+
+@lru_cache(maxsize=2048)
+def template_of(text: str) -> Words:
+    """A quoted text with the values of its `{expressions}` and `$variables`; prose where one of them is in words."""
+    parts: list[str | Expression] = []
+    at = 0
+    for one in placeholders(text):
+        expression = read_expression(one.said) or read_placeholder(one.code)
+        if expression is None:
+            return Prose(f'say exactly "{text}", with what stands in braces filled in')
+        parts += [*_variables_in(text[at : one.start]), expression]
+        at = one.end
+    parts += _variables_in(text[at:])
+    return Template(tuple(part for part in parts if part != ""))
+
+
+_FIELD = re.compile(r"\$[A-Za-z_]\w*(?:\.[A-Za-z_]\w*(?!\w*\()|\[[^\]\n]*\])*")
+
+
+def _variables_in(text: str) -> Iterator[str | Expression]:
+    at = 0
+    for found in _FIELD.finditer(text):
+        expression = read_expression(found[0])
+        if expression is not None:
+            yield text[at : found.start()]
+            yield expression
+            at = found.end()
+    yield text[at:]
+
+
+def exact(text: str) -> Expression:
+    found = read_expression(text)
+    assert found is not None
+    return found
+
+
+def operand_of(text: str) -> Operand:
+    return read_expression(text) or Prose(text)
+
+
+def argument_operand(text: str) -> Operand:
+    """An argument: exact, or words. Names of agents and people in a list are literals."""
+    found = read_expression(text)
+    if found is not None:
+        return found
+    listed = re.fullmatch(r"\[(\s*[A-Za-z_][\w ]*(?:,\s*[A-Za-z_][\w ]*)*)\s*\]", text)
+    if listed:
+        names = ", ".join(f'"{name.strip()}"' for name in listed[1].split(","))
+        return exact(f"[{names}]")
+    return Prose(text)
+
+
+def negated(test: Operand) -> Operand:
+    if isinstance(test, Prose):
+        return Prose(f"it is not so that {test.text}")
+    return read_condition(f"not ({test.source})") or Prose(f"it is not so that {test.source}")
+
+
+def condition_of(text: str) -> Operand:
+    text = text.strip().rstrip(".:")
+    return read_condition(text) or Prose(text)
+
+
+def variable_of(text: str) -> Variable:
+    """`$x`, `$x:int`, `$x.y[0]`."""
+    found = VARIABLE.match(text.strip())
+    assert found is not None, text
+    path: list[str | Expression] = []
+    for field, index in _PATH.findall(text.strip()[found.end() :]):
+        path.append(field or read_expression(index) or index)
+    return Variable(found[1], found[2] or "", tuple(path))

@@ -1,0 +1,64 @@
+"""The text of steps: what stands between its marks, outside of quotes and brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+def unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+def split_first(text: str) -> tuple[str, str, str]:
+    """The text before the first comma that stands outside of quotes and brackets, the comma, and the rest."""
+    for at in _outside(text, ","):
+        return text[:at], ",", text[at + 1 :]
+    return text, "", ""
+
+
+def clauses_of(text: str) -> list[str]:
+    """What stands between the semicolons of a step, outside of quotes and brackets."""
+    return [part.strip() for part in split_at(text, ";") if part.strip()]
+
+
+def split_at(text: str, mark: str) -> list[str]:
+    parts, at = [], 0
+    for end in _outside(text, mark):
+        parts.append(text[at:end])
+        at = end + 1
+    return [*parts, text[at:]]
+
+
+def _outside(text: str, mark: str) -> Iterator[int]:
+    """Where `mark` stands outside of quotes and brackets."""
+    depth, quote = 0, ""
+    for at, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote and text[at - 1] != "\\" else quote
+        elif char == '"' or (char == "'" and not text[at - 1 : at].isalnum() and "'" in text[at + 1 :]):
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth = max(0, depth - 1)
+        elif char == mark and depth == 0:
+            yield at
+
+
+def inside_of(text: str, start: int, *, lenient: bool = False) -> str | None:
+    """What stands in the bracket that opens at `start`; None where it is never closed."""
+    depth, quote = 0, ""
+    for at in range(start, len(text)):
+        char = text[at]
+        if quote:
+            quote = "" if char == quote and text[at - 1] != "\\" else quote
+        elif char == '"' or (char == "'" and not text[at - 1 : at].isalnum() and "'" in text[at + 1 :]):
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+            if depth == 0:
+                return text[start + 1 : at]
+    return text[start + 1 :].rstrip(")") if lenient else None
