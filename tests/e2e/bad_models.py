@@ -20,8 +20,8 @@ from tests.fakes.openai_server import OpenAIServer, Reply
 ALL = [FIRST, SECOND, ROW, BOX, LAST]
 """What people see of a model that behaves."""
 
-MAX_SHOWN_CHARS = 200_000
-"""A message that does not end is cut off here."""
+MAX_SHOWN_CHARS = 204_000
+"""A message that does not end is cut off here: at the limit of a reply, and the piece in which it is reached."""
 
 _RULES = {pattern: WORDS[what] for what, pattern in ASKED.items()}
 
