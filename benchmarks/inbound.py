@@ -43,10 +43,10 @@ PROGRAM = """\
 ### Triggers
 - When program starts
 ### Steps
-- While the user writes
+- While True
   - Ask the user what they want
 """
-REPLY = '```python\nawait Step("Main:01:CND")\nawait Step("Main:01.01:QUE")\nawait Yld("user")\n```'
+REPLY = "What would you like to have?"
 
 
 class _Model:

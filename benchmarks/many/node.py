@@ -46,12 +46,10 @@ PROGRAM = """\
 ### Triggers
 - When program starts
 ### Steps
-- While the user writes
+- While True
   - Ask the user what they want
 """
-_BEGIN = '```python\nawait Step("Main:01:CND")\nawait Step("Main:01.01:QUE")\nawait Say("user", "'
 _WORDS = 60
-_END = '")\nawait Yld("user")\n```'
 _PIECES = 20
 
 
@@ -80,12 +78,10 @@ class _Answer:
         self._answer_s = answer_s
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        yield _BEGIN
         for _ in range(_PIECES):
             if self._answer_s:
                 await anyio.sleep(self._answer_s / _PIECES)
             yield "words " * (_WORDS // _PIECES)
-        yield _END
 
 
 class _Crowd(Nobody):

@@ -59,6 +59,9 @@ _STRIKES_WITHIN_S = 1.2
 _WITH_MODEL = 0.35
 """How many runs have a model; loading its library takes a gateway seconds."""
 
+_IN_THE_HOUSE = {False: 0.5, True: 0.15}
+"""How many conversations are held in the house, without and with a model; it has most to do."""
+
 _SECOND_STRIKES = 0.8
 """How often another fault strikes while the first is being recovered from."""
 
@@ -163,10 +166,9 @@ def kinds_of(shape: Shape) -> tuple[str, ...]:
 
 def _casts(chance: random.Random, *, with_model: bool) -> Iterator[Cast]:
     """Each kind of place once, and some twice."""
-    stories = [story.name for story in STORIES.values() if with_model or not story.needs_model]
+    stories = [story.name for story in STORIES.values() if story.needs_model is with_model]
     for place in (*PLACES, "telegram", "web", "telegram"):
-        in_the_house = chance.random() < (0.1 if with_model else 0.35)
-        yield Cast(place, "house" if in_the_house else chance.choice(stories))
+        yield Cast(place, "house" if chance.random() < _IN_THE_HOUSE[with_model] else chance.choice(stories))
 
 
 def _kinds(chance: random.Random, kinds: Sequence[str]) -> Iterator[str]:

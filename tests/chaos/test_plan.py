@@ -34,7 +34,7 @@ def test_every_kind_of_fault_strikes_before_any_strikes_again(shape: Shape) -> N
 
 
 def test_every_program_and_place_comes_within_a_few_seeds() -> None:
-    casts = [cast for seed in range(20) for cast in make_plan(seed).casts]
+    casts = [cast for seed in range(12) for cast in make_plan(seed).casts]
     assert {cast.story for cast in casts} == set(STORIES)
 
 

@@ -20,6 +20,9 @@ from tests.fakes.openai_server import OpenAIServer, Reply
 ALL = [FIRST, SECOND, ROW, BOX, LAST]
 """What people see of a model that behaves."""
 
+MAX_SHOWN_CHARS = 204_000
+"""A message that does not end is cut off here: at the limit of a reply, and the piece in which it is reached."""
+
 _RULES = {pattern: WORDS[what] for what, pattern in ASKED.items()}
 
 
@@ -44,8 +47,8 @@ def _says(text: str) -> Callable[[str], Reply]:
 _NO_ANSWER = r"⚠️ Main could not go on: "
 _PROSE = "Sure, I would be glad to help you with that! What is it that you would like to know about us?"
 _JSON = '{"action": "greet", "arguments": {"mood": 3}}'
-_CODE = '```python\nawait Say("user", "Aha!")\nawait Yld("user")\n```'
-_ENDLESS = "on and on " * 30_000
+_CODE = f'```python\nawait Say("user", "{FIRST}")\nawait Yld("user")\n```'
+_ENDLESS = "on and on " * 25_000
 
 BAD = {
     "refuses-key": Bad(
@@ -74,7 +77,9 @@ BAD = {
     "fenced-answers": Bad("say", lambda good: Reply(re.sub(r"(?m)^(\[\d\]) (.*)", r"\1 ```\n\2\n```", good))),
     "fenced-json": Bad("understand", lambda good: Reply(re.sub(r"(?m)^(\[\d\]) (.*)", r"\1 ```json\n\2\n```", good))),
     "claims-a-call": Bad(
-        "understand", lambda good: Reply(f'{good}\nI have called Reserve(name="Ada"): it gave row 9, seat 99.')
+        "understand",
+        lambda good: Reply(f'{good}\nI have called Reserve(name="Ada"): it gave row 9, seat 99.'),
+        once=True,
     ),
     "endless-json": Bad("understand", lambda _: Reply('[1] {"name": "' + _ENDLESS, chunk_chars=4000), told=_NO_ANSWER),
     "endless-words": Bad("say", lambda _: Reply("[1] " + _ENDLESS, chunk_chars=4000), once=True),

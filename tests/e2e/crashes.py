@@ -66,6 +66,9 @@ ASKED = {
 }
 """What each of them is asked by, as `Rules` have it."""
 
+_NOTES = ("Welcome the user", "Ask the user for", "Reserve", "If the name", "the name is", "Tell the user that")
+"""How the steps begin that an agent is said to work on, where that takes it long."""
+
 _OTHERWISE = {FIRST: "Good evening, here you get all the seats that there are.", SECOND: "Say, whom is it for?"}
 """How a model words things that it is asked for once more."""
 
@@ -126,7 +129,7 @@ class Story:
         for number, (chat, manner, moment) in enumerate(product(CHATS, MANNERS, MOMENTS)):
             name = f"{chat}-{manner}-{moment}"
             room = f"{manner}-{moment}".replace("_", "-")
-            talk: TelegramTalk | WebTalk = TelegramTalk(platform, chat=100 + number)
+            talk: TelegramTalk | WebTalk = TelegramTalk(platform, chat=100 + number, notes=_NOTES)
             if chat == "web":
                 talk = WebTalk(room, person=f"Ada {number % 4}")
             self.told[name] = Told(name, talk)

@@ -10,6 +10,7 @@ from uuid import uuid4
 import anyio
 
 from tests.e2e.gateway_process import SEEN_LIMIT_S, Gateway, Room
+from tests.fakes.telegram_chats import Posted
 from tests.fakes.telegram_platform import PERSON, TelegramPlatform
 
 
@@ -94,10 +95,21 @@ class WebTalk:
 
 
 class TelegramTalk:
-    """A chat with the bot: a private one, or a group where `chat` is negative."""
+    """A chat with the bot: a private one, or a group where `chat` is negative.
 
-    def __init__(self, platform: TelegramPlatform, chat: int = PERSON, person: int | None = None) -> None:
+    What begins as one of `notes` says for a while what an agent is doing, and does not count.
+    """
+
+    def __init__(
+        self,
+        platform: TelegramPlatform,
+        chat: int = PERSON,
+        person: int | None = None,
+        *,
+        notes: tuple[str, ...] = (),
+    ) -> None:
         self.platform = platform
+        self._notes = notes
         self.chat = chat
         self._person = abs(chat) if person is None else person
         self._update = 0
@@ -112,15 +124,24 @@ class TelegramTalk:
         self.platform.again(self._update)
 
     def texts(self) -> list[str]:
-        return [message.text for message in self.platform.messages(self.chat)]
+        return [message.text for message in self._messages()]
 
     def ids(self) -> list[str]:
-        return [str(message.message_id) for message in self.platform.messages(self.chat)]
+        return [str(message.message_id) for message in self._messages()]
+
+    def _messages(self) -> list[Posted]:
+        return [message for message in self.platform.messages(self.chat) if not self._is_note(message.text)]
+
+    def _is_note(self, text: str) -> bool:
+        return bool(self._notes) and text.strip("*_").startswith(self._notes)
 
     def posts(self) -> int:
         """How many messages were ever posted here."""
         sends = self.platform.calls_of("sendMessage")
-        return sum(1 for call in sends if call.params["chat_id"] == self.chat and call.status == 200)
+        return sum(
+            call.params["chat_id"] == self.chat and call.status == 200 and not self._is_note(str(call.params["text"]))
+            for call in sends
+        )
 
     async def until_that(self, holds: Callable[[], bool]) -> None:
         try:

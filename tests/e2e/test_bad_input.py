@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.e2e.bad_models import ALL, BAD, Suffered, suffer
+from tests.e2e.bad_models import ALL, BAD, MAX_SHOWN_CHARS, Suffered, suffer
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
 from tests.e2e.processes import valkey_of
 from tests.e2e.talks import Talk, TelegramTalk, WebTalk, until, until_begun
@@ -67,13 +67,22 @@ PLACES_AND_RULES = re.compile(r"Traceback|JSON|\b\d\d(?:\.\d\d)*:[A-Z]{3}\b|\"|\
 """What a person is not told of: places in the program, and the forms of answers."""
 
 
-@pytest.mark.parametrize("name", [name for name, bad in BAD.items() if not bad.told])
+@pytest.mark.parametrize("name", [name for name, bad in BAD.items() if not bad.told and name != "endless-words"])
 async def test_people_see_the_right_thing_of_a_model_that_answers_in_another_form(
     suffered: dict[str, Suffered], name: str
 ) -> None:
     one = suffered[name]
     assert one.problem == ""
     assert one.before == ALL
+
+
+async def test_words_without_an_end_are_cut_off_and_the_conversation_goes_on(suffered: dict[str, Suffered]) -> None:
+    one = suffered["endless-words"]
+    assert one.problem == ""
+    endless, *others = one.before
+    assert endless.startswith("on and on")
+    assert len(endless) <= MAX_SHOWN_CHARS
+    assert others == ALL[1:]
 
 
 @pytest.mark.parametrize("name", [name for name, bad in BAD.items() if bad.told])

@@ -1,4 +1,4 @@
-"""kill -9 while a question waits and while words grow: what is seen besides text is put right too, on every platform."""
+"""kill -9 while a question waits and while words grow: on every platform what is seen besides text is put right too."""
 
 from __future__ import annotations
 
