@@ -26,7 +26,7 @@ class Guide(Model):
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[object]:  # type: ignore[override]
         told = request.messages[-1].content
-        answers = (("does the person do", NAMED), ("Pick a", PICKS), ("", ASKS))
+        answers = (("Pick a", PICKS), ("wrote", NAMED), ("", ASKS))
         self._replies.append(next(reply for asked, reply in answers if asked in told))
         async with super().stream(request) as pieces:
             yield pieces

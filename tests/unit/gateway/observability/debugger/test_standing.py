@@ -19,6 +19,7 @@ from tests.unit.gateway.observability.debugger.stand import (
     COUNT,
     FIND,
     NAMED,
+    PICK,
     PICKS,
     RETURN,
     TELL,
@@ -203,8 +204,8 @@ async def test_nothing_begins_to_be_shown_while_a_session_is_paused(tmp_path: Pa
 
 async def test_failures_refused_answers_and_calls_can_be_stood_at(tmp_path: Path, sandbox: MontySandbox) -> None:
     _, program = await guide_in(tmp_path)
-    wrong = Reply("Her name is Ada.")
-    async with debugged(program, sandbox, ASKS, wrong, wrong, wrong) as at:
+    wrong = Reply("somewhere")
+    async with debugged(program, sandbox, ASKS, NAMED, wrong, wrong, wrong) as at:
         await at.editor.begin()
         await at.editor.request("setExceptionBreakpoints", filters=["failed", "rejected", "called"])
         at.talk.post("hi")
@@ -213,15 +214,18 @@ async def test_failures_refused_answers_and_calls_can_be_stood_at(tmp_path: Path
         await at.editor.request("continue", threadId=stopped["threadId"])
         await at.idle()
         at.talk.post("Ada")
+        stopped = await at.editor.stopped()
+        assert (await at.editor.where(stopped["threadId"]))[0] == ("Find", PICK - 3)
+        await at.editor.request("continue", threadId=stopped["threadId"])
         seen = []
-        for _ in range(4):
+        for _ in range(5):
             stopped = await at.editor.stopped()
             info = await at.editor.request("exceptionInfo", threadId=stopped["threadId"])
             assert (stopped["reason"], info["description"]) == ("exception", stopped["text"])
             seen.append(stopped["text"])
             await at.editor.request("continue", threadId=stopped["threadId"])
-        assert [text.endswith("(rule: answer)") for text in seen] == [True, True, True, False]
-        assert seen[3].startswith("VerificationError: the model did not answer what Main:01:QUE asks")
+        assert [text.endswith("(rule: answer)") for text in seen] == [True, True, True, False, False]
+        assert "the model did not answer what Find:01:EXE asks" in seen[3]
         await at.idle()
 
 
