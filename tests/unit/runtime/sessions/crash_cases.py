@@ -13,6 +13,7 @@ from tests.unit.runtime.sessions.crash_participants import PARTICIPANTS
 from tests.unit.runtime.sessions.crash_people import PEOPLE
 from tests.unit.runtime.sessions.crash_shared import SHARING
 from tests.unit.runtime.sessions.crash_tales import HELLO, MEETING, NESTED, PYTHON
+from tests.unit.runtime.sessions.crash_walked import WALKED
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 MAIN = python("Main", trigger="BGN When program starts")
@@ -373,4 +374,5 @@ CASES = {
     **CONTROL,
     **BUILT_IN,
     **PEOPLE,
+    **WALKED,
 }

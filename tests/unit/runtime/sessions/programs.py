@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from runtime.language.diagnostics import Span
 from runtime.language.program import (
     AgentKind,
@@ -46,6 +48,27 @@ def llm(
         triggers=triggers("BGN When program starts") if begins else (),
         steps=steps(*lines),
     )
+
+
+def walked(
+    name: str, *lines: str, begins: bool = False, returns: str | None = None, **metadata: object
+) -> PlaybookSpec:
+    """A playbook in natural language whose steps the runtime walks; `01.02:QUE text` is below `01`."""
+    trigger = metadata.pop("trigger", "BGN When program starts" if begins else None)
+    return PlaybookSpec(
+        name,
+        "llm",
+        SPAN,
+        metadata=metadata,
+        triggers=triggers(str(trigger)) if trigger else (),
+        steps=_below("", steps(*lines)),
+        returns=returns,
+    )
+
+
+def _below(parent: str, made: tuple[Step, ...]) -> tuple[Step, ...]:
+    own = [step for step in made if step.line.rpartition(".")[0] == parent]
+    return tuple(replace(step, children=_below(step.line, made)) for step in own)
 
 
 def python(name: str, *params: str, trigger: str | None = None, **metadata: object) -> PlaybookSpec:
