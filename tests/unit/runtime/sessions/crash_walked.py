@@ -159,6 +159,42 @@ FREE = Case(
     ("Welcome", "Red or white?", "Enjoy the red"),
 )
 
+GUEST = """
+async def Join():
+    while True:
+        for message in await WaitForMessage("meeting"):
+            if message["text"].startswith("What do you"):
+                await Say("meeting", "I suggest tea")
+            if message["text"].startswith("Meeting has ended"):
+                return None
+"""
+
+MEETING = Case(
+    program(
+        agent(
+            "Host",
+            walked(
+                "Main", "01:QUE $idea = Talk()", '02:QUE Say(user, "So it is: {idea}")', "03:YLD for exit", begins=True
+            ),
+            walked(
+                "Talk",
+                "01:QUE Say(meeting, Ask for suggestions); YLD for meeting",
+                "02:EXE $idea:str = what Guest suggests",
+                '03:QUE Say(meeting, "We take {idea}")',
+                "04:QUE EndMeeting()",
+                "05:RET $idea",
+                meeting=True,
+                required_attendees=["Guest"],
+            ),
+        ),
+        agent("Guest", python("Join", meeting=True), code=GUEST),
+    ),
+    ((),),
+    ("go",),
+    ("What do you suggest?", "I suggest tea", "We take tea", "So it is: tea"),
+    answers=(("Ask for suggestions", "", "What do you suggest?"), ("what Guest suggests", "", '{"idea": "tea"}')),
+)
+
 WALKED = {
     "walked_words": WORDS,
     "walked_talk": TALK,
@@ -166,4 +202,5 @@ WALKED = {
     "walked_cancel": CANCELLED,
     "walked_loops": LOOPS,
     "walked_free": FREE,
+    "walked_meeting": MEETING,
 }
