@@ -16,7 +16,7 @@ from runtime.core.errors import LLMError
 from runtime.core.events import Event
 from runtime.core.message import Attachment
 from runtime.language.program import Program
-from runtime.llm.client import ChatMessage, CompletionRequest, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.inbox import InboxEntry, InboxEvent
 from runtime.sessions.registry import Registry
@@ -171,7 +171,12 @@ class Talk:
 
 @asynccontextmanager
 async def talking(
-    program: Program | Mapping[str, Program], model: Model, sandbox: Sandbox, *, world: World | None = None, **more: Any
+    program: Program | Mapping[str, Program],
+    model: LLMClient,
+    sandbox: Sandbox,
+    *,
+    world: World | None = None,
+    **more: Any,
 ) -> AsyncIterator[Talk]:
     """A process that runs until the block ends. Give `world` again to go on in another one.
 

@@ -94,13 +94,14 @@ class Talk:
         """Ask, wait, and understand what comes, until everything wanted is there."""
         said = await self.say(line, part) if part.words is not None else ""
         asked_again = 0
+        given: set[str] = set()
         for attempt in range(MAX_ASIDES):
             heard = await self._hear(part.sources)
             if self._ends_wait(heard):
                 return
             understood = await self._understand(line, part, heard, attempt)
             if understood.does == "answer":
-                missing = await self._take(line, part, understood)
+                missing = await self._take(part, understood, given)
                 if not missing and await self._is_done(part):
                     return
                 if missing:
@@ -111,7 +112,8 @@ class Talk:
             elif understood.does == "skip" and part.wants:
                 await self._handled("skip")
                 for want in part.wants:
-                    await self._work.assign(want, None)
+                    if want.name not in given:
+                        await self._work.assign(want, None)
                 return
             else:
                 said = await self._aside(line, part, understood, said, attempt)
@@ -151,15 +153,14 @@ class Talk:
             return {}
         return dict(self._triggers.by_message)
 
-    async def _take(self, line: str, part: Ask, understood: Understood) -> list[str]:
-        """Set what was given; returns what is still missing."""
+    async def _take(self, part: Ask, understood: Understood, given: set[str]) -> list[str]:
+        """Set what was given, and add it to `given`; returns what is still missing."""
         for want in part.wants:
             value = understood.values.get(want.name)
             if value is not None:
                 await self._work.assign(want, value)
-        known = self._work.frame.agent.variables
-        given = understood.values
-        return [want.name for want in part.wants if given.get(want.name) is None and known.get(want.name) is None]
+                given.add(want.name)
+        return [want.name for want in part.wants if want.name not in given]
 
     async def _is_done(self, part: Ask) -> bool:
         return await self._work.holds(part.until) if isinstance(part.until, Expression) else True

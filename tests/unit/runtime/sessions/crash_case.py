@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from runtime.language.program import Program
 from runtime.sessions.surroundings import Busy
+from runtime.tape.tape import Fact
 from tests.fakes.player import Plays
 
 
@@ -44,5 +46,16 @@ class Case:
     refused: str = ""
     answers: tuple[Answer, ...] = ()
     """What is answered to questions: the first that fits."""
+    told: tuple[tuple[str, str, str], ...] = ()
+    """What a model answers that is asked while the program is walked: patterns of the task and of what was heard last,
+    and the answer. The first that fits counts."""
+    calls: tuple[str, ...] = ()
+    """Calls of playbooks that must have been made, each with its arguments, in their order, and no others."""
     plays: Plays = lambda _content: ()
     """What somebody in another process does."""
+
+
+def calls_in(facts: Iterable[Fact]) -> tuple[str, ...]:
+    """The playbooks that were called by others, as `Case.calls` has them."""
+    started = [fact.data for fact in facts if fact.kind == "start" and fact.data.get("up")]
+    return tuple(f"{data['pb']}({', '.join(f'{k}={v}' for k, v in data['kwargs'].items())})" for data in started)

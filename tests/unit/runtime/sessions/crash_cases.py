@@ -14,6 +14,7 @@ from tests.unit.runtime.sessions.crash_people import PEOPLE
 from tests.unit.runtime.sessions.crash_shared import SHARING
 from tests.unit.runtime.sessions.crash_tales import HELLO, MEETING, NESTED, PYTHON
 from tests.unit.runtime.sessions.crash_walked import WALKED
+from tests.unit.runtime.sessions.crash_walking import WALKING
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 MAIN = python("Main", trigger="BGN When program starts")
@@ -373,6 +374,8 @@ CASES = {
     **MODES,
     **CONTROL,
     **WALKED,
+    **WALKING,
     **BUILT_IN,
     **PEOPLE,
+    **WALKED,
 }

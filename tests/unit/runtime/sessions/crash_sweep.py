@@ -24,7 +24,7 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_rig import PLATFORMS, Fault, Rig, live
 from tests.fakes.crash_world import Scripted
 from tests.fakes.player import Player
-from tests.unit.runtime.sessions.crash_case import Case
+from tests.unit.runtime.sessions.crash_case import Case, calls_in
 from tests.unit.runtime.sessions.crash_cases import CASES
 
 LIMIT_S = 60.0
@@ -51,6 +51,8 @@ class Company(Scripted):
 
     def _reply(self, request: CompletionRequest) -> str:
         asked = request.messages[-1].content
+        if asked.startswith(_FROM_PROGRAM) and self._case.told:
+            return self._told(request)
         if asked.startswith(_FROM_PROGRAM):
             heard = next((m.content for m in reversed(request.messages[1:-1]) if m.role == "user"), "")
             return self._answered(asked, heard)
@@ -80,6 +82,22 @@ class Company(Scripted):
 
     def _answers(self, question: str, heard: str) -> list[str]:
         return [one.text for one in self._case.answers if one.to in question and one.heard in heard]
+
+    def _told(self, request: CompletionRequest) -> str:
+        """Answers to what is asked while a program is walked: to all of it, or only to the first question."""
+        asked = request.messages[-1].content
+        heard = [message.content for message in request.messages[1:-1] if message.role == "user"]
+        tasks = re.findall(r"^\[\d+\] (.+(?:\n- .+)*)", asked, re.MULTILINE)
+        if not tasks:
+            return self._told_of(asked, heard)
+        some = tasks[: 1 if self.rng.random() < 0.2 else None]
+        return "\n".join(f"[{number}] {self._told_of(task, heard)}" for number, task in enumerate(some, 1))
+
+    def _told_of(self, task: str, heard: Sequence[str]) -> str:
+        last = heard[-1] if heard else ""
+        return next(
+            answer for about, words, answer in self._case.told if re.search(about, task) and re.search(words, last)
+        )
 
     def _mended(self, asked: str) -> str:
         """Goes on behind the statement that failed."""
@@ -133,6 +151,7 @@ async def check(rig: Rig, case: Case) -> None:
         assert seen == wanted, f"seen {rig.platform.pages}"
     else:
         assert sorted(seen) == sorted(wanted), f"seen {rig.platform.pages}"
+    assert not case.calls or calls_in(rig.facts) == case.calls, calls_in(rig.facts)
     most = 0 if rig.capabilities.idempotent_send else sum(rig.met.values())
     assert len(rig.platform.orphans) <= most, rig.platform.orphans
 

@@ -59,22 +59,31 @@ def llm(
     )
 
 
-def walked(name: str, *lines: str, begins: bool = False, params: tuple[Param, ...] = ()) -> PlaybookSpec:
-    """A playbook whose steps the runtime walks; `02.01` stands below `02`."""
-    flat = steps(*lines)
+def walked(
+    name: str,
+    *lines: str,
+    begins: bool = False,
+    returns: str | None = None,
+    params: tuple[Param, ...] = (),
+    **metadata: object,
+) -> PlaybookSpec:
+    """A playbook in natural language whose steps the runtime walks; `01.02:QUE text` is below `01`."""
+    trigger = metadata.pop("trigger", "BGN When program starts" if begins else None)
     return PlaybookSpec(
         name,
         "llm",
         SPAN,
         params=params,
-        triggers=triggers("BGN When program starts") if begins else (),
-        steps=tuple(_with_children(step, flat) for step in flat if "." not in step.line),
+        metadata=metadata,
+        triggers=triggers(str(trigger)) if trigger else (),
+        steps=_below("", steps(*lines)),
+        returns=returns,
     )
 
 
-def _with_children(step: Step, flat: tuple[Step, ...]) -> Step:
-    below = tuple(_with_children(other, flat) for other in flat if other.line.rpartition(".")[0] == step.line)
-    return replace(step, children=below)
+def _below(parent: str, made: tuple[Step, ...]) -> tuple[Step, ...]:
+    own = [step for step in made if step.line.rpartition(".")[0] == parent]
+    return tuple(replace(step, children=_below(step.line, made)) for step in own)
 
 
 def python(name: str, *params: str, trigger: str | None = None, **metadata: object) -> PlaybookSpec:

@@ -31,11 +31,12 @@ async def test_nothing_is_lost_or_said_twice_on_any_platform_whatever_goes_wrong
         await passes(run, sandbox)
 
 
+@pytest.mark.parametrize("case", ["sandwich", "walked_talk", "walked_loops"])
 @pytest.mark.parametrize("fault", ["die", "lose", "refuse"])
-async def test_each_point_of_a_talk_may_go_wrong_once(fault: str, sandbox: MontySandbox) -> None:
-    calm = await Run("sandwich", "edits").checked(sandbox)
+async def test_each_point_of_a_talk_may_go_wrong_once(fault: str, case: str, sandbox: MontySandbox) -> None:
+    calm = await Run(case, "edits").checked(sandbox)
     for point in range(1, calm.points + 1):
-        await passes(Run("sandwich", "edits", {point: fault}, seed=point), sandbox)  # type: ignore[dict-item]
+        await passes(Run(case, "edits", {point: fault}, seed=point), sandbox)  # type: ignore[dict-item]
 
 
 async def test_without_nonces_only_a_death_between_a_post_and_its_record_leaves_an_orphan(

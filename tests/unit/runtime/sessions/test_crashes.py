@@ -10,7 +10,7 @@ import pytest
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import World, live
 from tests.fakes.player import Player
-from tests.unit.runtime.sessions.crash_case import Case
+from tests.unit.runtime.sessions.crash_case import Case, calls_in
 from tests.unit.runtime.sessions.crash_cases import CASES
 from tests.unit.runtime.sessions.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crash_sweep import Company
@@ -34,6 +34,7 @@ def check(world: World, case: Case) -> None:
     taken = [(fact.tape, mid) for fact in world.facts if fact.kind in kinds for mid in fact.data.get("mids") or ()]
     assert len(taken) == len(set(taken))
     assert not world.waiting
+    assert not case.calls or calls_in(world.facts) == case.calls
     if case.loose:
         assert [seen.count(text) for text in case.seen] == [1] * len(case.seen)
         assert f"in.{len(case.people)}" in {message for _, message in taken}

@@ -143,6 +143,25 @@ async def test_a_person_may_skip_a_question(sandbox: MontySandbox) -> None:
         assert await walk.say("I would rather not say") == ["Nameless"]
 
 
+async def test_what_was_given_before_the_rest_is_skipped_stays(sandbox: MontySandbox) -> None:
+    steps = ("- Ask the user for their $name:str and $town:str", '- Say "{name} of {town}"', "- End program")
+    replies = ("Who are you?", '{"does": "answer", "name": "Ada", "town": null}', "From where?", '{"does": "skip"}')
+    async with walking(main(*steps), *replies, sandbox=sandbox) as walk:
+        await walk.say("hi")
+        await walk.say("I am Ada")
+        assert await walk.say("I would rather not say") == ["Ada of null"]
+
+
+async def test_a_value_of_the_round_before_is_no_answer_in_this_one(sandbox: MontySandbox) -> None:
+    steps = ("- Repeat 2 times", "  - Ask the user for an $item:str", '  - Say "{item}!"', "- End program")
+    replies = ("Item?", '{"item": "tea"}', "And now?", '{"does": "answer", "item": null}', "Which?", '{"item": "jam"}')
+    async with walking(main(*steps), *replies, sandbox=sandbox) as walk:
+        await walk.say("hi")
+        assert await walk.say("some tea") == ["tea!", "And now?"]
+        assert await walk.say("well, hm") == ["Which?"]
+        assert await walk.say("oh, jam") == ["jam!"]
+
+
 async def test_a_person_may_hear_the_last_message_again_in_the_same_words(sandbox: MontySandbox) -> None:
     async with walking(main(*ASKS), "Your full name, please?", '{"does": "repeat"}', sandbox=sandbox) as walk:
         await walk.say("hi")
