@@ -54,19 +54,63 @@ class Questions(Protocol):
 class Ahead:
     """Walks on from an instruction without doing anything."""
 
-    def __init__(self, course: Course, questions: Questions, with_when: Callable[[Question, str], Question]) -> None:
+    def __init__(
+        self,
+        course: Course,
+        questions: Questions,
+        with_when: Callable[[Question, str], Question],
+        here: Callable[[], str | None],
+        names: Callable[[], Mapping[str, Any]],
+    ) -> None:
+        """`here` is the line at which control is, `names` what names mean now."""
         self._course = course
         self._questions = questions
         self._with_when = with_when
+        self._here = here
+        self._names = names
 
-    def follow(
+    def planned(
+        self, first: Question, unknown: frozenset[str], going: Going | None = None, when: str = ""
+    ) -> Callable[[], list[Question]]:
+        """A question, and those that can be asked with it, from where control goes next."""
+
+        def plan() -> list[Question]:
+            asked = [first]
+            line = self._here()
+            assert line is not None
+            if len(self._course.node(line).instruction.parts) == 1:
+                self._follow(going or self._course.into(line), self._names(), unknown, asked, when)
+            return asked
+
+        return plan
+
+    def tested(self, first: Question, line: str, part: Condition | Loop | Jump) -> Callable[[], list[Question]]:
+        """A condition in words, and what is asked on both of its sides."""
+
+        def plan() -> list[Question]:
+            asked = [first]
+            if isinstance(part, Jump):
+                return asked
+            names = self._names()
+            if isinstance(part, Condition):
+                assert part.test is not None
+                self._follow_sides(line, part.test, names, asked)
+                return asked
+            enters = part.kind is LoopKind.WHILE
+            self._follow(self._course.into(line), names, frozenset(), asked, said_of(part.over, enters))
+            self._follow(self._course.past_loop(line), names, frozenset(), asked, said_of(part.over, not enters))
+            return asked
+
+        return plan
+
+    def _follow(
         self, going: Going, names: Mapping[str, Any], unknown: frozenset[str], asked: list[Question], when: str = ""
     ) -> None:
         """Add the questions from where control goes next to `asked`. `unknown` are variables that an answer sets."""
         walk = _Walk(self, asked, {question.key for question in asked})
         walk.go(going.line, _Way(dict(names), set(unknown), when))
 
-    def follow_sides(self, line: str, test: Operand, names: Mapping[str, Any], asked: list[Question]) -> None:
+    def _follow_sides(self, line: str, test: Operand, names: Mapping[str, Any], asked: list[Question]) -> None:
         """The same for both sides of a condition that an answer decides, and what comes after both."""
         walk = _Walk(self, asked, {question.key for question in asked})
         way, behind = _Way(dict(names), set(), ""), self._course.after(line).line
@@ -168,7 +212,7 @@ class _Walk:
             way.unknown |= assigned
 
     def _branch(self, line: str, part: Condition, way: _Way) -> str | None:
-        """Where a condition leads; both sides are followed where an answer decides it, and then what comes after both."""
+        """Where a condition leads; where an answer decides it both sides are followed, then what comes after both."""
         if part.test is None:
             return (self._course.into(line) if part.side is Side.ELSE else self._course.after(line)).line
         decided = self._decided(part.test, way)

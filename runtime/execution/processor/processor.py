@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +13,15 @@ from runtime.core.errors import PlaybookError
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.machine import Machine
-from runtime.execution.processor.ahead import Ahead, said_of
+from runtime.execution.processor.ahead import Ahead
+from runtime.execution.processor.calls import Calls, handles_failure
 from runtime.execution.processor.course import Course, Going
+from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
 from runtime.execution.processor.talk import Correction, Talk, Withdrawn
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.step_words import step_words
-from runtime.execution.questions.question import Question
 from runtime.execution.triggers.kinds import Judged
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable
@@ -50,13 +50,6 @@ from runtime.language.instructions.model import (
 )
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.language.value_types import coerced
-
-_FAILURE = re.compile(
-    r"\b(?:fail\w*|error\w*|problem\w*|unavailable|not available|does not work|did not work|went wrong|goes wrong"
-    r"|exception\w*|outcome (?:is|was) (?:not known|unknown)|could not|cannot be|can't be)\b",
-    re.IGNORECASE,
-)
-"""Words of a condition or note that says what is to be done when a call fails."""
 
 MAX_DOING_CHARS = 80
 
@@ -111,10 +104,12 @@ class Processor:
         self._agent = agent
         self._course = Course(decode_playbook(playbook))
         self._questioner = Questioner(known.types, playbook.returns)
-        self._ahead = Ahead(self._course, self._questioner, conditional)
         self._interpreter = interpreter
-        self._work = Work(machine, frame, playbook, self._system, self._doing, self._place)
-        self._talk = Talk(self._work, self._questioner, self._course, known, self._planned)
+        self._work = Work(machine, frame, playbook, self._place, self._interrupt)
+        self._ahead = Ahead(self._course, self._questioner, conditional, lambda: self._frame.state.at, self._work.names)
+        self._exchange = Exchange(self._work, self._system, self._doing, self._place)
+        self._calls = Calls(self._exchange, self._questioner)
+        self._talk = Talk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead.planned)
         self._handlers: Mapping[type, Callable[[str, Any], Awaitable[Outcome]]] = {
             Say: self._say,
             Ask: self._ask,
@@ -144,12 +139,16 @@ class Processor:
                 if not self._lives():
                     break
                 if isinstance(outcome, Returned) or not self._go(outcome):
-                    await self._work.asking.close()
+                    await self._exchange.asking.close()
                     return self._typed(outcome.value if isinstance(outcome, Returned) else None)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._work.asking.close(ended=False)
+                await self._exchange.asking.close(ended=False)
         return None
+
+    async def _interrupt(self) -> None:
+        """A call begins: a reply that is being read ends there."""
+        await self._exchange.asking.close()
 
     def _lives(self) -> bool:
         return self._frame.alive
@@ -239,7 +238,7 @@ class Processor:
             question = self._questioner.value(line, part, self._work.names())
             assert question is not None
             names = frozenset(variable.name for variable in part.variables)
-            values = await self._work.answer(self._planned(question, names))
+            values = await self._exchange.answer(self._ahead.planned(question, names))
             for variable in part.variables:
                 await self._work.assign(variable, values[variable.name])
             return None
@@ -248,12 +247,12 @@ class Processor:
         return None
 
     async def _call(self, line: str, part: Call) -> Outcome:
-        await self._work.call_step(line, part, self._questioner, handles_failure=self._handles_failure(line))
+        await self._calls.execute(line, part, handles_failure=handles_failure(self._course, self._playbook.notes, line))
         return None
 
     async def _think(self, line: str, part: Think) -> Outcome:
         question = self._questioner.thought(line, part, self._work.names())
-        thought = await self._work.answer(self._planned(question, frozenset()))
+        thought = await self._exchange.answer(self._ahead.planned(question, frozenset()))
         self._work.remember(f"(You thought: {str(thought)[:1000]})")
         return None
 
@@ -269,7 +268,7 @@ class Processor:
             return await self._work.holds(test)
         question = self._questioner.test(line, part, self._work.names())
         assert question is not None
-        answer = await self._work.answer(self._tested(question, line, part))
+        answer = await self._exchange.answer(self._ahead.tested(question, line, part))
         return bool(answer == "yes")
 
     async def _loop(self, line: str, part: Loop) -> Outcome:
@@ -293,14 +292,14 @@ class Processor:
         return Going(below.line, {**below.loops, line: {"n": number, **more}})
 
     async def _count(self, part: Loop) -> int:
-        value = await self._work.evaluate_or_ask(part.over, "how many times", "int", self._frame.state.at or "")
+        value = await self._calls.evaluate_or_ask(part.over, "how many times", "int", self._frame.state.at or "")
         if not isinstance(value, int | float):
             raise PlaybookError(f"{self._place()}: {value!r} is no number of rounds")
         return int(value)
 
     async def _each(self, line: str, part: Loop, state: Mapping[str, Any] | None, number: int) -> Outcome:
         if state is None:
-            items = await self._work.evaluate_or_ask(part.over, "the items, in order", "list", line)
+            items = await self._calls.evaluate_or_ask(part.over, "the items, in order", "list", line)
             items = list(items) if isinstance(items, list | dict | str) else None
             if items is None:
                 raise PlaybookError(f"{self._place()}: {expression_text(part.over)} is no list")
@@ -330,18 +329,18 @@ class Processor:
             return Returned(await self._work.evaluate(part.value))
         question = self._questioner.value(line, part, self._work.names())
         assert question is not None
-        values = await self._work.answer(self._planned(question, frozenset()))
+        values = await self._exchange.answer(self._ahead.planned(question, frozenset()))
         return Returned(values["result"])
 
     async def _end(self, _line: str, _part: End) -> Outcome:
-        await self._work.asking.close()
+        await self._exchange.asking.close()
         await self._machine.builtins.end()
         return Returned()
 
     async def _carry_out(self, line: str, part: Free) -> Outcome:
-        await self._work.asking.close()
+        await self._exchange.asking.close()
         await self._interpreter.carry_out(self._questioner.told(part.text.text, self._work.names()))
-        self._work.keep_spoken()
+        self._exchange.keep_spoken()
         return None
 
     async def _pass(self, _line: str, _part: Group) -> Outcome:
@@ -349,42 +348,6 @@ class Processor:
 
     async def _judge(self, line: str, instruction: Instruction) -> None:
         await self._talk.judge(line, instruction)
-
-    # -- asking together
-
-    def _planned(
-        self, first: Question, unknown: frozenset[str], going: Going | None = None, when: str = ""
-    ) -> Callable[[], list[Question]]:
-        """A question, and those that can be asked with it, from where control goes next."""
-
-        def plan() -> list[Question]:
-            asked = [first]
-            line = self._frame.state.at
-            assert line is not None
-            if len(self._course.node(line).instruction.parts) == 1:
-                self._ahead.follow(going or self._course.into(line), self._work.names(), unknown, asked, when)
-            return asked
-
-        return plan
-
-    def _tested(self, first: Question, line: str, part: Condition | Loop | Jump) -> Callable[[], list[Question]]:
-        """A condition in words, and what is asked on both of its sides."""
-
-        def plan() -> list[Question]:
-            asked = [first]
-            if isinstance(part, Jump):
-                return asked
-            names = self._work.names()
-            if isinstance(part, Condition):
-                assert part.test is not None
-                self._ahead.follow_sides(line, part.test, names, asked)
-                return asked
-            enters = part.kind is LoopKind.WHILE
-            self._ahead.follow(self._course.into(line), names, frozenset(), asked, said_of(part.over, enters))
-            self._ahead.follow(self._course.past_loop(line), names, frozenset(), asked, said_of(part.over, not enters))
-            return asked
-
-        return plan
 
     # -- places and values
 
@@ -410,18 +373,6 @@ class Processor:
         line = self._frame.state.at
         step = self._playbook.step(line) if line is not None else None
         return shortened(step_words(step.text)) if step is not None else None
-
-    def _handles_failure(self, line: str) -> bool:
-        """Whether the program says what is to be done when a call fails: in a condition behind it, or in a note."""
-        node = self._course.node(line)
-        behind = node.beside[node.beside.index(line) + 1 :]
-        texts = [self._course.node(other).instruction.text for other in behind]
-        conditions = [
-            text
-            for other, text in zip(behind, texts, strict=True)
-            if isinstance(self._course.node(other).instruction.head, Condition)
-        ]
-        return any(_FAILURE.search(text) for text in (*conditions, *self._playbook.notes))
 
 
 def shortened(text: str) -> str | None:

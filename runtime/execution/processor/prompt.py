@@ -1,4 +1,4 @@
-"""What a model is told around a question: who it is, the script, what was said, what is known. The stable part first."""
+"""What a model is told around a question: who it is, the script, what was said and is known; the stable part first."""
 
 from __future__ import annotations
 

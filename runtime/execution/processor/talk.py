@@ -11,10 +11,11 @@ from typing import Any, Protocol
 
 from runtime.core.errors import PlaybookError
 from runtime.core.message import Message
+from runtime.execution.processor.calls import Calls
 from runtime.execution.processor.course import Course
+from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Awaited, Questioner, expression_text
 from runtime.execution.processor.understanding import Planned, Understanding
-from runtime.execution.processor.work import Work
 from runtime.execution.questions.asking import Plan
 from runtime.execution.questions.question import Choice, Question, Understood, Words
 from runtime.execution.triggers.kinds import Judged
@@ -58,34 +59,39 @@ class Talk:
 
     def __init__(
         self,
-        work: Work,
+        exchange: Exchange,
+        calls: Calls,
         questioner: Questioner,
         course: Course,
         known: Known,
         planned: Planned,
     ) -> None:
-        self._work = work
+        self._exchange = exchange
+        self._calls = calls
+        self._work = exchange.work
         self._questioner = questioner
         self._course = course
         self._triggers = known.triggers
         self._patterns = known.patterns
         self._planned = planned
-        self._understanding = Understanding(work, questioner, planned, known.patterns)
+        self._understanding = Understanding(exchange, questioner, planned, known.patterns)
 
     async def say(self, line: str, part: Say | Ask) -> str:
         """Say something to everybody whom a step names; returns the words."""
-        targets = [self._work.target_of(target) for target in part.targets]
+        targets = [self._exchange.target_of(target) for target in part.targets]
         text = ""
         for index, target in enumerate(targets):
             if index or isinstance(part.words, Template):
-                text = text if index else self._work.rendered(part.words) if isinstance(part.words, Template) else text
+                text = (
+                    text if index else self._exchange.rendered(part.words) if isinstance(part.words, Template) else text
+                )
                 if text:
-                    await self._work.say_exactly(target, text)
+                    await self._exchange.say_exactly(target, text)
                 continue
             question = self._questioner.words(line, part, self._work.names())
             assert question is not None
             plan = self._planned(question, frozenset()) if isinstance(part, Say) else _only(question)
-            text = await self._work.say_words(target, plan, may_be_silent=question.may_be_silent)
+            text = await self._exchange.say_words(target, plan, may_be_silent=question.may_be_silent)
         return text
 
     # -- asking
@@ -122,7 +128,7 @@ class Talk:
     async def _hear(self, sources: Sequence[str]) -> list[Message]:
         heard: list[Message] = []
         for source in sources:
-            heard += await self._work.hear(source)
+            heard += await self._exchange.hear(source)
             if self._ends_wait(heard):
                 break
         return heard
@@ -176,10 +182,10 @@ class Talk:
 
     async def _reply(self, line: str, what: str, task: str, part: Ask) -> str:
         question = self._questioner.reply(line, what, task)
-        return await self._work.say_words(self._partner(part), _only(question))
+        return await self._exchange.say_words(self._partner(part), _only(question))
 
     def _partner(self, part: Ask) -> str:
-        return self._work.target_of(part.targets[0]) if part.targets else "user"
+        return self._exchange.target_of(part.targets[0]) if part.targets else "user"
 
     # -- what people say instead of an answer
 
@@ -199,11 +205,11 @@ class Talk:
             await self._correct(line, part, understood.values, attempt)
             return said
         if does == "repeat" and said:
-            return await self._work.say_exactly(self._partner(part), said)
+            return await self._exchange.say_exactly(self._partner(part), said)
         if does == "human":
-            self._work.asking.calls.publish("human.requested")
+            self._exchange.asking.calls.publish("human.requested")
         question = self._questioner.reply(line, f"aside{attempt}", _aside_task(part))
-        said_now = await self._work.say_words(self._partner(part), _only(question))
+        said_now = await self._exchange.say_words(self._partner(part), _only(question))
         if does == "cancel":
             raise Withdrawn
         return said_now or said
@@ -268,7 +274,7 @@ class Talk:
     def _irrevocable(self, instruction: Instruction) -> str | None:
         if is_open(instruction):
             return "a step before"
-        return next((name for name in calls(instruction) if not self._work.is_pure(name)), None)
+        return next((name for name in calls(instruction) if not self._calls.is_pure(name)), None)
 
     # -- triggers that only a model can judge
 
@@ -279,7 +285,7 @@ class Talk:
             return
         options = {**by_state, NONE: "none of them holds now"}
         question = Choice((line, "triggers"), "Which of these begins to hold by what has changed?", options)
-        found = await self._work.answer(_only(question))
+        found = await self._exchange.answer(_only(question))
         if found != NONE:
             await self._start(str(found), {})
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from runtime.core.message import Message, MessageType
 from runtime.execution.processor.course import Going
+from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Awaited, Questioner, understanding
-from runtime.execution.processor.work import Work
 from runtime.execution.questions.question import Choice, Question, Understand, Understood, Value
 from runtime.language.instructions.model import Ask, Prose
 from runtime.language.value_types import coerced
@@ -35,10 +35,11 @@ class Planned(Protocol):
 class Understanding:
     """Finds out what people mean; a model is asked only where that is not plain."""
 
-    def __init__(self, work: Work, questioner: Questioner, planned: Planned, patterns: Collection[str]) -> None:
+    def __init__(self, exchange: Exchange, questioner: Questioner, planned: Planned, patterns: Collection[str]) -> None:
         """`patterns` are the outcomes that a playbook of the program deals with."""
         self._patterns = patterns
-        self._work = work
+        self._exchange = exchange
+        self._work = exchange.work
         self._questioner = questioner
         self._planned = planned
 
@@ -47,7 +48,7 @@ class Understanding:
         plain = None if awaited.until or awaited.triggers else self._plain(part, awaited, heard)
         if plain is not None:
             return plain
-        if self._work.machine.alone:
+        if self._exchange.machine.alone:
             return await self._step_by_step(line, part, awaited)
         question = understanding(line, awaited)
 
@@ -57,7 +58,7 @@ class Understanding:
             following = self._planned(question, frozenset(awaited.types), None, "[1] is an answer")()
             return [question, *asides, *following[1:]]
 
-        found: Understood = await self._work.answer(
+        found: Understood = await self._exchange.answer(
             plan, load=lambda data: Understood(data["does"], data["values"]), store=lambda answer: answer.to_data()
         )
         return found
@@ -70,7 +71,7 @@ class Understanding:
 
     @staticmethod
     def _plain(part: Ask, awaited: Awaited, heard: Sequence[Message]) -> Understood | None:
-        """An answer that needs no understanding: nothing is wanted of it, or it is a number or code and nothing else."""
+        """An answer that needs no understanding: nothing is wanted of it, or it is a number or a code alone."""
         if not part.wants:
             return Understood("answer", {})
         if len(part.wants) > 1 or len(heard) != 1 or heard[0].type not in (MessageType.DIRECT, MessageType.CHOICE):
@@ -129,7 +130,7 @@ class Understanding:
         return {name: value for name, value in given.items() if was_said(value, awaited.heard)}
 
     async def _ask(self, question: Question) -> Any:
-        return await self._work.answer(lambda: [question])
+        return await self._exchange.answer(lambda: [question])
 
 
 def was_said(value: Any, heard: str) -> bool:

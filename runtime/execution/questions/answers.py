@@ -196,7 +196,7 @@ def _outcome(question: Understand, text: str, fields: Mapping[str, Any]) -> str 
         return None
     first = text.strip().strip("`\"'*.!() ")
     if question.types:
-        word = re.split(r"\s*(?:[-–:(]|\Z)", first, maxsplit=1)[0]
+        word = re.split(r"\s*(?:[-\u2013:(]|\Z)", first, maxsplit=1)[0]
         return next((name for name in question.outcomes if name.casefold() == word.casefold()), None)
     return named(text, question.outcomes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -32,32 +33,32 @@ Prompt = Callable[[str], tuple[ChatMessage, ...]]
 """The whole prompt around the text of the questions."""
 
 
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What stands around the questions of a frame.
+
+    `prompt` is the whole prompt around the text of the questions. `parked` is called with the error when the model
+    cannot be reached, and returns when the question is to be asked again. `shortened` shortens the prompt, False when
+    it cannot. `place` names the present step in errors, `doing` says for people what the agent does.
+    """
+
+    prompt: Prompt
+    parked: Callable[[LLMError], Awaitable[None]]
+    shortened: Callable[[], Awaitable[bool]]
+    place: Callable[[], str]
+    doing: Callable[[], str | None]
+
+
 class Asking:
     """The questions of one frame. A reply that answers more than one is kept open until they are taken, or do not come.
 
-    Use it from one task, and close it there. `parked` is called with the error when the model cannot be reached; it returns when the
-    question is to be asked again. `shortened` shortens the prompt, False when it cannot. `place` names the present step
-    in errors, `doing` says for people what the agent does.
+    Use it from one task, and close it there.
     """
 
-    def __init__(
-        self,
-        machine: Machine,
-        frame: Frame,
-        prompt: Prompt,
-        *,
-        parked: Callable[[LLMError], Awaitable[None]],
-        shortened: Callable[[], Awaitable[bool]],
-        place: Callable[[], str],
-        doing: Callable[[], str | None],
-    ) -> None:
+    def __init__(self, machine: Machine, frame: Frame, context: Context) -> None:
         self._machine = machine
         self._frame = frame
-        self._prompt = prompt
-        self._parked = parked
-        self._shortened = shortened
-        self._place = place
-        self._doing = doing
+        self._context = context
         self.calls = ModelCalls(machine, frame)
         self._open = AsyncExitStack()
         self._reply: Reply | None = None
@@ -95,19 +96,9 @@ class Asking:
                 wrong, tries = "there was no answer to this", tries + (1 if self._alone else 0)
             except WrongAnswer as error:
                 wrong, tries = str(error), tries + 1
-                self.calls.publish("step.rejected", rule="answer", error=wrong)
-                if self._machine.watcher is not None:
-                    await self._machine.watcher.refused(self._frame, "answer", wrong)
+                await self._refused(wrong)
             except LLMError as error:
-                said_anything = self._reply is not None and bool(self._reply.text.strip())
-                self.calls.broke_off(error)
-                await self.close(ended=False)
-                if isinstance(error, ContextTooLong) and await self._shortened():
-                    continue
-                breaks += 1
-                if breaks > MAX_BREAKS or not said_anything:
-                    breaks = 0
-                    await self._parked(error)
+                breaks = await self._broke_off(error, breaks)
                 continue
             else:
                 if number == len(self._numbers):
@@ -115,7 +106,24 @@ class Asking:
                 return found
             await self.close()
             if tries >= MAX_TRIES:
-                raise NoUsableAnswer(f"the model did not answer what {self._place()} asks: {wrong}")
+                raise NoUsableAnswer(f"the model did not answer what {self._context.place()} asks: {wrong}")
+
+    async def _refused(self, wrong: str) -> None:
+        self.calls.publish("step.rejected", rule="answer", error=wrong)
+        if self._machine.watcher is not None:
+            await self._machine.watcher.refused(self._frame, "answer", wrong)
+
+    async def _broke_off(self, error: LLMError, breaks: int) -> int:
+        """The reply has broken off, or did not come; returns how many have in a row, when it is to be asked again."""
+        said_anything = self._reply is not None and bool(self._reply.text.strip())
+        self.calls.broke_off(error)
+        await self.close(ended=False)
+        if isinstance(error, ContextTooLong) and await self._context.shortened():
+            return breaks
+        if breaks < MAX_BREAKS and said_anything:
+            return breaks + 1
+        await self._context.parked(error)
+        return 0
 
     @property
     def _alone(self) -> bool:
@@ -136,12 +144,12 @@ class Asking:
         schema = schema_of(first) if len(questions) == 1 else None
         worded = any(isinstance(question, Words) for question in questions)
         temperature = None if worded and not self._machine.alone else 0.0
-        prompt = self._prompt(asked(questions, wrong))
+        prompt = self._context.prompt(asked(questions, wrong))
         request = CompletionRequest(prompt, temperature=temperature, schema=schema)
         self.prompt_chars = sum(len(message.content) for message in request.messages)
         await self.calls.begin(request)
         presence = self._machine.pages.presence
-        self._open.enter_context(presence.working(self._frame.state.agent, self._doing()))
+        self._open.enter_context(presence.working(self._frame.state.agent, self._context.doing()))
         completion = await self._open.enter_async_context(self._machine.llm.stream(request))
         self._completion = completion
         self._reply = Reply(self._heard(completion), len(questions))

@@ -16,8 +16,8 @@ KINDS: Mapping[str, str] = {
 }
 
 _TOGETHER = (
-    "Answer these in order. Begin each answer on a new line with its number in brackets, as `[1]`; leave out those whose "
-    "condition does not hold."
+    "Answer these in order. Begin each answer on a new line with its number in brackets, as `[1]`; leave out those "
+    "whose condition does not hold."
 )
 
 
@@ -49,7 +49,8 @@ def _form(types: Mapping[str, str], *, optional: bool) -> str:
     null = ", null for what was not given" if optional else ""
     if len(types) == 1:
         [(name, kind)] = types.items()
-        return f"Answer with {name} alone: {KINDS.get(kind, kind or 'its value')}{' (null if it was not given)' if optional else ''}."
+        absent = " (null if it was not given)" if optional else ""
+        return f"Answer with {name} alone: {KINDS.get(kind, kind or 'its value')}{absent}."
     fields = ", ".join(f'"{name}": {kind or "value"}' for name, kind in types.items())
     return f"Answer with JSON alone: {{{fields}}}{null}."
 

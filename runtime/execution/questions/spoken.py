@@ -39,7 +39,8 @@ class Spoken:
     """Cleans the words of one message piece by piece. How the text was cut makes no difference.
 
     `fill` gives the text of a `{name}` or `$name`, None where it names nothing: then it stays. Quotes around the whole
-    are taken off, and so are the speaker's name or "Sure, here is the message:" before it and a call of `Say` around it.
+    are taken off, and so are the speaker's name or "Sure, here is the message:" before it, and a call of `Say`
+    around it.
     """
 
     def __init__(self, fill: Callable[[str], str | None], speaker: str = "") -> None:
@@ -70,16 +71,8 @@ class Spoken:
 
     def _opened(self, *, final: bool) -> bool:
         """Take off what stands before the words; False while that is not known."""
-        head = (self._head or "").lstrip()
-        name = self._speaker
-        if name:
-            if len(head) < len(name) and name.startswith(head.casefold()) and not final:
-                return False
-            if head[: len(name)].casefold() == name:
-                head = head[len(name) :].lstrip()
-            elif not final and not head:
-                return False
-        if not final and _may_open(head):
+        head = self._after_name((self._head or "").lstrip(), final=final)
+        if head is None or (not final and _may_open(head)):
             return False
         if preamble := _PREAMBLE.match(head):
             self._fenced = bool(preamble["fence"])
@@ -90,12 +83,25 @@ class Spoken:
         elif not final and (head == '"' or (len(head) < _HEAD and _MAYBE_WRAPPED.match(head))):
             return False
         elif head.startswith('"') and not head.startswith('""'):
-            _, closing, rest = head[1:_HEAD].partition('"')
-            if not final and len(head) < _HEAD and not rest.strip():
-                return False
-            if not (closing and rest.strip()):  # else only the first words are quoted
-                self._quote, head = '"', head[1:]
+            return self._quoted(head, final=final)
         self._head = head
+        return True
+
+    def _after_name(self, head: str, *, final: bool) -> str | None:
+        """The text without the speaker's name before it; None while that is not known."""
+        name = self._speaker
+        if head[: len(name)].casefold() == name:
+            return head[len(name) :].lstrip() if name else head
+        begun = len(head) < len(name) and name.startswith(head.casefold())
+        return None if begun and not final else head
+
+    def _quoted(self, head: str, *, final: bool) -> bool:
+        """Take off the quote that opens the whole text; False while it may be one of the first words alone."""
+        _, closing, rest = head[1:_HEAD].partition('"')
+        if not final and len(head) < _HEAD and not rest.strip():
+            return False
+        alone = bool(closing and rest.strip())
+        self._quote, self._head = ("", head) if alone else ('"', head[1:])
         return True
 
     def _body(self, text: str, *, final: bool) -> str:

@@ -1,0 +1,148 @@
+"""Steps that call playbooks and built-ins: their arguments, the call, and what becomes of the result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runtime.core.errors import JournalError, StorageError
+from runtime.execution.frames.signatures import SIGNATURES
+from runtime.execution.processor.course import Course
+from runtime.execution.processor.exchange import Exchange
+from runtime.execution.processor.questioner import Questioner
+from runtime.execution.prompt.situation import shown_value
+from runtime.execution.questions.question import Value
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import Argument, Call, Condition, Operand, Prose
+from runtime.language.program import AgentSpec, Param, PlaybookSpec
+
+MAX_NOTE_CHARS = 600
+"""What a call gave is told to the model up to here; its variables say the rest."""
+
+SUMMARY = "__"
+
+_READING = frozenset({"Now", "Random", "ReadFile", "LoadFile", "LoadArtifact", "Shared", "Log"})
+"""Built-in calls that change nothing."""
+
+
+_FAILURE = re.compile(
+    r"\b(?:fail\w*|error\w*|problem\w*|unavailable|not available|does not work|did not work|went wrong|goes wrong"
+    r"|exception\w*|outcome (?:is|was) (?:not known|unknown)|could not|cannot be|can't be)\b",
+    re.IGNORECASE,
+)
+"""Words of a condition or note that says what is to be done when a call fails."""
+
+
+class Calls:
+    """The calls of one frame's steps."""
+
+    def __init__(self, exchange: Exchange, questioner: Questioner) -> None:
+        self._exchange = exchange
+        self._questioner = questioner
+        self._work = exchange.work
+        self._machine = exchange.machine
+        self._frame = exchange.frame
+
+    async def execute(self, line: str, part: Call, *, handles_failure: bool) -> None:
+        """A step that calls something: its arguments, the call, what becomes of the result."""
+        args, kwargs = await self._arguments(line, part)
+        if part.instruction and "instruction" not in kwargs and self._params(part.name) is None:
+            self._work.remember(f"(For {part.name}: {part.instruction})")
+        try:
+            value = await self._work.call(part.name, args, kwargs)
+        except (StorageError, JournalError):
+            raise
+        except Exception as error:
+            if not handles_failure:
+                raise
+            self._work.remember(f"({part.name} failed: {str(error)[:MAX_NOTE_CHARS]})")
+            value = None
+        else:
+            self._remember_result(part, args, kwargs, value)
+        if part.result is not None:
+            await self._work.assign(part.result, value)
+
+    def _remember_result(self, part: Call, args: Sequence[Any], kwargs: Mapping[str, Any], value: Any) -> None:
+        if part.name in SIGNATURES and part.result is None:
+            return
+        given = ", ".join(
+            [shown_value(one, 80) for one in args] + [f"{k}={shown_value(v, 80)}" for k, v in kwargs.items()]
+        )
+        summary = self._frame.agent.variables.get(SUMMARY) if self._is_llm(part.name) else None
+        did = f"; what it did: {summary}" if summary else ""
+        self._work.remember(f"({part.name}({given}) gave {shown_value(value, MAX_NOTE_CHARS)}{did})")
+
+    def is_pure(self, name: str) -> bool:
+        """Whether calling it again does no harm: it says so, or it only reads."""
+        found = self._spec(name)
+        return name in _READING if found is None else bool(found.metadata.get("pure"))
+
+    def _is_llm(self, name: str) -> bool:
+        found = self._spec(name)
+        return found is not None and found.kind == "llm"
+
+    async def _arguments(self, line: str, part: Call) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a call: exact ones evaluated, the others asked for together."""
+        params = self._params(part.name)
+        given = [(self._parameter(index, argument, params), argument) for index, argument in enumerate(part.arguments)]
+        wanted: dict[str, tuple[str, str]] = {}
+        values: dict[str, Any] = {}
+        for name, argument in given:
+            if isinstance(argument.value, Prose):
+                wanted[name] = (argument.value.text, _type_of(params, name))
+            else:
+                values[name] = await self._work.evaluate(argument.value)
+        missing = [param for param in params or () if param.default is None and param.name not in (*values, *wanted)]
+        known = self._work.names()
+        for param in missing:
+            if param.name in known:
+                values[param.name] = known[param.name]
+            else:
+                wanted[param.name] = (part.instruction or f"what {param.name} is by the conversation", param.type or "")
+        if wanted:
+            question = self._questioner.arguments(line, part.name, wanted, known)
+            values |= await self._exchange.answer(lambda: [question])
+        if params is None:
+            args = [values[name] for name, argument in given if not argument.name]
+            return args, {name: values[name] for name, argument in given if argument.name}
+        return [], values
+
+    @staticmethod
+    def _parameter(index: int, argument: Argument, params: Sequence[Param] | None) -> str:
+        if argument.name:
+            return argument.name
+        return params[index].name if params is not None and index < len(params) else f"argument_{index + 1}"
+
+    def _params(self, name: str) -> Sequence[Param] | None:
+        """The parameters of a playbook; None for a built-in, and where nobody knows them."""
+        found = self._spec(name)
+        if found is None or name in SIGNATURES or found.meeting:
+            return None
+        return found.params
+
+    def _spec(self, name: str) -> PlaybookSpec | None:
+        owner, _, playbook = name.rpartition(".")
+        program = self._machine.servers.equipped(self._machine.program)
+        agent: AgentSpec | None = program.agent(owner or self._frame.agent.klass)
+        return agent.playbook(playbook) if agent is not None else None
+
+    async def evaluate_or_ask(self, operand: Operand, what: str, kind: str, line: str) -> Any:
+        """The value of an operand; one in words is asked for."""
+        if isinstance(operand, Expression):
+            return await self._work.evaluate(operand)
+        question = Value((line, "operand"), f"Give {what}: {operand.text}.", {"value": kind})
+        return (await self._exchange.answer(lambda: [question]))["value"]
+
+
+def _type_of(params: Sequence[Param] | None, name: str) -> str:
+    return next((param.type or "" for param in params or () if param.name == name), "")
+
+
+def handles_failure(course: Course, notes: Sequence[str], line: str) -> bool:
+    """Whether a program says what is to be done when a call fails: in a condition behind it, or in a note."""
+    node = course.node(line)
+    behind = node.beside[node.beside.index(line) + 1 :]
+    following = [course.node(other).instruction for other in behind]
+    conditions = [one.text for one in following if isinstance(one.head, Condition)]
+    return any(_FAILURE.search(text) for text in (*conditions, *notes))

@@ -1,0 +1,221 @@
+"""The exchange of a frame with the model, people and agents: what is asked, said and heard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+
+from runtime.core.errors import LLMError
+from runtime.core.message import Message, MessageType, message_from_data, message_to_data
+from runtime.execution.compaction import Compaction, transcript_chars
+from runtime.execution.frames.frame import Call as HostCall
+from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.step_watcher import StepWatcher
+from runtime.execution.processor.prompt import build_prompt, heard_text
+from runtime.execution.processor.scope import in_meeting
+from runtime.execution.processor.work import Work
+from runtime.execution.prompt.situation import shown_value
+from runtime.execution.questions.asking import Asking, Context, Plan
+from runtime.execution.questions.spoken import Spoken, spoken
+from runtime.language.instructions.evaluation import NotComputable
+from runtime.language.instructions.expression import Expression, read_expression
+from runtime.language.instructions.model import Template
+from runtime.tape.frame_rules import TURN, call_key
+
+
+class Exchange:
+    """What one frame asks the model, and what it says and hears."""
+
+    def __init__(
+        self, work: Work, system: Callable[[], str], doing: Callable[[], str | None], place: Callable[[], str]
+    ) -> None:
+        """`system` is the stable part of the prompt, `doing` what the agent does, for people."""
+        self.work = work
+        self.machine = work.machine
+        self.frame = work.frame
+        self._system = system
+        context = Context(self._prompt, self._park, self._shorten, place, doing)
+        self.asking = Asking(work.machine, work.frame, context)
+        machine = work.machine
+        self._compaction = Compaction(machine.journal, machine.llm, self.asking.calls, machine.transcript_chars)
+
+    # -- the model
+
+    async def answer(
+        self, plan: Plan, load: Callable[[Any], Any] = lambda data: data, store: Callable[[Any], Any] = lambda a: a
+    ) -> Any:
+        """The model's checked answer to the first question of a plan."""
+        pos = self.work.position()
+        record = self.work.record(pos)
+        if record is not None:
+            return load(record.value)
+        self._steer()
+        answer = await self.asking.answer(plan)
+        if not self.frame.alive:
+            await anyio.sleep_forever()
+        call = HostCall(pos, "Answer")
+        self.machine.journal.note("res", **site(self.frame, call), val=store(answer))
+        return answer
+
+    def _prompt(self, asked: str) -> Any:
+        journal = self.machine.journal
+        return build_prompt(self._system(), journal.state, self._with_told(), self.work.names(), asked)
+
+    def _with_told(self) -> Any:
+        """The frame as the model is to see it, with what the present instruction did so far."""
+        state = self.frame.state
+        if not (self.work.notes or self.work.said):
+            return state
+        return _Seen(state, [*state.notes, *self.work.notes], [*state.said, *self.work.said])
+
+    def _steer(self) -> None:
+        """Show what people said to the agent while it worked, when that is for the work to see."""
+        if not self.machine.steers:
+            return
+        agent = self.frame.agent
+        steering = [m for m in agent.queue if m.from_human and m.type != MessageType.CHOICE]
+        if steering:
+            heard = heard_text(self.machine.journal.state, steering)
+            self.machine.journal.note("steer", f=self.frame.id, mids=[m.id for m in steering], heard=heard)
+            self.machine.builtins.forget(agent.id, steering)
+
+    async def _park(self, error: LLMError) -> None:
+        """Say what is wrong, and wait until somebody writes: nothing of the frame is lost."""
+        machine = self.machine
+        self.asking.calls.publish("llm.failed", error=f"{type(error).__name__}: {error}")
+        await machine.builtins.notice(self.frame, machine.pages.texts("session.trouble", error=error))
+        machine.journal.note("park", f=self.frame.id, waits={"human": True})
+        await self._receive({"human": True}, None)
+
+    async def _shorten(self) -> bool:
+        return await self._compaction.shorten(self.frame.state, self._fits_chars())
+
+    def _fits_chars(self) -> int | None:
+        told = transcript_chars(self.frame.state.transcript)
+        return self.machine.window.past_chars(max(0, self.asking.prompt_chars - told))
+
+    # -- speaking and hearing
+
+    async def say_exactly(self, target: str, text: str) -> str:
+        """Say a text as it is; returns what was said."""
+        if self._is_over(target):
+            return ""
+        await self.work.call("Say", (target, text))
+        self._keep_said(target, text)
+        return text
+
+    async def say_words(self, target: str, plan: Plan, *, may_be_silent: bool = False) -> str:
+        """Have the model word a message, shown while it is written; returns what was said."""
+        if self._is_over(target):
+            return ""
+        pos = self.work.position()
+        if self.work.record(pos) is None:
+            self._steer()
+            utterances = self.machine.builtins.utterances
+            utterances.target(self.frame, target)  # an unknown one is an error before the model is asked
+
+            async def say(pieces: AsyncIterator[str]) -> None:
+                pieces = pieces if self.machine.watcher is None else self._watched(pieces, self.machine.watcher)
+                words = spoken(pieces, Spoken(self._filled, self.frame.agent.klass), may_be_silent=may_be_silent)
+                await utterances.say(self.frame, HostCall(pos, "Say", (target, words)))
+
+            await self.asking.words(plan, say)
+        text = (await self.work.settled(pos)).text or ""
+        self._keep_said(target, text)
+        return text
+
+    async def _watched(self, pieces: AsyncIterator[str], watcher: StepWatcher) -> AsyncIterator[str]:
+        """The pieces of a text that begins to be shown only when the watcher lets it."""
+        begun = False
+        async for piece in pieces:
+            if not begun:
+                await watcher.about_to_say(self.frame)
+            begun = True
+            yield piece
+
+    def keep_spoken(self) -> None:
+        """What the statements of a free step have said becomes a part of the exchange."""
+        records = self.frame.state.records
+        for pos in self.frame.state.order:
+            if records[pos].name == "Say" and records[pos].text:
+                self.work.said.append(str(records[pos].text))
+
+    def _filled(self, name: str) -> str | None:
+        expression = read_expression(f"${name}")
+        if expression is None:
+            return None
+        try:
+            value = expression.evaluate(self.work.names())
+        except NotComputable:
+            return None
+        return value if isinstance(value, str) else shown_value(value)
+
+    def _keep_said(self, target: str, text: str) -> None:
+        if not text:
+            return
+        human = target.lower() in ("user", "human")
+        self.work.said.append(text if human or target.startswith("meeting") else f"(To {target}:) {text}")
+
+    def _is_over(self, target: str) -> bool:
+        """Whether a text is for a meeting that has ended: then nobody hears it."""
+        meeting = self.frame.state.meeting
+        return target == "meeting" and meeting is not None and not in_meeting(self.machine.journal.state, self.frame)
+
+    def rendered(self, template: Template) -> str:
+        """Exact words with their values. Raises NotComputable."""
+        return "".join(part if isinstance(part, str) else self._shown(part) for part in template.parts)
+
+    def _shown(self, part: Expression) -> str:
+        value = part.evaluate(self.work.names())
+        return value if isinstance(value, str) else shown_value(value)
+
+    def target_of(self, target: str) -> str:
+        """Whom a step names, a variable by its value. Raises NotComputable."""
+        expression = read_expression(target) if target.startswith("$") else None
+        return str(expression.evaluate(self.work.names())) if expression is not None else target
+
+    async def hear(self, source: str) -> list[Message]:
+        """Wait for messages of a source; what was said before goes into the past."""
+        pos = self.work.position()
+        record = self.work.record(pos)
+        if record is not None:
+            return [message_from_data(data) for data in record.value]
+        await self.asking.close()
+        words = self.target_of(source)
+        resolved = None if self._waiting() else self.machine.builtins.source(self.frame, words)
+        taken = await self._receive(resolved, pos)
+        if self._compaction.due(self.frame.state, self._fits_chars()) and await self.asking.calls.allowed():
+            await self._shorten()
+        return taken
+
+    def _waiting(self) -> bool:
+        return call_key(self.frame.id, TURN) in self.machine.journal.state.waits
+
+    async def _receive(self, source: Any, pos: str | None) -> list[Message]:
+        journal, frame = self.machine.journal, self.frame
+        await self.machine.pages.close_own(frame.id)
+        if not self._waiting():
+            journal.note("wait", f=frame.id, pos=TURN, name="Yld", dig="", source=source, due=None)
+        taken = await self.machine.builtins.receive(frame, TURN) or []
+        asides = frame.agent.asides
+        record = {} if pos is None else {"as": pos, "val": [message_to_data(message) for message in taken]}
+        heard = heard_text(journal.state, [*asides, *taken])
+        mids = [message.id for message in taken]
+        journal.note("took", f=frame.id, pos=TURN, mids=mids, heard=heard, **record, **self.work.told())
+        self.asking.calls.publish("turn.completed")
+        await journal.commit()
+        return taken
+
+
+class _Seen:
+    """A frame's state with more notes and words than the tape has of it yet."""
+
+    def __init__(self, state: Any, notes: list[str], said: list[str]) -> None:
+        self._state = state
+        self.notes = notes
+        self.said = said
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._state, name)
