@@ -26,7 +26,7 @@ from tests.fakes.answers import Answers, Prompt, Rules, answer_with
 from tests.fakes.openai_server import Reply
 
 _BOMB = "bomb = [0] * 10**9"
-_CHUNK_DELAY_S = 0.004
+_CHUNK_DELAY_S = 0.03
 
 
 WAYS = ("stalls", "breaks off", "says nothing", "fails", "is busy")

@@ -141,7 +141,9 @@ async def _talk(name: str, room: Room, suffered: Suffered) -> None:
     def seen(count: int) -> bool:
         """So much can be seen, finished; or the person is told that it does not go on."""
         growing = any(message["live"] for message in room.messages.values())
-        return not growing and (len(room.texts()) >= count or any(text.startswith("⚠") for text in shown()))
+        parts = sum(text.startswith(_ENDLESS[:20]) for text in room.texts())  # of one message
+        messages = len(room.texts()) - max(0, parts - 1)
+        return not growing and (messages >= count or any(text.startswith("⚠") for text in shown()))
 
     try:
         for count, says in ((2, f"greetings from {name}"), (3, ANSWERS[0]), (5, ANSWERS[1])):

@@ -204,11 +204,11 @@ def test_check_of_a_program_says_what_is_wrong_offline_and_as_json_for_editors(t
     assert found[0]["source_line"] == "## Main($x: int = )"
 
 
-def test_check_of_a_right_program_warns_of_steps_that_are_not_recognised(tmp_path: Path) -> None:
+def test_check_of_a_right_program_warns_of_steps_that_stay_free(tmp_path: Path) -> None:
     (tmp_path / "right.pb").write_text("# A\n\n## Main\n### Steps\n- Greet the user\n- Frobnicate\n")
     done = _parley(tmp_path, "check", "right.pb")
     assert done.returncode == 0
-    assert "right.pb:6:3: warning: step Main:02 is not recognised" in done.stdout
+    assert "right.pb:6:3: warning: step Main:02 stays free, a model carries it out: no rule" in done.stdout
     assert "6 | - Frobnicate\n    |   ^" in done.stdout
 
 

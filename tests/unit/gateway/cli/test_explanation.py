@@ -15,6 +15,8 @@ from runtime.language.rules import RulesLowerer
 
 pytestmark = pytest.mark.anyio
 
+EXAMPLES = Path(__file__).parents[4] / "examples"
+
 SHOP = """\
 # Shop
 
@@ -92,3 +94,12 @@ async def test_a_terminal_shows_the_kinds_in_colour_and_a_pipe_does_not(tmp_path
     assert "\x1b[35mchoice\x1b[0m" in terminal.getvalue()
     assert "\x1b" not in pipe.getvalue()
     assert "03:CND     If they seem happy" in pipe.getvalue()
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.pb")), ids=lambda path: path.stem)
+async def test_every_line_of_the_examples_is_explained(example: Path) -> None:
+    program = (await compile_program([example], lowerer=RulesLowerer())).program
+    for playbook in explanation_of(program):
+        for line in playbook["lines"]:
+            assert line["parts"], f"{playbook['playbook']}:{line['location']}"
+            assert all(part["does"] and ("why" in part) is (part["kind"] == "free") for part in line["parts"])

@@ -187,3 +187,71 @@ async def test_steps_of_a_loop_are_stood_at_in_every_round(tmp_path: Path, sandb
         await at.editor.request("continue", threadId=thread)
         await at.idle()
         assert at.talk.chat == ["soup", "The best pie!", "pie"]
+
+
+SALE = """\
+# Shop
+
+## Main
+### Triggers
+- At the beginning
+### Steps
+- Ask the user for their $count:int
+- Set $price to $count * 3
+- Ask the user for their $street:str
+- Say "{price} to {street}"
+- End program
+"""
+
+PRICE = 8
+
+
+async def test_a_step_to_which_a_correction_goes_back_is_stood_at_again(tmp_path: Path, sandbox: MontySandbox) -> None:
+    file = tmp_path / "sale.pb"
+    file.write_text(SALE)
+    program = (await compile_program([file], lowerer=RulesLowerer())).program
+    replies = (
+        Reply("How many?"),
+        Reply("Where to?"),
+        Reply('{"does": "correct", "count": 2}'),
+        Reply("Where to, then?"),
+        Reply('{"does": "answer", "street": "Main Street"}'),
+    )
+    async with debugged(program, sandbox, *replies) as at:
+        await at.editor.begin()
+        await at.editor.break_at(file, PRICE)
+        await at.talk.say("hi")
+        prices = []
+        for said in ("5", "No, two."):
+            at.talk.post(said)
+            thread = (await at.editor.stopped())["threadId"]
+            (frame,) = await at.editor.stack(thread)
+            assert frame["name"] == "Main:02:EXE"
+            prices.append((await at.editor.scopes(frame["id"]))["Agent Shop"].get("price"))
+            await at.editor.request("continue", threadId=thread)
+            await at.idle()
+        assert prices == [None, "15"]
+        await at.talk.say("Main Street")
+        assert at.talk.chat == ["How many?", "Where to?", "Where to, then?", "6 to Main Street"]
+
+
+async def test_a_free_step_is_stood_at_before_its_statements_are_asked_for(
+    tmp_path: Path, sandbox: MontySandbox
+) -> None:
+    file = tmp_path / "dance.pb"
+    file.write_text("# Dancer\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Frobnicate\n- End program\n")
+    program = (await compile_program([file], lowerer=RulesLowerer())).program
+    dances = block('steps = "left, right"', 'await Say("user", steps)')
+    async with debugged(program, sandbox, dances) as at:
+        await at.editor.begin({file: [7]})
+        at.talk.post("hi")
+        thread = (await at.editor.stopped())["threadId"]
+        assert (await at.editor.where(thread), at.model.left) == ([("Main:01:EXE", 7)], 1)
+        await at.editor.request("next", threadId=thread, granularity="instruction")
+        await at.editor.stopped()
+        (frame,) = await at.editor.stack(thread)
+        assert (await at.editor.scopes(frame["id"]))["Here"] == {"statement": json.dumps('steps = "left, right"')}
+        assert at.talk.chat == []
+        await at.editor.request("continue", threadId=thread)
+        await at.idle()
+        assert at.talk.chat == ["left, right"]
