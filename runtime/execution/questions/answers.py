@@ -26,6 +26,8 @@ _NO = frozenset({"no", "n", "false", "incorrect", "nope", "0"})
 def read_answer(question: Question, text: str) -> Any:
     """The answer that a text is: a dict of values, the name of an outcome, or `Understood`. Raises WrongAnswer."""
     text = text.strip()[:MAX_ANSWER_CHARS]
+    if fenced := _FENCED.fullmatch(text):
+        text = fenced[1].strip()
     if not text:
         raise WrongAnswer("the answer is empty")
     match question:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Callable
 
@@ -32,6 +33,7 @@ _FIELD = re.compile(
     r"|(?<![\w$])\$(?P<bare>[A-Za-z_]\w*)"
 )
 _BEGUN_FIELD = re.compile(r"\s*\{[^{}\n]{0,60}\Z|\s*(?<![\w$])\$\w{0,60}\Z")
+_JSON = re.compile(r'\s*\{(?:\s*"|\s*\Z)')
 _ESCAPES = {"\\n": "\n", "\\t": "\t"}
 
 
@@ -157,6 +159,20 @@ def _may_open(head: str) -> bool:
     return not newline or (first.rstrip().endswith(":") and (not rest.strip() or rest.strip() in ("`", "``", "```")))
 
 
+def _text_of(text: str) -> str:
+    """A text that may be JSON around the only words in it. Raises WrongAnswer for other JSON."""
+    if not _JSON.match(text):
+        return text
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return text
+    words = list(data.values()) if isinstance(data, dict) else []
+    if len(words) == 1 and isinstance(words[0], str):
+        return words[0]
+    raise WrongAnswer("a message to people is a text, no JSON")
+
+
 async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: bool) -> AsyncIterator[str]:
     """The words as they are shown. Raises WrongAnswer when there are none, though there should be."""
     begun = ""
@@ -167,11 +183,11 @@ async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: 
             continue
         if not shown:
             begun += text
-            if begun.strip() in _NOTHING:
+            if begun.strip() in _NOTHING or _JSON.match(begun):
                 continue
             text, begun, shown = begun.lstrip(), "", True
         yield text
-    rest = begun + filter_.end()
+    rest = _text_of(begun + filter_.end()) if not shown else filter_.end()
     if shown:
         if rest:
             yield rest
