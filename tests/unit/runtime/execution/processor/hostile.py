@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import anyio.lowlevel
@@ -12,7 +12,7 @@ import anyio.lowlevel
 from runtime.core.errors import LLMUnavailable
 from runtime.llm.client import CompletionRequest, Usage
 
-_UNDERSTOOD = (
+UNDERSTOOD = (
     '{"does": "answer", "amount": 5, "name": "Ada"}',
     '{"does": "answer", "amount": 70, "name": null}',
     '{"amount": "12", "name": "Bo"}',
@@ -23,7 +23,7 @@ _UNDERSTOOD = (
 )
 
 _ANSWERS = (
-    *_UNDERSTOOD,
+    *UNDERSTOOD,
     "yes",
     "no",
     "No.",
@@ -87,8 +87,17 @@ class HostileModel:
 
     model = "hostile"
 
-    def __init__(self, rng: random.Random, fits: float = 0.7, breaks: float = 0.02) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        understood: Sequence[str] = UNDERSTOOD,
+        *,
+        fits: float = 0.7,
+        breaks: float = 0.02,
+    ) -> None:
+        """`understood` is what it may say that a person means."""
         self._rng = rng
+        self._understood = understood
         self._fits = fits
         self._breaks = breaks
         self.replies = 0
@@ -110,7 +119,7 @@ class HostileModel:
 
     def _answer(self, task: str) -> str:
         if '"does"' in task:
-            return self._rng.choice(_UNDERSTOOD)
+            return self._rng.choice(self._understood)
         if '"yes", "no"' in task:
             return self._rng.choice(("yes", "no", "No.", '{"answer": true}'))
         if '{"tip": int}' in task:

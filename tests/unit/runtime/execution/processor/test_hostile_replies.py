@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import World
-from tests.fakes.talk import Talk, talking
+from tests.fakes.talk import talking
+from tests.unit.runtime.execution.processor.computed import Computed, accepted, done
 from tests.unit.runtime.execution.processor.hostile import PEOPLE, HostileModel
 from tests.unit.runtime.execution.processor.walking import compiled, main
 
@@ -64,84 +65,64 @@ PROGRAM = main(
     code=SHOP,
 )
 
-Deed = tuple[str, Any]
-"""A step that control came to, or a call with its arguments."""
 
+class Bought(Computed):
+    """The program above."""
 
-class Over(Exception):
-    """Nothing more was answered."""
-
-
-class Computed:
-    """The program's exact steps, computed from what was accepted of a model: its answers and messages, in order."""
-
-    def __init__(self, accepted: Iterator[Deed]) -> None:
-        self._accepted = accepted
-        self.deeds: list[Deed] = []
-
-    def run(self) -> list[Deed]:
-        try:
-            self._program()
-        except Over:
-            pass
-        else:
-            assert next(self._accepted, None) is None, "more was said and answered than the program asks for"
-        return self.deeds
-
-    def _program(self) -> None:
-        self._at("01")
+    def program(self) -> None:
+        self.at("01")
         given = self._asked()
         if given is None:
             return
         for item in ("tea", "ox"):
-            self._at("02")
-            self._at("02.01")
-            price = self._call("Price", len(item) * 10, item=item)
-            self._at("02.02")
+            self.at("02")
+            self.at("02.01")
+            price = self.call("Price", len(item) * 10, item=item)
+            self.at("02.02")
             if price > 25:
-                self._at("02.02.01")
-                self._said()
-            self._at("02.03")
-        self._at("02")
-        self._at("03")
-        hurry = self._answer() == "yes"
+                self.at("02.02.01")
+                self.said()
+            self.at("02.03")
+        self.at("02")
+        self.at("03")
+        hurry = self.answer() == "yes"
         if not hurry:
-            self._at("04")
-        self._at("03.01" if hurry else "04.01")
-        fee = self._call("Fee", 9 if hurry else 2, way="express" if hurry else "slow")
-        self._at("05")
-        while self._answer() == "yes":
-            self._at("05.01")
-            self._call("Price", 40, item="more")
-            self._at("05.02")
-            self._at("05")
-        self._at("06")
-        tip = self._answer()["tip"]
+            self.at("04")
+        self.at("03.01" if hurry else "04.01")
+        fee = self.call("Fee", 9 if hurry else 2, way="express" if hurry else "slow")
+        self.at("05")
+        while self.answer() == "yes":
+            self.at("05.01")
+            self.call("Price", 40, item="more")
+            self.at("05.02")
+            self.at("05")
+        self.at("06")
+        tip = self.answer()["tip"]
         assert type(tip) is int
-        self._at("07")
-        paid = self._call("Pay", f"paid {given} + {tip} + {fee}", amount=given, tip=tip, fee=fee)
-        self._at("08")
-        assert self._said() == paid
-        self._at("09")
+        self.at("07")
+        paid = self.call("Pay", f"paid {given} + {tip} + {fee}", amount=given, tip=tip, fee=fee)
+        self.at("08")
+        assert self.said() == paid
+        self.at("09")
 
     def _asked(self) -> int | str | None:
         """The amount: "None" where that was skipped, None where everything was called off."""
-        words = self._said()
+        words = self.said()
         known: dict[str, Any] = {}
         while True:
-            understood = self._answer()
+            understood = self.answer()
             does = understood["does"]
             if does == "answer":
                 known |= {name: value for name, value in understood["values"].items() if value is not None}
                 if known.keys() >= {"amount", "name"}:
                     return self._amount(known)
-                words = self._said()
+                words = self.said()
             elif does == "skip":
                 return self._amount(known)
             elif does == "repeat":
-                assert self._said() == words
+                assert self.said() == words
             else:
-                words = self._said()
+                words = self.said()
                 if does == "cancel":
                     return None
 
@@ -151,48 +132,6 @@ class Computed:
             return "None"
         assert type(known["amount"]) is int
         return int(known["amount"])
-
-    def _at(self, line: str) -> None:
-        self.deeds.append(("step", line))
-
-    def _call(self, name: str, value: Any, **args: Any) -> Any:
-        self.deeds.append((name, {key: None if one == "None" else one for key, one in args.items()}))
-        return value
-
-    def _answer(self) -> Any:
-        return self._next("answer")
-
-    def _said(self) -> Any:
-        return self._next("said")
-
-    def _next(self, kind: str) -> Any:
-        found = next(self._accepted, None)
-        if found is None:
-            raise Over
-        assert found[0] == kind, f"{kind} was due, and not {found}"
-        return found[1]
-
-
-def accepted(talk: Talk) -> Iterator[Deed]:
-    """What was taken of the model's replies, in order."""
-    for fact in talk.world.facts:
-        data = fact.data
-        if fact.kind == "res" and data["name"] == "Answer":
-            yield "answer", data["val"]
-        elif fact.kind == "fin" and data.get("name") == "Say":
-            yield "said", data["text"]
-
-
-def done(talk: Talk) -> list[Deed]:
-    """The steps and calls that really were, in order."""
-    found: list[Deed] = []
-    for fact in talk.world.facts:
-        data: Mapping[str, Any] = fact.data
-        if fact.kind == "step":
-            found.append(("step", data["at"]))
-        elif fact.kind == "start" and data.get("up"):
-            found.append((data["pb"], data["kwargs"]))
-    return found
 
 
 async def check(seed: int, sandbox: MontySandbox) -> tuple[int, bool]:
@@ -204,7 +143,7 @@ async def check(seed: int, sandbox: MontySandbox) -> tuple[int, bool]:
             await talk.say(rng.choice(PEOPLE))
             if talk.facts("ended") or any(event.name in ENDED for event in talk.events):
                 break
-        assert done(talk) == Computed(accepted(talk)).run()
+        assert done(talk) == Bought(accepted(talk)).run()
         return model.replies, any(name == "Pay" for name, _ in done(talk))
 
 
