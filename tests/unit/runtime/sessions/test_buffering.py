@@ -80,7 +80,7 @@ class Hall:
     def told(self, request: int) -> list[str]:
         """What was said in the meeting as a request of the model has it."""
         lines = self.model.told(request).splitlines()
-        return [
+        return [line.rpartition(": ")[2] for line in lines if "in meeting 100" in line and "Notice" not in line]
             line.rpartition(": ")[2] for line in lines if "in meeting 100" in line and not line.startswith("Notice")
         ]
 
