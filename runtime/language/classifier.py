@@ -125,6 +125,8 @@ class Classifier:
             rest = text[match.end() :]
             if ";" in unquoted(text[: match.start()]):
                 break
+            if phrases.REPEAT_TIMES.match(rest.rstrip(": ")):
+                continue  # how often belongs to the condition
             if rest and not phrases.BRANCH.match(rest) and self.classify(rest).known:
                 return (text, None) if phrases.ELSE_INSIDE.search(rest) else (text[: match.start()], rest)
         return text, None

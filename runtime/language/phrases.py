@@ -77,6 +77,7 @@ BEFORE_A_CONDITION = re.compile(
     re.IGNORECASE,
 )
 LEAVE_LOOP = re.compile(r"^(?:break|(?:exit|leave|stop|end|quit)\s+(?:the|this)\s+loop)\b", re.IGNORECASE)
+SAYS_QUOTED = re.compile(r"^(?:say|print|show|display)\b\s*:?\s*[\"\u201c]", re.IGNORECASE)
 CLAUSE_START = re.compile(r",\s*(?:then\s+)?|\s+then\s+|:\s+", re.IGNORECASE)
 
 END_PROGRAM = re.compile(

@@ -42,6 +42,7 @@ from typing import Any
 from runtime.core.errors import Divergence
 from runtime.core.message import message_from_data
 from runtime.tape.compaction_rules import RULES as COMPACTION_RULES
+from runtime.tape.course_rules import RULES as COURSE_RULES
 from runtime.tape.frame_rules import RULES as FRAME_RULES
 from runtime.tape.frame_rules import prune, take_messages
 from runtime.tape.lineage_rules import RULES as LINEAGE_RULES
@@ -148,6 +149,7 @@ def _dropped(state: SessionState, _: int, data: Data) -> None:
 _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     **PEOPLE_RULES,
     **FRAME_RULES,
+    **COURSE_RULES,
     **COMPACTION_RULES,
     **MEETING_RULES,
     **LINEAGE_RULES,

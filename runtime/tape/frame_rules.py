@@ -9,8 +9,8 @@ from typing import Any
 from runtime.core.errors import Divergence
 from runtime.core.message import Message
 from runtime.tape.acks import settle_message
+from runtime.tape.course_rules import end_exchange, hear, tell
 from runtime.tape.frame_state import (
-    MAX_TRAIL,
     SHARED,
     CallRecord,
     CallSite,
@@ -233,7 +233,7 @@ def _turn(state: SessionState, _: int, data: Data) -> None:
     frame.turn += 1
     frame.unwaited = 0 if data.get("waits") is not None else frame.unwaited + 1
     if data.get("said") is not None:
-        _end_exchange(frame)
+        end_exchange(frame)
         frame.transcript.append({"heard": data["heard"], "said": data["said"]})
     frame.args = list(data.get("args", frame.args))
     frame.kwargs = dict(data.get("kwargs", frame.kwargs))
@@ -253,52 +253,6 @@ def _stmt(state: SessionState, _: int, data: Data) -> None:
         shared = state.meetings[frame.meeting].shared
         variables.setdefault(SHARED, {name: known.value for name, known in shared.items()})
     frame.statements.append(StatementState(data["src"], variables, remarks=list(data.get("re") or ())))
-
-
-def _step(state: SessionState, _: int, data: Data) -> None:
-    """Control comes to an instruction: what the one before it did goes into the exchange, its calls are forgotten."""
-    frame = state.frames[data["f"]]
-    frame.at, frame.step = data["at"], f"{frame.playbook}:{data['at']}:{data['op']}"
-    frame.trail.append((data["at"], {line: dict(loop) for line, loop in frame.loops.items()}))
-    del frame.trail[:-MAX_TRAIL]
-    for line, loop in (data.get("loops") or {}).items():
-        if loop is None:
-            frame.loops.pop(line, None)
-        else:
-            frame.loops[line] = {**frame.loops.get(line, {}), **loop}
-    frame.heard = data.get("heard", frame.heard)
-    frame.unwaited += 1
-    _tell(frame, data)
-    frame.records, frame.order, frame.statements, frame.turn_steps = {}, [], [], []
-    frame.rejections, frame.ending, frame.prelude = [], None, []
-
-
-def _back(state: SessionState, _: int, data: Data) -> None:
-    """Control goes back to an instruction, with the loops as they were there."""
-    frame = state.frames[data["f"]]
-    index = int(data["to"])
-    line, loops = frame.trail[index]
-    frame.loops = {known: dict(loop) for known, loop in loops.items()}
-    frame.trail = frame.trail[:index]
-    _step(state, 0, {**data, "at": line})
-
-
-def _tell(frame: FrameState, data: Data) -> None:
-    frame.notes += data.get("notes") or []
-    frame.said += data.get("said") or []
-
-
-def _hear(frame: FrameState, data: Data) -> None:
-    """An exchange ends with what is heard next."""
-    _tell(frame, data)
-    _end_exchange(frame)
-    frame.heard, frame.unwaited = data["heard"], 0
-
-
-def _end_exchange(frame: FrameState) -> None:
-    if frame.exchange is not None:
-        frame.transcript.append(frame.exchange)
-    frame.heard, frame.notes, frame.said = "", [], []
 
 
 def _done(state: SessionState, _: int, data: Data) -> None:
@@ -357,7 +311,7 @@ def _took(state: SessionState, _: int, data: Data) -> None:
         frame.inbox += [*_asides(state, frame.agent), *taken]
         frame.waits_for = None
         if "heard" in data:
-            _hear(frame, data)
+            hear(frame, data)
             frame.inbox = list(taken)
         if "as" in data:
             _record(state, {**data, "pos": data["as"], "name": "Hear", "dig": ""})
@@ -409,8 +363,6 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "park": _park,
     "steer": _steer,
     "turn": _turn,
-    "step": _step,
-    "back": _back,
     "stmt": _stmt,
     "done": _done,
     "failed": _failed,

@@ -81,8 +81,6 @@ class Hall:
         """What was said in the meeting as a request of the model has it."""
         lines = self.model.told(request).splitlines()
         return [line.rpartition(": ")[2] for line in lines if "in meeting 100" in line and "Notice" not in line]
-            line.rpartition(": ")[2] for line in lines if "in meeting 100" in line and not line.startswith("Notice")
-        ]
 
 
 async def test_agents_hear_each_other_together_five_seconds_after_the_first(sandbox: MontySandbox) -> None:

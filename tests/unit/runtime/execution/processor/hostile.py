@@ -17,9 +17,9 @@ UNDERSTOOD = (
     '{"does": "answer", "amount": 70, "name": null}',
     '{"amount": "12", "name": "Bo"}',
     '{"does": "other"}',
-    '{"does": "repeat"}',
-    '{"does": "human"}',
-    '{"does": "skip"}',
+    "instead: repeat",
+    "instead: human",
+    "instead: skip",
 )
 
 _ANSWERS = (
@@ -118,11 +118,11 @@ class HostileModel:
         return "\n".join(f"[{number}] {answer}" for number, answer in enumerate(answers, 1)) if tasks else answers[0]
 
     def _answer(self, task: str) -> str:
-        if '"does"' in task:
+        if "`instead:`" in task:
             return self._rng.choice(self._understood)
-        if '"yes", "no"' in task:
+        if "alone: yes, no" in task:
             return self._rng.choice(("yes", "no", "No.", '{"answer": true}'))
-        if '{"tip": int}' in task:
+        if "with tip alone" in task:
             return self._rng.choice(('{"tip": 3}', "4", '{"tip": "5"}'))
         return self._rng.choice(("Good day to you!", "It costs {price}, {name}."))
 

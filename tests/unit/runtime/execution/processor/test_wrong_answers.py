@@ -40,7 +40,7 @@ CLAIMS = [
 
 @pytest.mark.parametrize("reply", CLAIMS)
 async def test_a_claim_to_have_called_something_calls_nothing(reply: str, sandbox: MontySandbox) -> None:
-    async with walking(PAYS, reply, sandbox=sandbox) as walk:
+    async with walking(PAYS, reply, "It was paid.", sandbox=sandbox) as walk:
         await walk.say("pay!")
         assert walk.called == [("Pay", {"amount": 100})]
         assert walk.values["ok"] is True
