@@ -74,8 +74,6 @@ class Speech:
         said = _YIELD_BEHIND.sub("", text)
         if unsure := self._nobody_known(text, bare, target) or _perhaps_over(text, said):
             return unsure
-        if target is None and not self._meeting and phrases.SAYS_QUOTED.match(bare):
-            target = "user"  # fixed words without an addressee are for whom the program is for
         if target is None and not self._meeting and self.partners and "user" not in self.partners:
             if len(self.partners) > 1 or not phrases.REPLIES.match(bare):
                 names = ", ".join(self.partners)
@@ -158,6 +156,8 @@ class Speech:
             return self._person(person[0])
         if self._meeting:
             return "meeting" if phrases.EVERYBODY.search(bare) else None
+        if phrases.SAYS_QUOTED.match(bare):
+            return "user"  # fixed words without an addressee are for whom the program is for
         anywhere = phrases.PERSON.search(bare)
         return self._person(anywhere[0]) if anywhere else None
 

@@ -9,7 +9,7 @@ from typing import Any
 from runtime.core.errors import Divergence
 from runtime.core.message import Message
 from runtime.tape.acks import settle_message
-from runtime.tape.course_rules import end_exchange, hear, tell
+from runtime.tape.course_rules import end_exchange, hear
 from runtime.tape.frame_state import (
     SHARED,
     CallRecord,
