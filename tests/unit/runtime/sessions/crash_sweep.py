@@ -95,9 +95,11 @@ class Company(Scripted):
 
     def _told_of(self, task: str, heard: Sequence[str]) -> str:
         last = heard[-1] if heard else ""
-        return next(
-            answer for about, words, answer in self._case.told if re.search(about, task) and re.search(words, last)
-        )
+        fits = (answer for about, words, answer in self._case.told if re.search(about, task) and re.search(words, last))
+        answer = next(fits, None)
+        if answer is None:
+            raise LookupError(f"{task!r}, where was heard: {last!r}")
+        return answer
 
     def _mended(self, asked: str) -> str:
         """Goes on behind the statement that failed."""

@@ -48,17 +48,17 @@ ASKS = (
 )
 
 UNDERSTOOD = (
-    (r"\"does\"[\s\S]*\$name:str", "why", '{"does": "other"}'),
-    (r"\"does\"[\s\S]*\$name:str", "weather", '{"does": "Weather"}'),
-    (r"\"does\"[\s\S]*\$name:str", "Ada", '{"does": "answer", "name": "Ada"}'),
-    (r"\"does\"", "Eva", '{"does": "correct", "name": "Eva"}'),
-    (r"\"does\"", "Rome", '{"does": "answer", "town": "Rome"}'),
-    (r"\"does\"", "forget", '{"does": "cancel"}'),
+    (r"was asked: Ask for their \$name", "why", '{"does": "other"}'),
+    (r"was asked: Ask for their \$name", "weather", '{"does": "Weather"}'),
+    (r"was asked: Ask for their \$name", "Ada", '{"does": "answer", "name": "Ada"}'),
+    ("was asked: ", "Eva", '{"does": "correct", "name": "Eva"}'),
+    ("was asked: ", "Rome", '{"does": "answer", "town": "Rome"}'),
+    ("was asked: ", "forget", '{"does": "cancel"}'),
     ("Come back to what was asked", "", "So who are you?"),
-    ("Answer the person in your role", "forget", "As you like."),
-    ("Answer the person in your role", "", "For the form. Who are you?"),
-    (r"Ask for their \$name", "", "Who are you?"),
-    (r"Ask for their \$town", "", "And where do you live?"),
+    ("Write a reply to the person", "forget", "As you like."),
+    ("Write a reply to the person", "", "For the form. Who are you?"),
+    (r"Ask for their \$?name", "", "Who are you?"),
+    (r"Ask for their \$?town", "", "And where do you live?"),
 )
 
 TALK = Case(
@@ -151,12 +151,18 @@ FREE = Case(
             ),
         )
     ),
-    (
-        ('await Say("user", "Red or white?")', 'await Yld("user")'),
-        ('await Var("wine", "red")', "await Return()"),
-    ),
+    (),
     ("hi", "red"),
     ("Welcome", "Red or white?", "Enjoy the red"),
+    reacts=(
+        (
+            "Main",
+            (
+                ("red", ('await Var("wine", "red")', "await Return()")),
+                ("", ('await Say("user", "Red or white?")', 'await Yld("user")')),
+            ),
+        ),
+    ),
 )
 
 GUEST = """
