@@ -74,7 +74,6 @@ BAD = {
     "repeats-json": Bad("understand", lambda good: Reply(f"{good}\n{good}")),
     "answers-everything": Bad("understand", lambda good: Reply(f"{good}\n[2] That is not for me to say. Your name?")),
     "fenced-reply": Bad("say", lambda good: Reply(f"```\n{good}\n```")),
-    "fenced-answers": Bad("say", lambda good: Reply(re.sub(r"(?m)^(\[\d\]) (.*)", r"\1 ```\n\2\n```", good))),
     "fenced-json": Bad("understand", lambda good: Reply(re.sub(r"(?m)^(\[\d\]) (.*)", r"\1 ```json\n\2\n```", good))),
     "claims-a-call": Bad(
         "understand",

@@ -68,6 +68,9 @@ def _single(name: str, kind: str, data: Any, text: str) -> Any:
     if _NOT_GIVEN.fullmatch(text):
         return {name: None}
     bare = re.sub(rf"\A\$?{re.escape(name)}\s*[:=]\s*", "", text).strip().strip("`\"'").strip()
+    first, *others = bare.splitlines() or [""]
+    if others and all(line.strip() == first.strip() for line in others):
+        bare = first.strip()  # it answers again and again
     if kind in ("", "str", "string") or data is _NO_JSON:
         return {name: bare}
     return {name: data}

@@ -10,6 +10,8 @@ MAX_REPLY_CHARS = 200_000
 """A reply is cut off here."""
 
 _LABEL = re.compile(r"[ \t]*(?:\*\*)?\[(\d{1,2})\]:?(?:\*\*)?:?[ \t]?")
+_FENCE = re.compile(r"[ \t]*```\w*[ \t]*(?:\n|\Z)")
+_BEGUN_FENCE = re.compile(r"[ \t]*`{1,3}\w*[ \t]*\Z")
 _BEGUN = re.compile(r"[ \t]*(?:\*{0,2}|\*\*\[\d{0,2}|\*?\*?\[\d{0,2}\]?:?\*{0,2}:?[ \t]?)\Z")
 
 
@@ -26,7 +28,8 @@ Part = Begin | str
 class Sections:
     """Divides a text that comes in pieces at its labels. Only labels of questions that were asked count.
 
-    Without a label at its beginning a reply begins with the first answer. How it was cut makes no difference.
+    Without a label at its beginning a reply begins with the first answer. How it was cut makes no difference. A fence
+    around several answers is taken off, and answers that begin again after the last one are left out.
     """
 
     def __init__(self, asked: int) -> None:
@@ -35,6 +38,8 @@ class Sections:
         self._line_start = True
         self._preamble = False
         self._labelled = False
+        self._fenced = False
+        self._over = False
         self._held = ""
 
     def feed(self, piece: str, *, final: bool = False) -> list[Part]:
@@ -42,11 +47,15 @@ class Sections:
         text, self._held = self._held + piece, ""
         parts: list[Part] = []
         position = 0
-        while position < len(text):
+        while position < len(text) and not self._over:
             if self._line_start:
-                if not final and _BEGUN.match(text, position):
+                if not final and self._may_be_label(text, position):
                     self._held = text[position:]
                     return parts
+                fence = _FENCE.match(text, position) if self._may_be_fence else None
+                if fence is not None:
+                    position, self._fenced = fence.end(), True
+                    continue
                 label = _LABEL.match(text, position)
                 if label is not None and self._begins(int(label[1]), parts):
                     position, self._line_start = label.end(), False
@@ -57,10 +66,24 @@ class Sections:
             position = end
         return parts
 
+    @property
+    def _may_be_fence(self) -> bool:
+        return self._fenced or (self._at == 0 and self._asked > 1)
+
+    def _may_be_label(self, text: str, position: int) -> bool:
+        fence = self._may_be_fence and _BEGUN_FENCE.match(text, position)
+        return bool(fence or _BEGUN.match(text, position))
+
     def _begins(self, number: int, parts: list[Part]) -> bool:
         """Whether a label begins an answer, or says late that the first one goes on."""
         if self._preamble and number == 1:
             self._preamble = False
+            return True
+        if self._at == self._asked > 1 and number == 1:
+            self._over = True  # it answers all of it again
+            return True
+        if self._at == 0 and number > self._asked > 1:
+            self._over = True  # nobody asked for this one: the answers are missing
             return True
         follows = self._labelled and number == self._at + 1  # to one question a model may give more answers than asked
         if not (self._at < number <= self._asked or follows):

@@ -230,7 +230,7 @@ async def test_a_model_hears_that_a_playbook_of_another_agent_is_not_public(
     text = "# Shop\n\n## Main\n### Triggers\n- When program starts\n### Steps\n- Do it; wait for the user\n"
     clerk = f"\n# Clerk\n\n## Hide\n### Steps\n- Think\n\n## Show\n{public}\n### Steps\n- Think\n"
     model = Model(block('await Step("Main:01:EXE")', "await Clerk.Hide()"), block('await Yld("user")'))
-    async with talking(await compiled(text + clerk), model, sandbox, strict=False) as talk:
+    async with talking(await compiled(text + clerk), model, sandbox) as talk:
         await talk.say("go")
     assert error in model.told(1)
 
