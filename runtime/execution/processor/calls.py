@@ -89,7 +89,10 @@ class Calls:
         wanted: dict[str, tuple[str, str]] = {}
         values: dict[str, Any] = {}
         for name, argument in given:
-            if isinstance(argument.value, Prose):
+            own = self._own_parameter(argument.value)
+            if own is not None:
+                values[name] = self._work.names()[own]
+            elif isinstance(argument.value, Prose):
                 wanted[name] = (argument.value.text, _type_of(params, name))
             else:
                 values[name] = await self._work.evaluate(argument.value)
@@ -107,6 +110,11 @@ class Calls:
             args = [values[name] for name, argument in given if not argument.name]
             return args, {name: values[name] for name, argument in given if argument.name}
         return [], values
+
+    def _own_parameter(self, value: Operand) -> str | None:
+        """The parameter of this playbook that an argument names without its `$`; None where it names none."""
+        name = value.text.strip() if isinstance(value, Prose) else ""
+        return name if name in self._frame.state.kwargs and name in self._work.names() else None
 
     @staticmethod
     def _parameter(index: int, argument: Argument, params: Sequence[Param] | None) -> str:

@@ -48,7 +48,7 @@ from runtime.language.instructions.model import (
     Think,
     Wait,
 )
-from runtime.language.program import AgentSpec, PlaybookSpec
+from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.language.value_types import coerced
 
 MAX_DOING_CHARS = 80
@@ -158,6 +158,9 @@ class Processor:
         state = self._frame.state
         if state.at is None and self._course.first is not None:
             heard = heard_text(self._machine.journal.state, state.inbox)
+            begins = any(trigger.kind is TriggerKind.BGN for trigger in self._playbook.triggers)
+            if begins and not heard and state.caller is None:
+                heard = str(self._frame.agent.variables.get("startup_message") or "")
             self._step(self._course.first, heard=heard)
 
     def _step(self, line: str, **more: Any) -> None:

@@ -265,3 +265,26 @@ async def test_a_free_step_talks_for_several_turns_and_control_goes_on_behind_it
         assert await walk.say("hi") == ["Red or white?"]
         assert await walk.say("red") == ["Noted"]
         assert walk.steps == ["01", "02", "03"]
+
+
+async def test_the_first_steps_hear_what_the_person_began_with(sandbox: MontySandbox) -> None:
+    steps = main("- Greet the user", "- End program")
+    async with walking(steps, "Good evening!", sandbox=sandbox) as walk:
+        await walk.say("good evening, a table for two")
+        assert "good evening, a table for two" in "".join(message.content for message in walk.model.asked[0])
+
+
+PRICED = '''
+@playbook
+async def Price(item: str) -> int:
+    """What an item costs."""
+    return len(item)
+'''
+
+
+async def test_an_argument_may_name_a_parameter_of_the_playbook_bare(sandbox: MontySandbox) -> None:
+    more = "## Offer($item)\n### Steps\n- $price:int = Price(item=item)\n- Return $price\n"
+    steps = main('- $offer:int = Offer("teapot")', '- Say "{offer}"', "- End program", more=more, code=PRICED)
+    async with walking(steps, sandbox=sandbox) as walk:
+        assert await walk.say("hi") == ["6"]
+        assert walk.called[-1] == ("Price", {"item": "teapot"})
