@@ -49,10 +49,10 @@ async def test_a_free_step_knows_what_was_said_and_heard_before_it_in_that_order
         assert await talk.say("fish") == ["Red or white?"]
         assert await talk.say("white") == ["Riesling then.", "Cheers!"]
     first = [(message.role, message.content) for message in model.asked[0][1:-1]]
-    assert first == [("user", "(The conversation begins.)"), ("assistant", "What do you eat?"), ("user", "fish")]
+    assert first == [("user", "hi"), ("assistant", "What do you eat?"), ("user", "fish")]
     assert "fish" not in model.told(0)
     second = [message.content for message in model.asked[1][1:-1]]
-    assert second[:3] == ["(The conversation begins.)", "What do you eat?", "fish"]
+    assert second[:3] == ["hi", "What do you eat?", "fish"]
     assert 'await Say("user", "Red or white?")' in second[-1]
     assert "white" in model.told(1)
 

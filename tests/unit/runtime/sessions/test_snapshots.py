@@ -59,7 +59,8 @@ class Album(World):
 
 
 def shown(world: World) -> list[str]:
-    return sorted(each.text for each in world.chat)
+    """What people see; how often they are told who is waited for depends on the moment."""
+    return sorted(each.text for each in world.chat if not each.text.startswith("Waiting for "))
 
 
 async def run(name: str, sandbox: MontySandbox, crashes: Sequence[int], seed: int) -> Album:
