@@ -21,7 +21,7 @@ from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
 from runtime.execution.processor.talk import Correction, Talk, Withdrawn
 from runtime.execution.processor.work import Work
-from runtime.execution.prompt.step_words import step_words
+from runtime.execution.prompt.step_words import shown_words
 from runtime.execution.triggers.kinds import Judged
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable
@@ -50,8 +50,6 @@ from runtime.language.instructions.model import (
 )
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.language.value_types import coerced
-
-MAX_DOING_CHARS = 80
 
 STEPS_AT_ONCE = 50
 """After this many steps others are let work, and what was noted is written."""
@@ -375,11 +373,4 @@ class Processor:
     def _doing(self) -> str | None:
         line = self._frame.state.at
         step = self._playbook.step(line) if line is not None else None
-        return shortened(step_words(step.text)) if step is not None else None
-
-
-def shortened(text: str) -> str | None:
-    """A step's words for the line that says what an agent does; None for none."""
-    if not text:
-        return None
-    return text if len(text) <= MAX_DOING_CHARS else text[: MAX_DOING_CHARS - 1] + "…"
+        return shown_words(step) if step is not None else None

@@ -32,6 +32,11 @@ def shown_step(step: Step, texts: Texts) -> str | None:
     head = decode(step).head
     if isinstance(head, Call):
         return shown_call(head.name, texts)
+    return shown_words(step)
+
+
+def shown_words(step: Step) -> str | None:
+    """A step's own words for that line; None for none."""
     return _shortened(step_words(step.text)) or None
 
 

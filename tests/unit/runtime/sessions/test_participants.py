@@ -154,7 +154,7 @@ async def test_it_is_invited_joins_hears_speaks_and_hears_the_end(sandbox: Monty
     meeting = lead(TALK, python("Talk", meeting=True, required_attendees=["Scout"]))
     async with talking(meeting, Model(), sandbox, world=world) as talk:
         assert await talk.say("go") == [WAITING, "What do you suggest?", "a boat", "we chose a boat"]
-        assert talk.speakers[-3:] == ["Lead", "Scout", "Lead"]
+        assert talk.speakers == ["Parley", "Lead", "Scout", "Lead"]
     heard = [(content["kind"], content["text"]) for content in world.player.heard]
     assert heard[0][0] == "meeting_invitation"
     assert ("meeting_notice", "Meeting started") in heard
