@@ -41,6 +41,7 @@ class ModelChoice:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     gguf: Path | None = None
+    api_key_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,14 @@ class NoModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What the settings say: litellm's name, the address of an OpenAI-compatible server, its key, a GGUF file."""
+    """What the settings say: litellm's name, the address of an OpenAI-compatible server, its key or the file that has
+    it, which only the model's process reads, a GGUF file."""
 
     name: str | None = None
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     gguf: Path | None = None
+    api_key_file: Path | None = None
 
 
 def choose_model(
@@ -75,7 +78,8 @@ def choose_model(
         )
     for variable, model in _PROVIDERS:
         if environment.get(variable):
-            return ModelChoice(model, f"{variable} is set", api_key=settings.api_key or environment[variable])
+            key = settings.api_key or (None if settings.api_key_file else environment[variable])
+            return ModelChoice(model, f"{variable} is set", api_key=key, api_key_file=settings.api_key_file)
     if ollama_models:
         return ModelChoice(f"ollama_chat/{ollama_models[0]}", "Ollama runs on this machine", base_url=OLLAMA_URL)
     if settings.gguf is not None:
@@ -104,10 +108,12 @@ def _named(settings: ModelSettings, environment: Mapping[str, str]) -> ModelChoi
     if settings.base_url and not (slash and prefix in _PREFIXES):
         name = f"openai/{name}"
     key = settings.api_key
-    if key is None and settings.base_url is None:  # a key from the environment never goes to a server of one's own
+    own = key or settings.api_key_file or settings.base_url
+    if not own:  # a key from the environment never goes to a server of one's own
         found = (environment.get(variable) for variable, model in _PROVIDERS if _same_provider(model, name))
         key = next(filter(None, found), None)
-    return ModelChoice(name, "the settings name it", base_url=settings.base_url, api_key=key)
+    file = settings.api_key_file
+    return ModelChoice(name, "the settings name it", base_url=settings.base_url, api_key=key, api_key_file=file)
 
 
 def _same_provider(model: str, name: str) -> bool:

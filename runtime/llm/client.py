@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
+
+MAX_ANSWER_CHARS = 200_000
+"""An answer is read no further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,21 @@ class Completion(Protocol):
     def usage(self) -> Usage: ...
 
 
+class Provider(Protocol):
+    """Where a model is: one try at an answer, which waits for nothing and repeats nothing."""
+
+    def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
+        """The text in pieces as they come, and the newest account of what was used. Closing it stops the request.
+
+        Raises LLMUnavailable, LLMRateLimited, LLMRefused (also for an answer over MAX_ANSWER_CHARS) or ContextTooLong.
+        """
+        ...
+
+    async def warm_up(self) -> None:
+        """Get ready now, so that the first request need not. May be given up at any time."""
+        ...
+
+
 class LLMClient(Protocol):
     """Raises LLMUnavailable, LLMRateLimited, LLMTimeout, LLMRefused or ContextTooLong.
 
@@ -75,3 +93,9 @@ class CanWarmUp(Protocol):
     async def warm_up(self) -> None:
         """Get ready now. May be given up at any time."""
         ...
+
+
+async def warm_up(client: LLMClient) -> None:
+    """Return when the client is as quick as it will be. May be given up at any time."""
+    if isinstance(client, CanWarmUp):
+        await client.warm_up()

@@ -11,7 +11,7 @@ from typing import Any, Self
 import anyio
 import anyio.to_thread
 
-from runtime.core.errors import ConfigError, LLMUnavailable
+from runtime.core.errors import ConfigError, NoModelSet, NotInstalled
 from runtime.llm.client import Completion, CompletionRequest, Usage
 
 _CONTEXT_TOKENS = 16_384
@@ -29,7 +29,7 @@ class NoModelClient:
         return "none"
 
     def stream(self, _request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]:
-        """A completion that raises LLMUnavailable when it is iterated."""
+        """A completion that raises NoModelSet when it is iterated."""
         return _Unavailable(self._reason)
 
 
@@ -47,7 +47,7 @@ class _Unavailable:
     ) -> None: ...
 
     def __aiter__(self) -> AsyncIterator[str]:
-        raise LLMUnavailable(self._reason)
+        raise NoModelSet(self._reason)
 
 
 class LocalGGUF:
@@ -92,7 +92,7 @@ def _import_xllamacpp() -> ModuleType:
     try:
         import xllamacpp  # noqa: PLC0415 - an extra, used by few
     except ImportError as error:
-        raise ConfigError(
+        raise NotInstalled(
             "A GGUF file needs the extra 'local': install parley-gateway[local], or choose another model."
         ) from error
     module: ModuleType = xllamacpp

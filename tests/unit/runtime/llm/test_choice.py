@@ -29,6 +29,12 @@ def test_key_in_the_settings_wins_over_the_environments() -> None:
     assert chosen(choose_model(ModelSettings(name="openai/x", api_key="mine"), KEYS, None)).api_key == "mine"
 
 
+@pytest.mark.parametrize("name", ["openai/x", None])
+def test_a_key_in_a_file_goes_before_the_environments(name: str | None) -> None:
+    choice = chosen(choose_model(ModelSettings(name=name, api_key_file=Path("/run/key")), KEYS, None))
+    assert (choice.api_key, choice.api_key_file) == (None, Path("/run/key"))
+
+
 @pytest.mark.parametrize(
     ("given", "name"),
     [

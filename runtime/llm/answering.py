@@ -1,0 +1,132 @@
+"""A client of one model: its provider, with limits of time, and asked again where that may help.
+
+What may pass is tried again only before the first piece: one that was read has had effects.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+
+from runtime.core.clock import Clock
+from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
+from runtime.llm.client import CompletionRequest, Provider, Usage
+from runtime.llm.options import ModelOptions
+
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 30.0
+_LONGEST_ASKED_PAUSE_S = 60.0
+_LEAVE_LIMIT_S = 1.0
+
+
+class AnsweringClient:
+    """What the rest of Parley asks. Opening and closing the provider is for whoever made it."""
+
+    def __init__(self, provider: Provider, options: ModelOptions, clock: Clock) -> None:
+        self._provider = provider
+        self._options = options
+        self._clock = clock
+
+    @property
+    def model(self) -> str:
+        """litellm's name of the model."""
+        return self._options.name
+
+    async def warm_up(self) -> None:
+        """See `CanWarmUp`."""
+        await self._provider.warm_up()
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Answer]:
+        """The answer to `request`; the request is made when it is iterated."""
+        answer = Answer(self._provider, request, self._options, self._clock)
+        try:
+            yield answer
+        finally:
+            await answer.aclose()
+
+
+class Answer:
+    """One answer. It can be iterated once."""
+
+    def __init__(self, provider: Provider, request: CompletionRequest, options: ModelOptions, clock: Clock) -> None:
+        self._provider = provider
+        self._request = request
+        self._options = options
+        self._clock = clock
+        self._attempt: AsyncGenerator[str | Usage, None] | None = None
+        self._iteration: AsyncGenerator[str, None] | None = None
+        self._usage = Usage()
+        self._whole_until = 0.0
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens as the provider counts them; complete when the iteration has ended."""
+        return self._usage
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        self._iteration = self._pieces()
+        return self._iteration
+
+    async def _pieces(self) -> AsyncGenerator[str, None]:
+        piece = await self._first_piece()
+        while piece is not None:
+            yield piece
+            piece = await self._next_piece(self._options.timeouts.between_pieces_s, "the next piece")
+
+    async def aclose(self) -> None:
+        """Stop the request if it still runs."""
+        if self._iteration is not None:
+            await self._iteration.aclose()
+        await self._hang_up()
+
+    async def _hang_up(self) -> None:
+        attempt, self._attempt = self._attempt, None
+        if attempt is not None:
+            with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
+                await attempt.aclose()
+
+    async def _first_piece(self) -> str | None:
+        """Ask until a first piece comes, an error is for good, or the tries are used up."""
+        tried = 0
+        while True:
+            self._whole_until = anyio.current_time() + self._options.timeouts.whole_s
+            self._attempt = self._provider.answer(self._request)
+            try:
+                return await self._next_piece(self._options.timeouts.first_piece_s, "the first piece")
+            except (LLMRateLimited, LLMUnavailable) as error:
+                await self._hang_up()
+                pause_s = _pause_s(tried, error)
+                if tried >= self._options.max_retries or pause_s > _LONGEST_ASKED_PAUSE_S:
+                    raise
+            tried += 1
+            await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+
+    async def _next_piece(self, limit_s: float, what: str) -> str | None:
+        """The next text; None at the end."""
+        assert self._attempt is not None
+        now = anyio.current_time()
+        ends = min(now + limit_s, self._whole_until)
+        try:
+            with anyio.fail_after(max(0.0, ends - now)):
+                async for part in self._attempt:
+                    if isinstance(part, str):
+                        if part:
+                            return part
+                    else:
+                        self._usage = part
+        except TimeoutError as error:
+            raise LLMTimeout(f"The model {self._options.name} did not send {what} in {ends - now:.1f} s.") from error
+        return None
+
+
+def _pause_s(tried: int, error: LLMError) -> float:
+    """What the provider asks for, else twice as long each time, with jitter so that clients spread out."""
+    asked_s = error.retry_after_s if isinstance(error, LLMRateLimited) else None
+    if asked_s is not None:
+        return asked_s
+    longest_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0**tried)
+    return longest_s * random.uniform(0.5, 1.0)

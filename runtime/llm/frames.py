@@ -1,0 +1,74 @@
+"""What the gateway and the model's process say to each other: JSON, each frame behind its length."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from anyio.abc import AnyByteStream
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from runtime.core.errors import ContextTooLong, LLMError, LLMKeyRefused, LLMRateLimited, LLMRefused, LLMUnavailable
+from runtime.llm.client import ChatMessage, CompletionRequest, Usage
+from runtime.llm.options import ModelOptions, ModelTimeouts
+
+MAX_FRAME_BYTES = 64 * 1024 * 1024
+
+_LENGTH = struct.Struct(">I")
+_KINDS: dict[str, type[LLMError]] = {
+    kind.__name__: kind for kind in (LLMUnavailable, LLMRateLimited, LLMRefused, LLMKeyRefused, ContextTooLong)
+}
+
+Frame = Mapping[str, Any]
+
+
+def packed(frame: Frame) -> bytes:
+    """A frame as it is sent. Raises LLMRefused for one that is too large."""
+    data = json.dumps(frame, separators=(",", ":")).encode()
+    if len(data) > MAX_FRAME_BYTES:
+        raise LLMRefused(f"A prompt of {len(data)} bytes is too large; at most {MAX_FRAME_BYTES} can be asked.")
+    return _LENGTH.pack(len(data)) + data
+
+
+class FrameReader:
+    """The frames that come over a stream."""
+
+    def __init__(self, stream: AnyByteStream) -> None:
+        self._bytes = BufferedByteReceiveStream(stream)
+
+    async def receive(self) -> Frame:
+        """The next one. Raises EndOfStream, IncompleteRead or BrokenResourceError when the other side is gone."""
+        (size,) = _LENGTH.unpack(await self._bytes.receive_exactly(_LENGTH.size))
+        frame: Frame = json.loads(await self._bytes.receive_exactly(size))
+        return frame
+
+
+def request_from(data: Mapping[str, Any]) -> CompletionRequest:
+    """What `asdict` made of a request."""
+    messages = tuple(ChatMessage(**message) for message in data["messages"])
+    return CompletionRequest(**{**data, "messages": messages, "stop": tuple(data["stop"])})
+
+
+def options_from(data: Mapping[str, Any]) -> ModelOptions:
+    """What `asdict` made of the options."""
+    return ModelOptions(**{**data, "timeouts": ModelTimeouts(**data["timeouts"])})
+
+
+def usage_from(data: Mapping[str, Any]) -> Usage:
+    """What `asdict` made of a usage."""
+    return Usage(**data)
+
+
+def error_data(error: LLMError) -> dict[str, Any]:
+    """A failure as data."""
+    data = {"kind": type(error).__name__, "text": str(error)}
+    return data | ({"retry_after_s": error.retry_after_s} if isinstance(error, LLMRateLimited) else {})
+
+
+def error_from(data: Mapping[str, Any]) -> LLMError:
+    """The failure again."""
+    if data["kind"] == LLMRateLimited.__name__:
+        return LLMRateLimited(data["text"], retry_after_s=data["retry_after_s"])
+    return _KINDS[data["kind"]](data["text"])

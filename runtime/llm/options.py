@@ -1,0 +1,39 @@
+"""Which model is asked, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTimeouts:
+    """Seconds: to connect, from the request to the first piece, between two pieces, and for the whole answer."""
+
+    connect_s: float = 10.0
+    first_piece_s: float = 90.0
+    between_pieces_s: float = 45.0
+    whole_s: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """Which model, and how it is asked.
+
+    `name` is litellm's (`openai/gpt-…`, `anthropic/claude-…`). `base_url` ends before `/chat/completions`; with it a
+    missing `api_key` is sent as a placeholder; `api_key_file` has it where only the model's process is to know it.
+    None for `temperature` or `max_output_tokens` leaves the provider's.
+    """
+
+    name: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    timeouts: ModelTimeouts = ModelTimeouts()
+    max_retries: int = 4
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    api_key_file: str | None = None
+
+    @property
+    def speaks_openai(self) -> bool:
+        """Whether a server of one's own is asked that speaks OpenAI's protocol, which needs no library."""
+        return self.base_url is not None and self.name.startswith("openai/")

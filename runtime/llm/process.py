@@ -1,0 +1,335 @@
+"""The model's process, as the gateway sees it.
+
+    gateway ──socket──> model's process ──https──> provider
+            requests in, text out; at its end the process ends
+
+One process a node asks the provider, and alone holds its key: the gateway keeps a file without a name that only the
+process reads. What a library does with the answers costs the gateway nothing but a frame now and then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import asdict
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Protocol, Self
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process, UNIXSocketStream
+from anyio.lowlevel import checkpoint
+from anyio.streams.memory import MemoryObjectReceiveStream
+
+from runtime.core.background import beside
+from runtime.core.clock import Clock
+from runtime.core.errors import LLMError, LLMUnavailable
+from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.frames import Frame, FrameReader, error_from, packed, usage_from
+from runtime.llm.options import ModelOptions
+
+_ROOT = Path(__file__).parents[2]
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from runtime.llm.worker.main import main; main()"
+"""With `-P` the working directory is no place to import from: it is the user's, and may have anything in it."""
+
+MAX_PIECE_CHARS = 4_000
+"""Reading a longer piece of code would keep everybody else waiting."""
+
+_FIRST_PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 5.0
+_LONG_LIFE_S = 60.0
+_END_LIMIT_S = 1.0
+_MAX_WAITING_FRAMES = 10_000
+_SHOWN_CHARS = 300
+_GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError)
+
+
+class OnEvent(Protocol):
+    """Takes "model.ready" and "model.lost", with flat data. Must not raise and not block."""
+
+    def __call__(self, name: str, /, **data: object) -> None: ...
+
+
+def unheard(_name: str, /, **_data: object) -> None:
+    """Nobody listens."""
+
+
+class ModelProcess:
+    """A provider whose requests are made by a process of its own, as long as the block lasts.
+
+    The process is started by `warm_up` or by the first request. One that dies is started again: what it was answering
+    fails with LLMUnavailable, so that it is asked again, and goes on, as after a connection that broke off.
+    """
+
+    def __init__(
+        self, options: ModelOptions, environment: Mapping[str, str], clock: Clock, on_event: OnEvent = unheard
+    ) -> None:
+        """`environment` is all that the process sees of it."""
+        self._options = _unnamed_file(options)
+        self._model = options.name
+        self._environment = dict(environment)
+        self._clock = clock
+        self._on_event = on_event
+        self._wanted = anyio.Event()
+        self._link: _Link | None = None
+        self._changed = anyio.Event()
+        self._running = self._run()
+
+    @property
+    def process_id(self) -> int | None:
+        """The process's, when there is one."""
+        return None if self._link is None else self._link.process.pid
+
+    async def __aenter__(self) -> Self:
+        await self._running.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._running.__aexit__(kind, error, trace)
+
+    async def warm_up(self) -> None:
+        """Return when the process has imported what it needs."""
+        while True:
+            link = await self._linked()
+            await link.settled.wait()
+            if link.is_ready:
+                return
+
+    async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
+        """See `Provider`."""
+        link = await self._linked()
+        async with aclosing(link.ask(request)) as parts:
+            async for part in parts:
+                yield part
+
+    async def _linked(self) -> _Link:
+        self._wanted.set()
+        while self._link is None or self._link.is_over:
+            await self._changed.wait()
+        return self._link
+
+    @asynccontextmanager
+    async def _run(self) -> AsyncIterator[None]:
+        try:
+            async with beside() as tasks:
+                tasks.start_soon(self._supervise)
+                yield
+        finally:
+            self._options.close()
+
+    async def _supervise(self) -> None:
+        await self._wanted.wait()
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            begun_s = self._clock.monotonic()
+            why = await self._live(begun_s)
+            self._on_event("model.lost", model=self._model, reason=why)
+            lived_s = self._clock.monotonic() - begun_s
+            pause_s = _FIRST_PAUSE_S if lived_s > _LONG_LIFE_S else min(2 * pause_s, _LONGEST_PAUSE_S)
+            await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+
+    async def _live(self, begun_s: float) -> str:
+        """One life of the process; why it ended."""
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                process = await self._start(theirs)
+        except OSError as error:
+            ours.close()
+            return f"it cannot be started: {error.strerror or error}"
+        link = self._link = _Link(process, await UNIXSocketStream.from_socket(ours))
+        self._note()
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(link.read_errors)
+                tasks.start_soon(link.write)
+                tasks.start_soon(self._tell_ready, link, begun_s)
+                await link.read()
+                tasks.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                why = await link.end()
+        return why
+
+    async def _start(self, theirs: socket.socket) -> Process:
+        options = self._options.fileno()
+        command = [sys.executable, "-P", "-c", _START, str(_ROOT), str(options), str(os.getpid())]
+        return await anyio.open_process(
+            command,
+            stdin=theirs.fileno(),
+            stdout=subprocess.DEVNULL,
+            env=self._environment,
+            start_new_session=True,
+            pass_fds=[options],
+        )
+
+    async def _tell_ready(self, link: _Link, begun_s: float) -> None:
+        await link.settled.wait()
+        if link.is_ready:
+            self._on_event("model.ready", model=self._model, seconds=self._clock.monotonic() - begun_s)
+
+    def _note(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+
+class _Link:
+    """One life of the process, and what it is answering."""
+
+    def __init__(self, process: Process, stream: UNIXSocketStream) -> None:
+        self.process = process
+        self.settled = anyio.Event()
+        """Set when it is ready, or over."""
+        self.is_ready = False
+        self.is_over = False
+        self._stream = stream
+        self._numbers = count()
+        self._answers: dict[int, _Arriving] = {}
+        self._outgoing, self._waiting = anyio.create_memory_object_stream[bytes](_MAX_WAITING_FRAMES)
+        self._last_words = ""
+
+    async def ask(self, request: CompletionRequest) -> AsyncGenerator[str | Usage, None]:
+        """The parts of an answer; leaving it has the process leave it too."""
+        number, answer = next(self._numbers), _Arriving()
+        frame = packed({"ask": number, "request": asdict(request)})
+        self._answers[number] = answer
+        try:
+            with suppress(*_GONE):  # then the answer fails
+                await self._outgoing.send(frame)
+            async with aclosing(answer.parts()) as parts:
+                async for part in parts:
+                    yield part
+        finally:
+            del self._answers[number]
+            if not (answer.ended or self.is_over):
+                self._stop(number)
+
+    def _stop(self, number: int) -> None:
+        try:
+            self._outgoing.send_nowait(packed({"stop": number}))
+        except anyio.WouldBlock:  # it has taken nothing for ten thousand frames
+            self.process.kill()
+
+    async def read(self) -> None:
+        """Take what the process says, until it is gone."""
+        frames = FrameReader(self._stream)
+        with suppress(*_GONE):
+            while True:
+                frame = await frames.receive()
+                if "ready" in frame:
+                    self.is_ready = True
+                    self.settled.set()
+                elif (answer := self._answers.get(frame["id"])) is not None:
+                    answer.take(frame)
+
+    async def write(self) -> None:
+        """Send it what is asked."""
+        waiting: MemoryObjectReceiveStream[bytes] = self._waiting
+        with suppress(*_GONE):
+            async for data in waiting:
+                await self._stream.send(data)
+
+    async def read_errors(self) -> None:
+        """Keep the last line that it wrote for people: a traceback ends with what is wrong."""
+        assert self.process.stderr is not None
+        async for line in _lines(self.process.stderr):
+            self._last_words = line
+
+    async def end(self) -> str:
+        """Have it end, and fail what it was answering; why it ended."""
+        await self._stream.aclose()
+        with anyio.move_on_after(_END_LIMIT_S):
+            await self.process.wait()
+        if self.process.returncode is None:
+            self.process.kill()
+        status = await self.process.wait()
+        with anyio.move_on_after(_END_LIMIT_S):
+            await self.read_errors()
+        await self.process.aclose()
+        why = f"signal {-status}" if status < 0 else f"exit code {status}"
+        why += f": {self._last_words}" if self._last_words else ""
+        self.is_over = True
+        self.settled.set()
+        for answer in self._answers.values():
+            answer.fail(LLMUnavailable(f"The model's process has ended ({why}) and is started again."))
+        self._outgoing.close()
+        self._waiting.close()
+        return why
+
+
+class _Arriving:
+    """An answer that is being received. It waits here whole, if need be: the process cuts it at MAX_ANSWER_CHARS."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._texts: list[str] = []
+        self._usage: Usage | None = None
+        self._failure: LLMError | None = None
+        self._changed = anyio.Event()
+
+    def take(self, frame: Frame) -> None:
+        """What a frame adds."""
+        if frame["text"]:
+            self._texts.append(frame["text"])
+        if "usage" in frame:
+            self._usage = usage_from(frame["usage"])
+        if "error" in frame:
+            self._failure = error_from(frame["error"])
+        self.ended = self.ended or "end" in frame
+        self._changed.set()
+
+    def fail(self, error: LLMError) -> None:
+        """Nothing more will come."""
+        if not self.ended:
+            self.ended, self._failure = True, error
+        self._changed.set()
+
+    async def parts(self) -> AsyncGenerator[str | Usage, None]:
+        """All that comes; what has come while nobody took it is one piece, or several with others' work in between."""
+        while True:
+            await self._changed.wait()
+            self._changed = anyio.Event()
+            ended = self.ended
+            text = "".join(self._texts)
+            self._texts.clear()
+            for start in range(0, len(text), MAX_PIECE_CHARS):
+                yield text[start : start + MAX_PIECE_CHARS]
+                await checkpoint()
+            if ended:
+                break
+        if self._usage is not None:
+            yield self._usage
+        if self._failure is not None:
+            raise self._failure
+
+
+def _unnamed_file(options: ModelOptions) -> IO[bytes]:
+    """A file that holds the options with the key, and that nobody can open by a name."""
+    file: IO[bytes]
+    if sys.platform == "linux":
+        file = os.fdopen(os.memfd_create("model"), "wb")
+    else:
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - ModelProcess closes it
+    file.write(json.dumps(asdict(options)).encode())
+    file.flush()
+    return file
+
+
+async def _lines(stream: ByteReceiveStream) -> AsyncIterator[str]:
+    rest = b""
+    with suppress(*_GONE):
+        async for data in stream:
+            *lines, rest = (rest + data).split(b"\n")
+            rest = rest[-_SHOWN_CHARS:]
+            for line in lines:
+                if text := line.decode(errors="replace").strip():
+                    yield text[:_SHOWN_CHARS]

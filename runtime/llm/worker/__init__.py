@@ -1,0 +1,1 @@
+"""The model's process: what asks providers, and nothing else of Parley."""

@@ -1,0 +1,81 @@
+"""What the failure of a request means, by its HTTP status and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.core.errors import ContextTooLong, LLMError, LLMKeyRefused, LLMRateLimited, LLMRefused, LLMUnavailable
+
+_UNAUTHORIZED = 401
+_MAY_PASS = frozenset({408, 409, 425})
+
+_TOO_LONG = (
+    "context_length_exceeded",
+    "maximum context length",
+    "exceed_context_size_error",
+    "exceeds the available context size",
+    "exceed context limit",
+    "longer than the model's context length",
+    "input tokens exceed the configured limit",
+    "maximum context limit",
+)
+"""How OpenAI, vLLM, llama.cpp and others say that a prompt is too long."""
+
+
+def is_final(status: object) -> bool:
+    """Whether the same request would fail again, as far as the status tells."""
+    return isinstance(status, int) and 400 <= status < 500 and status not in _MAY_PASS
+
+
+def too_long(text: str) -> bool:
+    """Whether a server's words say that the prompt does not fit."""
+    lowered = text.lower()
+    return any(words in lowered for words in _TOO_LONG)
+
+
+def failure_of(status: object, text: str, model: str, headers: Mapping[str, Any], said: str) -> LLMError:
+    """`text` is for people, `said` all that the server said.
+
+    Everything not known to be final may pass: time-outs of the connection, 5xx, a stream that broke off.
+    """
+    if status == 429:
+        return rate_limited(text, retry_after_s(headers), model)
+    if is_final(status):
+        return prompt_too_long(text, model) if too_long(said) else refused(status, text, model)
+    return unreachable(text, model)
+
+
+def rate_limited(text: str, pause_s: float | None, model: str) -> LLMRateLimited:
+    """The provider wants a pause."""
+    return LLMRateLimited(f"The model {model} is rate-limited: {text}", retry_after_s=pause_s)
+
+
+def prompt_too_long(text: str, model: str) -> ContextTooLong:
+    """The model takes no prompt of that length."""
+    return ContextTooLong(f"The prompt is too long for the model {model}: {text}")
+
+
+def refused(status: object, text: str, model: str) -> LLMRefused:
+    """The provider will not take the request, or the key."""
+    if status == _UNAUTHORIZED:
+        return LLMKeyRefused(f"The provider of {model} refuses its key; set another one: {text}")
+    return LLMRefused(f"The model {model} rejects the request: {text}")
+
+
+def unreachable(text: str, model: str) -> LLMUnavailable:
+    """No answer, or none to its end."""
+    return LLMUnavailable(f"The model {model} cannot be reached: {text}")
+
+
+def withheld(model: str) -> LLMRefused:
+    """The provider's filter took the answer away."""
+    return LLMRefused(f"The provider withheld the answer of {model} (content filter).")
+
+
+def retry_after_s(headers: Mapping[str, Any]) -> float | None:
+    """The Retry-After header in seconds; its date form, which no model provider sends, counts as absent."""
+    try:
+        return max(0.0, float(headers["retry-after"]))
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -1,0 +1,167 @@
+"""Models of every provider, through litellm.
+
+litellm takes seconds and more than a hundred megabytes to import: it is imported in a thread, at `warm_up` or at the
+first request. Its own retries are off.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import AsyncGenerator, Mapping
+from types import ModuleType
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import httpx
+
+from runtime.core.errors import LLMError, LLMRefused
+from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.options import ModelOptions
+from runtime.llm.worker import failures
+from runtime.llm.worker.prices import priced
+from runtime.llm.worker.prompt import NO_KEY, messages_data, schema_data
+
+_LEAVE_LIMIT_S = 1.0
+_PREFIX = re.compile(r"(?:(?:litellm\.)?\w+(?:Error|Exception): )*(?:\w+Exception - )?")
+"""What litellm puts before a provider's words, such as "litellm.APIError: APIError: OpenAIException - "."""
+
+
+class LiteLLMProvider:
+    """One model, by litellm's name."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        self._options = options
+        self._litellm: ModuleType | None = None
+        self._constrains: bool | None = None
+
+    async def warm_up(self) -> None:
+        """Import litellm."""
+        if self._litellm is None:
+            self._litellm = await anyio.to_thread.run_sync(_import_litellm, abandon_on_cancel=True)
+
+    async def aclose(self) -> None:
+        """Close what litellm keeps open. The provider can be used again."""
+        if self._litellm is None:
+            return
+        with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
+            await self._litellm.close_litellm_async_clients()
+        # What was closed stays in the cache otherwise, and the next request would be given it.
+        self._litellm.in_memory_llm_clients_cache.flush_cache()
+
+    async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
+        """See `Provider`."""
+        await self.warm_up()
+        response: Any = None
+        try:
+            response = await self._open(request)
+            if response is None:  # what litellm 1.106 makes of a status 422
+                raise LLMRefused(f"The model {self._options.name} rejects the request and does not say why.")
+            async for chunk in response:
+                for part in self._parts(chunk):
+                    yield part
+        except LLMError:
+            raise
+        except Exception as error:
+            raise _translated(error, self._options.name) from error
+        finally:
+            if response is not None:
+                with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
+                    await response.aclose()
+
+    async def _open(self, request: CompletionRequest) -> Any:
+        assert self._litellm is not None
+        options = self._options
+        arguments: dict[str, Any] = {
+            "model": options.name,
+            "messages": messages_data(request.messages, options.name),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "timeout": httpx.Timeout(options.timeouts.whole_s, connect=options.timeouts.connect_s),
+            "max_retries": 0,
+            "num_retries": 0,
+            "stop": list(request.stop) or None,
+            "temperature": request.temperature if options.temperature is None else options.temperature,
+            "max_tokens": options.max_output_tokens,
+            "base_url": options.base_url,
+            "api_key": options.api_key or (NO_KEY if options.base_url else None),
+        }
+        given = {name: value for name, value in arguments.items() if value is not None}
+        if request.schema is None or not self._may_constrain(self._litellm):
+            return await self._litellm.acompletion(**given)
+        return await self._constrained(self._litellm, given, request.schema)
+
+    def _may_constrain(self, litellm: ModuleType) -> bool:
+        """Whether the model can be held to a schema, as far as is known: a server of one's own is asked once."""
+        if self._constrains is None:
+            known = litellm.supports_response_schema(model=self._options.name)
+            self._constrains = bool(known or self._options.base_url)
+        return self._constrains
+
+    async def _constrained(self, litellm: ModuleType, given: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+        """The answer held to a schema; without it where the server does not know how to."""
+        try:
+            return await litellm.acompletion(**given, response_format=schema_data(schema))
+        except Exception as error:
+            if getattr(error, "status_code", None) not in (400, 422):
+                raise
+            self._constrains = False
+            return await litellm.acompletion(**given)
+
+    def _parts(self, chunk: Any) -> list[str | Usage]:
+        """What a chunk adds."""
+        parts: list[str | Usage] = []
+        if chunk.choices:
+            if chunk.choices[0].finish_reason == "content_filter":
+                raise failures.withheld(self._options.name)
+            parts.append(chunk.choices[0].delta.content or "")
+        if (usage := getattr(chunk, "usage", None)) is not None:
+            parts.append(self._counted(usage))
+        return parts
+
+    def _counted(self, usage: Any) -> Usage:
+        assert self._litellm is not None
+        details = getattr(usage, "prompt_tokens_details", None)
+        counted = Usage(
+            input_tokens=usage.prompt_tokens or 0,
+            output_tokens=usage.completion_tokens or 0,
+            cached_tokens=getattr(details, "cached_tokens", None) or 0,
+        )
+        return priced(self._litellm, self._options.name, counted)
+
+
+def _import_litellm() -> ModuleType:
+    """litellm, quiet: no hints on stdout, plain httpx connections."""
+    import litellm  # noqa: PLC0415 - seconds and more than a hundred megabytes, see the module's text
+
+    # Said once on stderr, when pydantic builds litellm's types at the first chunk; nothing that anybody here can mend.
+    warnings.filterwarnings("ignore", message=r"Item '.*' on TypedDict class 'ChatCompletion", category=UserWarning)
+    litellm.suppress_debug_info = True
+    litellm.drop_params = True
+    litellm.disable_aiohttp_transport = True
+    module: ModuleType = litellm
+    return module
+
+
+def _translated(error: Exception, model: str) -> LLMError:
+    """What a failure means for us, by litellm's class names and the HTTP status."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    said = _PREFIX.sub("", str(error).strip())
+    text = said.splitlines()[0][:500] if said else type(error).__name__
+    if "RateLimitError" in names:
+        return failures.rate_limited(text, _retry_after_s(error), model)
+    if "ContextWindowExceededError" in names:
+        return failures.prompt_too_long(text, model)
+    status = getattr(error, "status_code", None)
+    if "BudgetExceededError" in names or failures.is_final(status):
+        return failures.refused(status, text, model)
+    return failures.unreachable(text, model)
+
+
+def _retry_after_s(error: Exception) -> float | None:
+    for source in (error, getattr(error, "response", None)):
+        headers = getattr(source, "litellm_response_headers", None) or getattr(source, "headers", None) or {}
+        if (pause_s := failures.retry_after_s(headers)) is not None:
+            return pause_s
+    return None

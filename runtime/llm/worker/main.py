@@ -1,0 +1,74 @@
+"""What the model's process does: it asks its provider for the gateway, and ends with it."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+from anyio.abc import UNIXSocketStream
+
+from runtime.core.clock import SystemClock
+from runtime.llm.client import Provider
+from runtime.llm.frames import options_from
+from runtime.llm.options import ModelOptions
+from runtime.llm.worker.relay import Relay
+
+_SET_PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG, see prctl(2)."""
+
+_STDIN = 0
+
+
+def main() -> None:
+    """Serve the socket that is this process's standard input, as the file of the options says.
+
+    The arguments are the file's descriptor and the parent's process id.
+    """
+    options_file, parent = map(int, sys.argv[-2:])
+    _end_with(parent)
+    for number in (signal.SIGINT, signal.SIGTERM):  # the gateway drains first; this process ends with it
+        signal.signal(number, signal.SIG_IGN)
+    size = os.fstat(options_file).st_size
+    options = options_from(json.loads(os.pread(options_file, size, 0)))
+    os.close(options_file)
+    anyio.run(_serve, _with_key(options))
+    os._exit(0)  # not waiting for a thread that still imports
+
+
+def _with_key(options: ModelOptions) -> ModelOptions:
+    """The options with the key of its file."""
+    if options.api_key_file is None:
+        return options
+    return replace(options, api_key=Path(options.api_key_file).read_text(encoding="utf-8").strip())
+
+
+def _end_with(parent: int) -> None:
+    """Die when the parent does, also while an import keeps the loop from noticing the socket's end."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+async def _serve(options: ModelOptions) -> None:
+    stream = await UNIXSocketStream.from_socket(socket.socket(fileno=os.dup(_STDIN)))
+    async with stream:
+        await Relay(provider_of(options), options, SystemClock()).serve(stream)
+
+
+def provider_of(options: ModelOptions) -> Provider:
+    """A reader of our own for servers that speak OpenAI's protocol, litellm for all others."""
+    if options.speaks_openai:
+        from runtime.llm.worker.openai_server import OpenAIServerReader  # noqa: PLC0415 - one of the two is imported
+
+        return OpenAIServerReader(options)
+    from runtime.llm.worker.library import LiteLLMProvider  # noqa: PLC0415 - see above
+
+    return LiteLLMProvider(options)

@@ -1,0 +1,183 @@
+"""A model at a server that speaks OpenAI's protocol, read without a library.
+
+A piece costs a hundredth of what it costs through litellm (docs/decisions/0024). The protocol:
+https://platform.openai.com/docs/api-reference/chat-streaming
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import aiohttp
+import anyio
+import anyio.to_thread
+
+from runtime.core.errors import LLMError
+from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.options import ModelOptions
+from runtime.llm.worker import failures
+from runtime.llm.worker.prices import ListedPrice
+from runtime.llm.worker.prompt import NO_KEY, messages_data, schema_data
+
+MAX_LINE_BYTES = 1024 * 1024
+_MAX_ERROR_BYTES = 64 * 1024
+_DONE = b"[DONE]"
+_MAY_BE_UNKNOWN = ("response_format", "stream_options", "temperature")
+"""Parameters that a server may refuse, and that an answer is possible without."""
+
+
+class OpenAIServerReader:
+    """One model at one address. A parameter that the server refuses is left out from then on."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        self._options = options
+        self._model = options.name.removeprefix("openai/")
+        self._url = f"{(options.base_url or '').rstrip('/')}/chat/completions"
+        self._session: aiohttp.ClientSession | None = None
+        self._price: ListedPrice | None = None
+        self._unknown: set[str] = set()
+
+    async def warm_up(self) -> None:
+        """Read the model's price."""
+        if self._price is None:
+            self._price = await anyio.to_thread.run_sync(ListedPrice.of, self._options.name, abandon_on_cancel=True)
+
+    async def aclose(self) -> None:
+        """Close the connections. The server can be asked again."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
+        """See `Provider`."""
+        await self.warm_up()
+        asked = self._asked(request)
+        try:
+            while True:
+                async with self._post(asked) as response:
+                    if response.status == 200:
+                        async for part in self._read(response):
+                            yield part
+                        return
+                    said, failed = await self._failure(response)
+                if not self._leaves_out(asked, response.status, said):
+                    raise failed
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise failures.unreachable(str(error) or type(error).__name__, self._options.name) from error
+
+    def _asked(self, request: CompletionRequest) -> dict[str, Any]:
+        options = self._options
+        asked = {
+            "model": self._model,
+            "messages": messages_data(request.messages, options.name),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "stop": list(request.stop) or None,
+            "temperature": request.temperature if options.temperature is None else options.temperature,
+            "max_tokens": options.max_output_tokens,
+            "response_format": None if request.schema is None else schema_data(request.schema),
+        }
+        return {name: value for name, value in asked.items() if value is not None and name not in self._unknown}
+
+    def _post(self, asked: Mapping[str, Any]) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        timeouts = self._options.timeouts
+        if self._session is None:
+            limits = aiohttp.ClientTimeout(total=timeouts.whole_s, sock_connect=timeouts.connect_s)
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),
+                timeout=limits,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=True,
+            )
+        headers = {"authorization": f"Bearer {self._options.api_key or NO_KEY}", "content-type": "application/json"}
+        return self._session.post(self._url, data=json.dumps(asked).encode(), headers=headers)
+
+    async def _failure(self, response: aiohttp.ClientResponse) -> tuple[str, LLMError]:
+        """All that the server said, and what it means."""
+        said = (await response.content.read(_MAX_ERROR_BYTES)).decode(errors="replace")
+        try:
+            found = json.loads(said)
+        except ValueError:
+            found = None
+        text = _words(found) or _first_line(said) or f"status {response.status}"
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        failed = failures.failure_of(response.status, text, self._options.name, headers, said)
+        return said, failed
+
+    def _leaves_out(self, asked: dict[str, Any], status: int, said: str) -> bool:
+        """Whether the request may do without a parameter that the server does not know."""
+        if status not in (400, 422) or failures.too_long(said):
+            return False
+        for name in _MAY_BE_UNKNOWN:
+            if name in asked and (name == "response_format" or name in said):
+                del asked[name]
+                self._unknown.add(name)
+                return True
+        return False
+
+    async def _read(self, response: aiohttp.ClientResponse) -> AsyncIterator[str | Usage]:
+        finished = False
+        async for data in _events(response):
+            if data == _DONE:
+                return
+            chunk = self._chunk(data)
+            for choice in chunk.get("choices") or ():
+                if choice.get("finish_reason") == "content_filter":
+                    raise failures.withheld(self._options.name)
+                finished = finished or choice.get("finish_reason") is not None
+                yield (choice.get("delta") or {}).get("content") or ""
+            if (usage := chunk.get("usage")) is not None:
+                yield self._counted(usage)
+        if not finished:
+            raise failures.unreachable("the answer broke off", self._options.name)
+
+    def _chunk(self, data: bytes) -> Mapping[str, Any]:
+        try:
+            chunk = json.loads(data)
+        except ValueError as error:
+            raise failures.unreachable("what it sent is no JSON", self._options.name) from error
+        if not isinstance(chunk, dict):
+            raise failures.unreachable("what it sent is no JSON object", self._options.name)
+        if (told := chunk.get("error")) is not None:
+            status = told.get("code") if isinstance(told, dict) else None
+            raise failures.failure_of(
+                status, _words(chunk) or "it failed", self._options.name, {}, data.decode(errors="replace")
+            )
+        return chunk
+
+    def _counted(self, usage: Mapping[str, Any]) -> Usage:
+        assert self._price is not None
+        details = usage.get("prompt_tokens_details") or {}
+        counted = Usage(
+            input_tokens=usage.get("prompt_tokens") or 0,
+            output_tokens=usage.get("completion_tokens") or 0,
+            cached_tokens=details.get("cached_tokens") or 0,
+        )
+        return self._price.priced(counted)
+
+
+async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The data of server-sent events, one line each, as OpenAI's protocol has them."""
+    rest = b""
+    async for data in response.content.iter_any():
+        *lines, rest = (rest + data).split(b"\n")
+        if len(rest) > MAX_LINE_BYTES:
+            raise aiohttp.ClientPayloadError(f"it sent a line of more than {MAX_LINE_BYTES} bytes")
+        for line in lines:
+            if line.startswith(b"data:"):
+                yield line[5:].strip()
+
+
+def _words(found: Any) -> str:
+    """What an error's JSON says, in OpenAI's form and those of others."""
+    error = found.get("error", found) if isinstance(found, dict) else None
+    text = (error.get("message") or error.get("detail") or "") if isinstance(error, dict) else error or ""
+    return _first_line(str(text))
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[0][:500] if lines else ""

@@ -1,0 +1,67 @@
+"""What an answer costs, and how much a model takes, by litellm's lists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from runtime.llm.client import Usage
+
+_LIST = "model_prices_and_context_window_backup.json"
+
+
+def priced(litellm: ModuleType, model: str, usage: Usage) -> Usage:
+    """`usage` with its price in US dollars and the model's window; 0 each for a model that litellm does not know."""
+    usage = replace(usage, window_tokens=_window(litellm, model))
+    try:
+        given, made = litellm.cost_per_token(
+            model=model,
+            prompt_tokens=usage.input_tokens,
+            completion_tokens=usage.output_tokens,
+            cache_read_input_tokens=usage.cached_tokens,
+        )
+    except Exception:  # noqa: BLE001 - litellm raises whatever its lists lead to; an answer is worth more than its price
+        return usage
+    return replace(usage, cost_usd=float(given) + float(made))
+
+
+def _window(litellm: ModuleType, model: str) -> int:
+    try:
+        return int(litellm.get_model_info(model).get("max_input_tokens") or 0)
+    except Exception:  # noqa: BLE001 - see above
+        return 0
+
+
+class ListedPrice:
+    """One model's row of litellm's list, read without litellm; it counts nothing for a model that has none."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self._row = row
+
+    @classmethod
+    def of(cls, model: str) -> ListedPrice:
+        """The row of `openai/<name>`, or of the name alone. Reads three megabytes: call it in a thread."""
+        found = find_spec("litellm")
+        if found is None or found.origin is None:
+            return cls({})
+        try:
+            rows = json.loads((Path(found.origin).parent / _LIST).read_bytes())
+        except (OSError, ValueError):  # another litellm: an answer is worth more than its price
+            return cls({})
+        return cls(rows.get(model) or rows.get(model.partition("/")[2]) or {})
+
+    def priced(self, usage: Usage) -> Usage:
+        """`usage` with its price in US dollars and the model's window."""
+        given, cached = self._usd("input_cost_per_token"), self._usd("cache_read_input_token_cost")
+        fresh_tokens = usage.input_tokens - usage.cached_tokens
+        cost_usd = fresh_tokens * given + usage.cached_tokens * (cached or given)
+        cost_usd += usage.output_tokens * self._usd("output_cost_per_token")
+        return replace(usage, cost_usd=cost_usd, window_tokens=int(self._row.get("max_input_tokens") or 0))
+
+    def _usd(self, key: str) -> float:
+        return float(self._row.get(key) or 0.0)

@@ -1,0 +1,35 @@
+"""Messages of a prompt as OpenAI's protocol has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.llm.client import ChatMessage
+
+_MAX_CACHE_MARKS = 4
+
+NO_KEY = "none"
+"""Sent where a server of one's own wants no key, and the protocol wants one."""
+
+
+def messages_data(messages: tuple[ChatMessage, ...], model: str) -> list[dict[str, Any]]:
+    """As the wire wants them; for Anthropic's models with cache marks at the last cacheable ones (it takes four)."""
+    cacheable = [index for index, message in enumerate(messages) if message.cacheable]
+    marked = set(cacheable[-_MAX_CACHE_MARKS:]) if _is_anthropic(model) else set()
+    return [
+        {"role": message.role, "content": _marked(message.content) if index in marked else message.content}
+        for index, message in enumerate(messages)
+    ]
+
+
+def schema_data(schema: Any) -> dict[str, Any]:
+    """What holds an answer to a JSON schema."""
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
+
+
+def _is_anthropic(model: str) -> bool:
+    return "anthropic" in model or "claude" in model
+
+
+def _marked(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]

@@ -1,0 +1,143 @@
+"""The gateway's requests, answered in this process: each answer's text is sent in frames, some pieces in each.
+
+The first piece goes at once. After each frame of an answer the next one waits for PAUSE_S, and takes what has come.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing, suppress
+from dataclasses import asdict
+from typing import Any
+
+import anyio
+from anyio.abc import AnyByteStream, ObjectReceiveStream, TaskGroup
+from anyio.streams.memory import MemoryObjectSendStream
+
+from runtime.core.clock import Clock
+from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
+from runtime.llm.client import MAX_ANSWER_CHARS, CompletionRequest, Provider, Usage
+from runtime.llm.frames import Frame, FrameReader, error_data, packed, request_from
+from runtime.llm.options import ModelOptions
+
+PAUSE_S = 0.02
+MASK = "********"
+_SHOWN_CHARS = 300
+_MAX_WAITING_FRAMES = 1_000
+_GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError)
+
+
+class Relay:
+    """Answers what comes over a stream, until the other side is gone."""
+
+    def __init__(self, provider: Provider, options: ModelOptions, clock: Clock) -> None:
+        self._provider = provider
+        self._options = options
+        self._clock = clock
+        self._outgoing: MemoryObjectSendStream[Frame]
+        self._answering: dict[int, anyio.CancelScope] = {}
+
+    async def serve(self, stream: AnyByteStream) -> None:
+        """Return when the other side is gone; what was being answered is left."""
+        self._outgoing, waiting = anyio.create_memory_object_stream[Frame](_MAX_WAITING_FRAMES)
+        frames = FrameReader(stream)
+        with suppress(*_GONE):
+            async with self._outgoing, waiting, anyio.create_task_group() as tasks:
+                tasks.start_soon(_write, waiting, stream, tasks.cancel_scope)
+                tasks.start_soon(self._warm_up)
+                with suppress(*_GONE):
+                    while True:
+                        frame = await frames.receive()
+                        if "ask" in frame:
+                            self._begin(frame, tasks)
+                        elif (scope := self._answering.get(frame["stop"])) is not None:
+                            scope.cancel()
+                tasks.cancel_scope.cancel()
+
+    async def _warm_up(self) -> None:
+        await self._provider.warm_up()
+        await self._outgoing.send({"ready": True})
+
+    def _begin(self, frame: Frame, tasks: TaskGroup) -> None:
+        number, scope = frame["ask"], anyio.CancelScope()
+        self._answering[number] = scope
+        tasks.start_soon(self._answer, number, request_from(frame["request"]), scope)
+
+    async def _answer(self, number: int, request: CompletionRequest, scope: anyio.CancelScope) -> None:
+        """Answer one request; one that is left is answered no further."""
+        pending = _Pending(number)
+        try:
+            with scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._deliver, pending)
+                    failure = await self._read(request, pending)
+                    tasks.cancel_scope.cancel()
+                await self._outgoing.send({**pending.taken(), "end": True, **failure})
+        finally:
+            del self._answering[number]
+
+    async def _read(self, request: CompletionRequest, pending: _Pending) -> dict[str, Any]:
+        """Take the answer to its end; what was wrong with it."""
+        try:
+            async with aclosing(self._provider.answer(request)) as parts:
+                async for part in parts:
+                    pending.add(part)
+                    if pending.chars > MAX_ANSWER_CHARS:
+                        raise LLMRefused(
+                            f"The answer of {self._options.name} is longer than {MAX_ANSWER_CHARS} characters and was "
+                            "left off there."
+                        )
+        except LLMError as error:
+            return {"error": self._without_key(error_data(error))}
+        except Exception as error:  # noqa: BLE001 - a server may send anything; other answers go on
+            what = f"{type(error).__name__}: {error}"[:_SHOWN_CHARS]
+            failure = LLMUnavailable(f"What the model {self._options.name} sent cannot be read ({what}).")
+            return {"error": self._without_key(error_data(failure))}
+        return {}
+
+    def _without_key(self, data: dict[str, Any]) -> dict[str, Any]:
+        """A failure whose words do not have the key: providers repeat it when they do not know it."""
+        key = self._options.api_key
+        return data if not key else {**data, "text": data["text"].replace(key, MASK)}
+
+    async def _deliver(self, pending: _Pending) -> None:
+        while True:
+            await pending.changed.wait()
+            with anyio.CancelScope(shield=True):  # what was taken must be sent
+                await self._outgoing.send(pending.taken())
+            await self._clock.sleep_until(self._clock.monotonic() + PAUSE_S)
+
+
+class _Pending:
+    """What of an answer was read and not sent."""
+
+    def __init__(self, number: int) -> None:
+        self.changed = anyio.Event()
+        self.chars = 0
+        self._number = number
+        self._texts: list[str] = []
+        self._usage: Usage | None = None
+
+    def add(self, part: str | Usage) -> None:
+        """A piece, or the newest account of what was used, which waits for the end."""
+        if isinstance(part, Usage):
+            self._usage = part
+        elif part:
+            self.chars += len(part)
+            self._texts.append(part)
+            self.changed.set()
+
+    def taken(self) -> dict[str, Any]:
+        """All of it as a frame; it is pending no more."""
+        frame: dict[str, Any] = {"id": self._number, "text": "".join(self._texts)}
+        if self._usage is not None:
+            frame["usage"] = asdict(self._usage)
+        self._texts.clear()
+        self.changed = anyio.Event()
+        return frame
+
+
+async def _write(frames: ObjectReceiveStream[Frame], stream: AnyByteStream, everything: anyio.CancelScope) -> None:
+    with suppress(*_GONE):
+        async for frame in frames:
+            await stream.send(packed(frame))
+    everything.cancel()

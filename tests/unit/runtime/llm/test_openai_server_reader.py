@@ -1,0 +1,129 @@
+"""Servers that speak OpenAI's protocol, each a little in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+import anyio
+import pytest
+from anyio.abc import SocketAttribute, SocketStream
+
+from runtime.core.background import beside
+from runtime.core.errors import ContextTooLong, LLMError, LLMRateLimited, LLMRefused, LLMUnavailable
+from runtime.llm.client import ChatMessage, CompletionRequest, Usage
+from runtime.llm.options import ModelOptions
+from runtime.llm.worker.openai_server import MAX_LINE_BYTES, OpenAIServerReader
+from tests.fakes.openai_server import OpenAIServer, Reply
+
+pytestmark = pytest.mark.anyio
+
+MESSAGES = (ChatMessage("user", "go"),)
+PLAIN = CompletionRequest(MESSAGES)
+EXACT = CompletionRequest(MESSAGES, temperature=0.0, schema={"type": "boolean"})
+
+
+@asynccontextmanager
+async def reader_of(base_url: str) -> AsyncIterator[OpenAIServerReader]:
+    reader = OpenAIServerReader(ModelOptions("openai/test", base_url=base_url))
+    try:
+        yield reader
+    finally:
+        await reader.aclose()
+
+
+async def read(reader: OpenAIServerReader, request: CompletionRequest = PLAIN) -> list[str | Usage]:
+    async with aclosing(reader.answer(request)) as parts:
+        return [part async for part in parts if part]
+
+
+async def said(reader: OpenAIServerReader, request: CompletionRequest = PLAIN) -> str:
+    return "".join(part for part in await read(reader, request) if isinstance(part, str))
+
+
+async def test_a_parameter_that_the_server_refuses_is_left_out_from_then_on() -> None:
+    refusal = Reply(status=400, error={"message": "Unsupported value: 'temperature' does not support 0.0"})
+    async with OpenAIServer([refusal, Reply("one"), Reply("two")]) as server, reader_of(server.base_url) as reader:
+        request = CompletionRequest(MESSAGES, temperature=0.0)
+        assert [await said(reader, request), await said(reader, request)] == ["one", "two"]
+    assert [("temperature" in asked) for asked in server.requests] == [True, False, False]
+
+
+async def test_a_server_that_knows_no_schemas_is_asked_without() -> None:
+    async with (
+        OpenAIServer([Reply(status=422), Reply("one"), Reply("two")]) as server,
+        reader_of(server.base_url) as reader,
+    ):
+        assert [await said(reader, EXACT), await said(reader, EXACT)] == ["one", "two"]
+    assert [("response_format" in asked) for asked in server.requests] == [True, False, False]
+    assert all(asked["temperature"] == 0.0 for asked in server.requests)
+
+
+async def test_a_prompt_that_is_too_long_is_not_asked_again_without_its_schema() -> None:
+    error = {"message": "the request exceeds the available context size", "type": "exceed_context_size_error"}
+    async with OpenAIServer([Reply(status=400, error=error)]) as server, reader_of(server.base_url) as reader:
+        with pytest.raises(ContextTooLong, match="available context size"):
+            await said(reader, EXACT)
+    assert len(server.requests) == 1
+
+
+async def answered(raw: bytes) -> list[str | Usage]:
+    """What is read of a whole response, headers and all."""
+
+    async def serve(stream: SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(raw)
+
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, beside() as tasks:
+        tasks.start_soon(listener.serve, serve)
+        async with reader_of(f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}/v1/") as reader:
+            return await read(reader)
+
+
+def stream(body: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n" + body
+
+
+async def test_events_are_read_however_the_server_writes_them() -> None:
+    body = (
+        b": ping\r\n\r\n"
+        b"event: message\r\n"
+        b'data:{"choices":[{"delta":{"role":"assistant","content":null}}]}\r\n\r\n'
+        b'data: {"choices":[{"delta":{"content":"one "}}]}\n\n'
+        b'data: {"choices":[{"delta":{"content":"two"},"finish_reason":"stop"}],"usage":null}\n\n'
+        b'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"prompt_tokens_details":null}}\n\n'
+        b"data: [DONE]\n\n"
+    )
+    assert await answered(stream(body)) == ["one ", "two", Usage(input_tokens=3, output_tokens=2)]
+
+
+async def test_the_end_of_the_text_is_enough_of_an_end() -> None:
+    body = b'data: {"choices":[{"delta":{"content":"one"},"finish_reason":"length"}]}\n\n'
+    assert await answered(stream(body)) == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "words"),
+    [
+        (b'data: {"choices":[{"delta":{"content":"one"}}]}\n\n', LLMUnavailable, "the answer broke off"),
+        (b"", LLMUnavailable, "the answer broke off"),
+        (b"data: {nonsense\n\n", LLMUnavailable, "no JSON"),
+        (b"data: [1]\n\n", LLMUnavailable, "no JSON object"),
+        (b'data: {"error":{"message":"overloaded","code":502}}\n\n', LLMUnavailable, "overloaded"),
+        (b'data: {"error":{"message":"slow down","code":429}}\n\n', LLMRateLimited, "slow down"),
+        (b'data: {"error":{"message":"not for you","code":403}}\n\n', LLMRefused, "not for you"),
+        (b'data: {"error":"it crashed"}\n\n', LLMUnavailable, "it crashed"),
+        (b"data: " + b"x" * (2 * MAX_LINE_BYTES), LLMUnavailable, "a line of more than"),
+    ],
+)
+async def test_a_stream_that_goes_wrong_says_how(body: bytes, kind: type[LLMError], words: str) -> None:
+    with pytest.raises(kind, match=words):
+        await answered(stream(body))
+
+
+async def test_an_error_page_is_told_by_its_first_line() -> None:
+    body = b"<h1>Busy</h1>\n<p>later</p>"
+    raw = b"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    with pytest.raises(LLMUnavailable, match=r"<h1>Busy</h1>$"):
+        await answered(raw)
