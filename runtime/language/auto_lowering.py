@@ -10,19 +10,21 @@ from dataclasses import replace
 import anyio
 
 from runtime.core.errors import CompileError, ParleyError
-from runtime.language import phrases
 from runtime.language.compiler import read_lowered
-from runtime.language.correspondence import lost_names
 from runtime.language.diagnostics import Span
-from runtime.language.lowering import Lowered, LoweringReport, Unclassified
-from runtime.language.model_lowering import CODES, answer_of
-from runtime.language.nodes import ListItem, ParsedAgent, ParsedProgram
+from runtime.language.instructions.decode import decode
+from runtime.language.instructions.model import Free
+from runtime.language.lowering import phrases
+from runtime.language.lowering.correspondence import lost_names
+from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
+from runtime.language.lowering.model import CODES, answer_of
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.lowering.wording import lost_clauses
 from runtime.language.pbasm import write_agent
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, AgentSpec, Op, Step
-from runtime.language.rules import RulesLowerer
 from runtime.language.step_lines import read_steps
-from runtime.language.wording import lost_clauses
+from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedProgram
 from runtime.llm.client import ChatMessage, LLMClient
 
 _LINE = re.compile(r"^[\s*`-]*(\w+)\.(\w+):(\d+(?:\.\d+)*):([A-Z]{3})\b\s*(.*?)`*\s*$")
@@ -74,12 +76,13 @@ class AutoLowerer:
             return replace(lowered, final=False)
         spec = read_lowered(lowered.pbasm, source)
         free: list[Unclassified] = []
+        decided: list[Unclassified] = []
         for note in lowered.report.unclassified:
             steps = decisions.get((source.name, note.playbook, note.line))
             taken = _taken(spec, note, steps, source, program) if steps else None
             spec = taken or spec
-            free += [] if taken else [note]
-        return Lowered(write_agent(spec), LoweringReport(tuple(free)))
+            (decided if taken else free).append(note)
+        return Lowered(write_agent(spec), LoweringReport(tuple(free), tuple(decided)))
 
     async def _decided(self, llm: LLMClient, program: ParsedProgram) -> _Decisions | None:
         """What the model says of all free steps of a program; None when it cannot be asked."""
@@ -130,7 +133,8 @@ def _taken(
     changed = replace(playbook, steps=tuple(_with(step, new) for step in playbook.steps))
     agent = replace(spec, playbooks=tuple(changed if one is playbook else one for one in spec.playbooks))
     rows = [f"{inner.op} {inner.text}" for inner in new.walk()]
-    if new.op is Op.EXE or lost_clauses(note.text, rows) or lost_names(note.text, "\n".join(rows)):
+    stays_free = new.op is Op.EXE or (new.op is not Op.CHK and isinstance(decode(new).head, Free))
+    if stays_free or lost_clauses(note.text, rows) or lost_names(note.text, "\n".join(rows)):
         return None
     try:
         return read_lowered(write_agent(agent), source)

@@ -16,18 +16,18 @@ import anyio
 from anyio import to_thread
 
 from runtime.core.errors import CompileError, ParleyError
-from runtime.language.correspondence import compare, relocate
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
-from runtime.language.humans import check_people
-from runtime.language.lowering import Lowered, Lowerer, LoweringReport, Unclassified
-from runtime.language.nodes import ParsedAgent, ParsedProgram
-from runtime.language.parser import parse
+from runtime.language.lowering.correspondence import compare, relocate
+from runtime.language.lowering.lowerer import Lowered, Lowerer, LoweringReport, Unclassified
 from runtime.language.pbasm import build, check_trigger_codes, read_agent, signature
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, AgentSpec, Program
-from runtime.language.source import read_paths, read_text
+from runtime.language.syntax.humans import check_people
+from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_paths, read_text
 
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,13 @@ async def compile_parsed(
     problems.stop_if_any(parsed.lines)
     await compilation.lower_all([agent for agent in parsed.agents if agent.name not in given])
     agents = [given.get(agent.name) or compilation.agents[agent.name] for agent in parsed.agents]
-    notes = [note for agent in parsed.agents for note in compilation.notes.get(agent.name, ())]
+    reports = [compilation.reports[agent.name] for agent in parsed.agents if agent.name in compilation.reports]
+    report = LoweringReport(
+        tuple(note for one in reports for note in one.unclassified),
+        tuple(note for one in reports for note in one.decided),
+    )
     program = build(parsed.name, agents, parsed.metadata)
-    return CompileResult(program, LoweringReport(tuple(notes)), parsed.warnings, parsed.lines)
+    return CompileResult(program, report, parsed.warnings, parsed.lines)
 
 
 def _needs_no_lowering(agent: ParsedAgent) -> bool:
@@ -117,7 +121,7 @@ class _Compilation:
         self, parsed: ParsedProgram, lowerer: Lowerer, cache_dir: Path | None, on_progress: OnProgress | None
     ) -> None:
         self.agents: dict[str, AgentSpec] = {}
-        self.notes: dict[str, tuple[Unclassified, ...]] = {}
+        self.reports: dict[str, LoweringReport] = {}
         self._parsed = parsed
         self._lowerer = lowerer
         self._cache_dir = cache_dir
@@ -150,7 +154,7 @@ class _Compilation:
         except ParleyError as error:
             self._errors.append(error)
             return
-        self.notes[agent.name] = lowered.report.unclassified
+        self.reports[agent.name] = lowered.report
         if path and lowered.final:
             await to_thread.run_sync(_write_cache, path, lowered)
         self._tell(agent.name, "compiled")
@@ -160,7 +164,7 @@ class _Compilation:
             self.agents[agent.name] = read_lowered(cached.pbasm, agent)
         except CompileError:
             return False
-        self.notes[agent.name] = cached.report.unclassified
+        self.reports[agent.name] = cached.report
         return True
 
     def _tell(self, agent: str, how: str) -> None:
@@ -190,16 +194,18 @@ def _read_cache(path: Path) -> Lowered | None:
     """What was kept, or None; a file that is cut short or of another kind counts as none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        notes = [Unclassified(**{**note, "span": Span(**note["span"])}) for note in data["unclassified"]]
-        return Lowered(str(data["pbasm"]), LoweringReport(tuple(notes)))
+        notes, decided = (
+            tuple(Unclassified(**{**note, "span": Span(**note["span"])}) for note in data[key])
+            for key in ("unclassified", "decided")
+        )
+        return Lowered(str(data["pbasm"]), LoweringReport(notes, decided))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _write_cache(path: Path, lowered: Lowered) -> None:
     """Keep a result; a reader sees all of it or nothing. A directory that cannot be written only costs time later."""
-    notes = [asdict(note) for note in lowered.report.unclassified]
-    text = json.dumps({"pbasm": lowered.pbasm, "unclassified": notes}, ensure_ascii=False)
+    text = json.dumps({"pbasm": lowered.pbasm, **asdict(lowered.report)}, ensure_ascii=False)
     partial = path.with_suffix(f".{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from runtime.language.diagnostics import Diagnostic
 from runtime.language.placeholders import placeholders
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, PythonFence
-from runtime.language.signature import parse_python
+from runtime.language.syntax.signature import parse_python
 
 KEYWORDS: Mapping[str, Mapping[str, str]] = {
     "CreateAgent": {"agent_klass": "klass"},
@@ -51,7 +51,7 @@ _OF_ASYNCIO: Mapping[str, str] = {
     "to_thread": "a playbook that is a plain `def`, which runs in a thread",
     "wait_for": 'a time limit of the call itself, as in await WaitForMessage("user", seconds)',
 }
-_IN_PLACEHOLDERS: Mapping[str, str] = {"call": "the parameters of the playbook", "timestamp": "{Now()}"}
+NAMED_IN_PLACEHOLDERS: Mapping[str, str] = {"call": "the parameters of the playbook", "timestamp": "{Now()}"}
 _OWN = frozenset({"agent", "self"})
 _OFFERED = frozenset({"state", "id", "klass"})
 
@@ -76,7 +76,7 @@ def lint_of_first_implementation(program: Program, built_in: Collection[str]) ->
 def _in_placeholders(playbook: PlaybookSpec) -> Iterator[Diagnostic]:
     known = {param.name for param in playbook.params}
     for placeholder in placeholders(playbook.description):
-        for name, instead in _IN_PLACEHOLDERS.items():
+        for name, instead in NAMED_IN_PLACEHOLDERS.items():
             if name not in known and re.search(rf"\b(?<!\.){name}\.", placeholder.code):
                 message = f"{{{placeholder.said}}} of {playbook.name}: {name} is not offered"
                 yield Diagnostic(message, playbook.span, "", f"Use {instead}.", "warning")

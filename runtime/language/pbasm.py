@@ -12,13 +12,6 @@ from typing import Any
 
 import yaml
 
-from runtime.language.blocks import Fence, Heading, scan
-from runtime.language.fences import is_code
-from runtime.language.humans import check_people
-from runtime.language.listing import is_item
-from runtime.language.metadata import AGENT_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, read_preamble
-from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
-from runtime.language.parser import parse
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import (
     AgentKind,
@@ -31,8 +24,15 @@ from runtime.language.program import (
     Trigger,
     TriggerKind,
 )
-from runtime.language.source import read_text
 from runtime.language.step_lines import read_steps
+from runtime.language.syntax.blocks import Fence, Heading, scan
+from runtime.language.syntax.fences import is_code
+from runtime.language.syntax.humans import check_people
+from runtime.language.syntax.listing import is_item
+from runtime.language.syntax.metadata import AGENT_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, read_preamble
+from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 from runtime.language.trigger_words import trigger_kind
 
 HEADER = "<!-- PBAsm 1 -->"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from runtime.language.signature import parse_python
+from runtime.language.syntax.signature import parse_python
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _NAME = re.compile(r"\$([A-Za-z_]\w*)")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from runtime.language.flow import jump_target
-from runtime.language.nodes import ListItem
 from runtime.language.problems import Problems
 from runtime.language.program import Op, Step
+from runtime.language.syntax.nodes import ListItem
 
 _STEP = re.compile(r"(\d+(?:\.\d+)*):([A-Za-z]+)(?:\s+(.*))?\Z", re.DOTALL)
 _SHORT_YIELD = re.compile(r"\bYLD (?=(?:call|user|human|agent|meeting|return|exit)\b)")

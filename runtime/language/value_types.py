@@ -58,6 +58,19 @@ def coerced(value: Any, type_name: str) -> Any:
     return found[0]
 
 
+def alternatives(type_name: str) -> tuple[str, ...]:
+    """The types of which a declared one names several, as in `int | None`; the type itself where it names one."""
+    return tuple("Any" if one is None else ast.unparse(one) for one in _choices(_read(type_name)))
+
+
+def literals_of(type_name: str) -> tuple[Any, ...]:
+    """The values of `Literal["a", "b"]`; none of any other type."""
+    match _read(type_name):
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
+            return tuple(one.value for one in _parts(inner) if isinstance(one, ast.Constant))
+    return ()
+
+
 @lru_cache(maxsize=1024)
 def _read(type_name: str) -> ast.expr | None:
     """A type as it is written; None where it is none, and takes everything."""
@@ -76,9 +89,11 @@ def _choices(declared: ast.expr | None) -> Iterator[ast.expr | None]:
     match declared:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             yield from (*_choices(left), *_choices(right))
-        case ast.Subscript(value=ast.Name(id="Optional" | "Union"), slice=inner):
+        case ast.Subscript(value=ast.Name(id="Optional" | "Union" as name), slice=inner):
             for one in _parts(inner):
                 yield from _choices(one)
+            if name == "Optional":
+                yield ast.Constant(None)
         case ast.Constant(value=str(quoted)):
             yield from _choices(_read(quoted))
         case _:

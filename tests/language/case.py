@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtime.language.flow import Flow
-from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.pbasm import signature
 from runtime.language.program import Program
+from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 
 CASES = Path(__file__).parent / "cases"
 PROGRAMS = {"pb": "program.pb", "pbasm-source": "program.pbasm"}

@@ -15,10 +15,10 @@ from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
 from runtime.language.flow import Flow
 from runtime.language.lint.program import lint
-from runtime.language.parser import parse
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm import read, write
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_paths, read_text
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_paths, read_text
 
 PROGRAMS = sorted(path for path in (Path(__file__).parent / "programs").iterdir() if path.is_file())
 TEXTS = [path.read_text(encoding="utf-8") for path in PROGRAMS]

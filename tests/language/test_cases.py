@@ -13,12 +13,12 @@ from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.lint.program import lint
-from runtime.language.nodes import ParsedProgram
-from runtime.language.parser import parse
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm import HEADER, read, write
 from runtime.language.program import Op
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_paths, read_text
+from runtime.language.syntax.nodes import ParsedProgram
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_paths, read_text
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from tests.fakes.talk import Model, Reply, talking
 from tests.language.case import Case, flows, read_cases, tree

@@ -8,12 +8,12 @@ import pytest
 
 from runtime.language.diagnostics import ProgramRejected, Span
 from runtime.language.flow import Flow
-from runtime.language.nodes import ParsedPlaybook
-from runtime.language.parser import parse
 from runtime.language.pbasm import read, signature
 from runtime.language.placeholders import placeholders
 from runtime.language.program import PlaybookSpec
-from runtime.language.source import Source, read_paths, read_text
+from runtime.language.syntax.nodes import ParsedPlaybook
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import Source, read_paths, read_text
 
 
 def playbook(text: str) -> ParsedPlaybook:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from runtime.language.diagnostics import ProgramRejected
-from runtime.language.parser import parse
-from runtime.language.source import read_text
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 from tests.language.case import read_cases
 
 LANGUAGE = Path(__file__).parents[2] / "runtime" / "language"

@@ -9,12 +9,12 @@ import pytest
 
 from runtime.language.compiler import Progress, compile_parsed, compile_program, to_json
 from runtime.language.diagnostics import ProgramRejected
-from runtime.language.nodes import ParsedAgent, ParsedProgram
-from runtime.language.parser import parse
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm import read
 from runtime.language.program import AgentKind, AgentSpec, Program, TriggerKind
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_text
+from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 
 pytestmark = pytest.mark.anyio
 

@@ -11,13 +11,13 @@ from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed, compile_program
 from runtime.language.flow import Flow
 from runtime.language.lint.program import lint
-from runtime.language.parser import parse
+from runtime.language.lowering.phrases import PBASM, plain
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.lowering.wording import lost_words
 from runtime.language.pbasm import read, write
-from runtime.language.phrases import PBASM, plain
 from runtime.language.program import PlaybookSpec
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_paths, read_text
-from runtime.language.wording import lost_words
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_paths, read_text
 
 pytestmark = pytest.mark.anyio
 

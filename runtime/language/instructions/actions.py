@@ -41,8 +41,8 @@ _ASSIGNED = re.compile(rf"\s*(\$\w+(?::{TYPE})?(?:\s*,\s*\$\w+(?::{TYPE})?)*)\s*
 
 
 _SET = re.compile(
-    rf"(?:set|let|store|assign|initiali[sz]e)\s+(\$\w+(?::{TYPE})?(?:\.\w+|\[[^\]]*\])*)\s+(?:to|be|as|="
-    rf"|with)\s+(.+?)\.?\Z",
+    rf"(?:set|let|store|assign|initiali[sz]e|compute|calculate)\s+(\$\w+(?::{TYPE})?(?:\.\w+|\[[^\]]*\])*)\s+"
+    r"(?:to|be|as|=|with)\s+(.+?)\.?\Z",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -54,7 +54,7 @@ _STEPPED = re.compile(r"(\$\w+)\s*(\+\+|--)\s*\Z")
 
 
 _INCREASE = re.compile(
-    r"(increment|increase|decrement|decrease|add|subtract)\s+(?:([-\d.]+|\$\w+)\s+(?:to"
+    r"(increment|increase|decrement|decrease|add|append|subtract)\s+(?:([-\d.]+|\$\w+)\s+(?:to"
     r"|from)\s+)?(\$\w+)(?:\s+by\s+([-\d.]+|\$\w+))?\s*\.?\Z",
     re.IGNORECASE,
 )
@@ -69,12 +69,18 @@ _KEYWORD = re.compile(r"\$?([A-Za-z_]\w*)\s*=(?!=)\s*")
 _YIELD = re.compile(r"YLD\s+(?:for\s+)?(.+)\Z", re.IGNORECASE | re.DOTALL)
 
 
+WAITS = re.compile(r"(?:for\s+\"?[\w.$:@ -]{1,60}|\"?[\w.$:@-]+)\"?\.?\Z", re.IGNORECASE)
+"""Whom, or what, a wait can be for."""
+
+
 DONE = re.compile(r"done\s+when\s+(.+)\Z", re.IGNORECASE | re.DOTALL)
 
 
+_NAMED = r"\$\w+(?::[\w\[\]]+)?(?!\s+(?:is|are|has)\b)"
 _GAVE = re.compile(
-    r"(?:the\s+)?(?:user|person|human|\w+)\s+gave\s+((?:\$\w+(?::[\w\[\]]+)?(?:\s*,\s*|\s+and\s+)?)+)\.?\Z",
-    re.IGNORECASE,
+    rf"(?:the\s+)?(?:user|person|human|\w+)\s+gave\s+({_NAMED}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_NAMED})*)"
+    r"(?:\s+and\s+(.+?))?\.?\Z",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -83,12 +89,40 @@ _ANSWERED = re.compile(
 )
 
 
+IS_DONE = "this is done: "
+"""Before what a talk is to come to, where nothing else says when it is done."""
+
 _TALKED = re.compile(
     r"(?:help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
     r"|have a (?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b(?=\s+\w)",
     re.IGNORECASE,
 )
 """What takes more than one message."""
+
+
+_SEVERAL = r"\$\w+(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)\$\w+(?!\s+(?:to|be|as|=)\s))*"
+
+
+_DOES_MORE = re.compile(
+    r"(?:,|\band|\bthen|&)\s+(?:(?:and|then|also)\s+)*(?:(?:tell|say|show|ask|send|save|print|notify|inform|give|email|call"
+    r"|run|store|record|write|update|add|remove|append|return|end|exit|quit|stop|go|wait|thank|greet|log)\s+[\w$\"]"
+    r"|[A-Za-z_][\w.]*\()",
+    re.IGNORECASE,
+)
+"""Something else to be done, behind a value in words: "Draft $mail and send it"."""
+
+
+_ANOTHER = re.compile(r"(?:,|\band)\s+(?:set\s+)?\$\w+(?::\w+)?\s+(?:to|be|as|=)\s", re.IGNORECASE)
+"""A second variable that a sentence sets: "Set $x to the sum and $y to 1"."""
+
+
+_KEEPS = re.compile(r"(?:save|store)\b(?!.*\b(?:as|in|into|to)\b)", re.IGNORECASE | re.DOTALL)
+"""What keeps a value, and makes none: "Save $order"."""
+
+
+_TAKES_PART = re.compile(
+    r"\b(?:participate|take part|drive|moderate|facilitate|contribute|discuss|engage)\b", re.IGNORECASE
+)
 
 
 _MAKES = re.compile(
@@ -148,13 +182,17 @@ def _talk(clauses: Sequence[str], sources: Sequence[str], done: str | None) -> l
         return [*asks, _asking(last.targets, last.words, texts[-1], sources, done)]
     words = words_of(texts[0])
     if not sources:
-        return [Say(tuple(targets), words)]
+        return [Say(tuple(targets), words, _takes_part(targets, words))]
     return [_asking(tuple(targets), words, texts[0], sources, done)]
 
 
 def _asking(targets: tuple[str, ...], words: Words, text: str, sources: Sequence[str], done: str | None) -> Ask:
     wants, until = _wanted(text, done)
-    return Ask(targets, words, tuple(map(_source, sources)), wants, until)
+    return Ask(targets, words, tuple(map(_source, sources)), wants, until, _takes_part(targets, words))
+
+
+def _takes_part(targets: Sequence[str], words: Words) -> bool:
+    return targets[0].startswith("meeting") and isinstance(words, Prose) and _TAKES_PART.search(words.text) is not None
 
 
 def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand | None]:
@@ -162,12 +200,12 @@ def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand 
     typed = {name: kind for name, kind in VARIABLE.findall(text) if kind}
     if done is None:
         return tuple(Variable(name, kind) for name, kind in typed.items()), None
-    gave = _GAVE.match(done)
-    if gave:
+    if gave := _GAVE.match(done):
         names = [name for name, _ in VARIABLE.findall(gave[1])]
-        return tuple(Variable(name, typed.get(name, "")) for name in names), None
+        until = condition_of(gave[2]) if gave[2] else None
+        return tuple(Variable(name, typed.get(name, "")) for name in names), until
     if _ANSWERED.match(done):
-        return (), Prose(f"this is done: {text.strip().rstrip('.')}") if _TALKED.match(text.strip()) else None
+        return (), Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if _TALKED.match(text.strip()) else None
     wants = tuple(Variable(name, kind) for name, kind in typed.items())
     if wants and re.match(r"(?:the\s+)?\w+\s+(?:gave|gives|provided|provides|has given)\b", done, re.IGNORECASE):
         return wants, None
@@ -182,6 +220,9 @@ def _said(clause: str) -> tuple[str, str] | None:
     inside = inside_of(clause, match.end() - 1, lenient=True)
     if inside is None:
         return None
+    rest = clause[match.end() + len(inside) :]
+    if ")" in rest[1:]:  # a bracket that nothing opened stands in the words: "a) pay b) wait"
+        inside += rest.rpartition(")")[0]
     target, comma, words = split_first(inside)
     if not comma:
         return "user", target.strip()
@@ -194,6 +235,8 @@ def _plain_actions(clause: str) -> tuple[Action, ...]:
     if assigned:
         variables = tuple(variable_of(one) for one in re.findall(rf"\$\w+(?::{TYPE})?", assigned[1]))
         return _giving(variables, assigned[2].strip())
+    if _ANOTHER.search(clause):
+        return (Free(Prose(clause), "it sets several variables"),)
     if given := _SET.match(clause):
         return _giving((variable_of(given[1]),), given[2].strip())
     if changed := _CHANGED.match(clause):
@@ -215,7 +258,7 @@ def _plain_action(clause: str) -> Action:
 def _grown(found: re.Match[str]) -> Set | None:
     by = found[2] or found[4] or "1"
     amount = read_expression(by)
-    if amount is None or (found[1].lower() in ("add", "subtract") and found[2] is None):
+    if amount is None or (found[1].lower() in ("add", "append", "subtract") and found[2] is None):
         return None
     sign = "-" if found[1].lower().startswith(("dec", "sub")) else "+"
     return Set((variable_of(found[3]),), amount, sign)
@@ -223,14 +266,16 @@ def _grown(found: re.Match[str]) -> Set | None:
 
 def _made(clause: str) -> Action:
     """A step in words that makes the value of a variable, else one that is free."""
+    if _DOES_MORE.search(clause):
+        return Free(Prose(clause), "more is done in it than a value is made")
     names = list(dict.fromkeys(name for name, _ in VARIABLE.findall(clause)))
     typed = [Variable(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
     if _MAKES.match(clause) and ";" not in clause:
         if typed:
             return Set(tuple(typed), Prose(clause))
-        direct = re.match(rf"{_MAKES.pattern}\s+(?:the\s+|a\s+|an\s+)?\$(\w+)", clause, re.IGNORECASE)
-        if direct:
-            return Set((Variable(direct[1]),), Prose(clause))
+        direct = re.match(rf"{_MAKES.pattern}\s+(?:the\s+|a\s+|an\s+)?({_SEVERAL})", clause, re.IGNORECASE)
+        if direct and not _KEEPS.match(clause):
+            return Set(tuple(Variable(name) for name, _ in VARIABLE.findall(direct[1])), Prose(clause))
         into = re.search(r"\b(?:into|in|as|to)\s+\$(\w+)\s*\.?\Z", clause, re.IGNORECASE)
         if into and names:
             return Set((Variable(into[1]),), Prose(clause))
@@ -244,7 +289,11 @@ def _giving(variables: tuple[Variable, ...], value: str, operator: str = "") -> 
             return (Call(called.name, called.arguments, variables[0], called.instruction),)
         if read_expression(value) is None:  # some of its arguments are in words: it is called first
             return (_into_given(called), Set(variables, exact(f"${GIVEN}"), operator))
-    return (Set(variables, operand_of(value), operator),)
+    operand = operand_of(value)
+    if isinstance(operand, Prose) and (_DOES_MORE.search(value) or _CALL.match(value)):
+        names = ", ".join(f"${variable.name}" for variable in variables)
+        return (Free(Prose(f"{names} = {value}"), "more is done in it than a value is made"),)
+    return (Set(variables, operand, operator),)
 
 
 def _into_given(call: Call) -> Call:

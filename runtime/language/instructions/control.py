@@ -12,12 +12,16 @@ from runtime.language.instructions.model import (
     Loop,
     LoopKind,
     Meaning,
+    Operand,
     Prose,
     Side,
+    Variable,
 )
 from runtime.language.instructions.operands import condition_of, exact, negated, operand_of, variable_of
+from runtime.language.instructions.wording import speaks_of_failure
 from runtime.language.program import Op, Step
 
+_WHOLE = r"\d+|\$\w+"
 _BRANCH = re.compile(
     r"(else\s*if|(?:else|otherwise),?\s+(?:if|when)|elif|else|otherwise|if|when|unless|in case|once|whenever)\b[\s,:]*",
     re.IGNORECASE,
@@ -25,14 +29,27 @@ _BRANCH = re.compile(
 
 
 _EACH = re.compile(
-    r"for\s+(?:each|every|all)?\s*(?:\w+\s+)?(\$\w+)(?::\w+)?\s+(?:in|of|from)\s+(.+?)\s*:?\Z",
+    r"for\s+(?:each|every|all)?\s*(?:\w+\s+)?(\$\w+(?::\w+)?)\s+(?:in|of|from)\s+(.+?)\s*:?\Z",
     re.IGNORECASE | re.DOTALL,
+)
+_EACH_NOUN = re.compile(
+    r"(?:repeat\s+)?for\s+(?:(?:each|every)\s+(?:(?:one\s+)?of\s+)?(?:the\s+)?(?![($])"
+    r"(?:[\w' -]*?(\w+)\s+(?:in|of|from|on)\s+)?|(\w+)\s+(?:in|from)\s+)([^,]+?|[a-z]+\(.*\))\s*:?\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_EACH_OF = re.compile(
+    r"for\s+(?:(?:each|every)(?:\s+one)?\s+of|all)\s+(?:of\s+)?(?:the\s+)?(\$\w+)\s*:?\Z", re.IGNORECASE
+)
+_FROM_TO = re.compile(rf"({_WHOLE})\s+to\s+({_WHOLE})\Z", re.IGNORECASE)
+_FOREVER = re.compile(
+    r"(?:loop\s+|repeat\s+)?(?:forever|endlessly|always|again and again|in an endless loop)\s*:?\Z", re.IGNORECASE
 )
 
 
 _TIMES = re.compile(
-    r"(?:repeat|loop|do (?:this|the following)|for)?\s*(?:up to|at most|exactly)?\s*(\d+|\$\w+|one|two"
-    r"|three|four|five|six|seven|eight|nine|ten)\s+(?:times|iterations|rounds|attempts|tries)\b\s*:?\Z",
+    r"(?:repeat|loop|do (?:this|the following)|for)?\s*(?:up to|at most|exactly)?\s*(?:(\d+|\$\w+|one|two"
+    r"|three|four|five|six|seven|eight|nine|ten)(?:\s+(?:times|iterations|rounds|attempts|tries)|\s?x)"
+    r"|(once|twice|thrice))(?!\w)\s*:?\Z",
     re.IGNORECASE,
 )
 
@@ -54,7 +71,7 @@ _WHILE = re.compile(
 
 _NUMBERS = {
     word: n for n, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
-}
+} | {"once": 1, "twice": 2, "thrice": 3}
 
 
 _TARGET_LINE = re.compile(
@@ -84,11 +101,10 @@ def control_of(step: Step) -> Meaning:
     branch = _BRANCH.match(text)
     if branch is None:
         if step.op is Op.LOP:
-            endless = re.fullmatch(r"(?:forever|endlessly|always|again and again)\s*:?", text, re.IGNORECASE)
-            return Loop(LoopKind.WHILE, exact("True") if endless else condition_of(text))
+            return Loop(LoopKind.WHILE, condition_of(text))
         if step.op is Op.ELS:
             return Condition(Side.ELSE, None)
-        return Condition(Side.IF, condition_of(text))
+        return Condition(Side.IF, condition_of(text), speaks_of_failure(text))
     word = " ".join(branch[1].lower().replace(",", " ").split())
     rest = text[branch.end() :].rstrip(" :")
     if word in ("else", "otherwise"):
@@ -100,22 +116,39 @@ def control_of(step: Step) -> Meaning:
     if not step.children:
         return Free(Prose(text), "it is a condition whose consequence stands in the same sentence")
     if word == "unless":
-        return Condition(side, negated(condition_of(rest)))
-    return Condition(side, condition_of(rest))
+        return Condition(side, negated(condition_of(rest)), speaks_of_failure(rest))
+    return Condition(side, condition_of(rest), speaks_of_failure(rest))
+
+
+def _items(text: str) -> Operand:
+    """What a loop goes through: `1 to 3` are 1, 2 and 3."""
+    numbers = _FROM_TO.match(text)
+    return exact(f"range({numbers[1]}, {numbers[2]} + 1)") if numbers else operand_of(text)
+
+
+def _one_of(each: re.Match[str]) -> Variable:
+    """The variable for an item that has none: `For each guest in $guests` sets `$guest`."""
+    noun = next(found for found in (*each.groups(), each[0]) if found)
+    free = noun.isidentifier() and re.search(rf"\${noun}\b", each[0]) is None
+    return Variable(noun.lower() if free else "item")
 
 
 def _loop(text: str) -> Loop | None:
     """A loop by its words; None for a line that is none."""
     limit = _LIMIT.search(text)
     at_most = None
+    if _FOREVER.match(text):
+        return Loop(LoopKind.WHILE, exact("True"))
     if times := _TIMES.match(text):
-        word = times[1].lower()
+        word = (times[1] or times[2]).lower()
         return Loop(LoopKind.TIMES, exact(str(_NUMBERS.get(word, word))))
     if limit:
         at_most = _NUMBERS.get(limit[1].lower()) or int(limit[1])
         text = (text[: limit.start()] + text[limit.end() :]).strip()
     if each := _EACH.match(text):
-        return Loop(LoopKind.EACH, operand_of(each[2]), variable_of(each[1]), at_most)
+        return Loop(LoopKind.EACH, _items(each[2]), variable_of(each[1]), at_most)
+    if each := _EACH_OF.match(text) or _EACH_NOUN.match(text):
+        return Loop(LoopKind.EACH, _items(each[each.lastindex or 0]), _one_of(each), at_most)
     found = _WHILE.match(text)
     if found is None:
         return None

@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from runtime.language.instructions.actions import DONE, actions_of, return_of, thinking_of, waiting_of
+from runtime.language.diagnostics import Span
+from runtime.language.instructions.actions import DONE, WAITS, actions_of, return_of, thinking_of, waiting_of
 from runtime.language.instructions.control import control_of, jump_of
+from runtime.language.instructions.lookups import with_lookups
 from runtime.language.instructions.model import (
     Code,
     Free,
@@ -53,10 +55,25 @@ def _place(steps: Sequence[Step], parent: str | None, code: Code, notes: dict[st
 
 def decode(step: Step, notes: dict[str, str] | None = None) -> Instruction:
     """What one step does."""
-    parts = _parts(step, notes or {})
+    parts = tuple(with_lookups(part) for part in _parts(step, notes or {}))
     if step.children and len(parts) == 1 and isinstance(parts[0], Free):
         parts = (Group(step.text),)
     return Instruction(step.line, step.op.value, step.text, parts)
+
+
+def decode_text(op: Op, text: str) -> Instruction:
+    """What a step of this code and text does that stands alone."""
+    return decode(Step("01", op, text, Span("", 0)))
+
+
+def _yielding(text: str) -> tuple[Meaning, ...]:
+    clauses = clauses_of(text)
+    if any(map(DONE.match, clauses)):
+        return tuple(actions_of(f"YLD {text}"))
+    reasons = [clause.removeprefix("YLD ").strip() for clause in clauses]
+    if not all(map(WAITS.match, reasons)):
+        return (Free(Prose(text), "it holds more than what is waited for"),)
+    return tuple(waiting_of(reasons)) or (Free(Prose(text)),)
 
 
 def _parts(step: Step, notes: dict[str, str]) -> tuple[Meaning, ...]:
@@ -68,12 +85,8 @@ def _parts(step: Step, notes: dict[str, str]) -> tuple[Meaning, ...]:
             return (jump_of(text),)
         case Op.RET:
             return return_of(text)
-        case Op.YLD if any(DONE.match(clause) for clause in clauses_of(text)):
-            return tuple(actions_of(f"YLD {text}"))
         case Op.YLD:
-            return tuple(waiting_of([part.removeprefix("YLD ").strip() for part in clauses_of(text)])) or (
-                Free(Prose(text)),
-            )
+            return _yielding(text)
         case Op.CHK:
             number = _NOTE.match(text)
             note = notes.get(number[1], "") if number else ""

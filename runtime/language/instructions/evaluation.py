@@ -170,6 +170,8 @@ class _Evaluation:
                 for key, one in zip(keys, values, strict=True):
                     made |= self.value(one) if key is None else {self.value(key): self.value(one)}
                 return made
+            case ast.JoinedStr(values=[ast.FormattedValue(value=inner)]) if self.value(inner) is None:
+                return None  # `{price:.2f}` of a price that was not given
             case ast.JoinedStr(values=values):
                 return "".join(str(self.value(one)) for one in values)
             case ast.FormattedValue(value=inner, format_spec=spec):
@@ -309,7 +311,7 @@ def _is_number(value: Any) -> bool:
 def _formed(value: Any, form: str) -> str:
     if _WIDE.search(form):
         raise NotComputable(f"{form!r} is too wide")
-    return format(value, form)
+    return "" if value is None else format(value, form)
 
 
 def _check_growth(text: str, method: str, args: Sequence[Any]) -> None:
@@ -330,8 +332,13 @@ def _combined(op: ast.operator, left: Any, right: Any) -> Any:
 
 def _added(left: Any, right: Any) -> Any:
     if isinstance(left, str) != isinstance(right, str):  # "Total: " + 3 means what everybody reads
-        return str(left) + str(right)
+        return _text(left) + _text(right)
     return left + right
+
+
+def _text(value: Any) -> str:
+    """A value within a text; nothing where it was not given."""
+    return "" if value is None else str(value)
 
 
 def _multiplied(left: Any, right: Any) -> Any:

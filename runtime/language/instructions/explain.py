@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.lookups import calls_before
 from runtime.language.instructions.model import (
     Ask,
     Call,
@@ -63,6 +64,7 @@ def explain(instruction: Instruction, required: Required | None = None) -> tuple
 
 
 def _parts(meaning: Meaning, required: Required) -> Iterator[Part]:
+    yield from (_alone(f"Call {call.source}.") for call in calls_before(meaning))
     match meaning:
         case Ask():
             yield from _asked(meaning)

@@ -16,7 +16,7 @@ from typing import Any
 from runtime.language.instructions.evaluation import COMPREHENSIONS, CONSTANTS, FUNCTIONS, call_name, evaluate
 from runtime.language.instructions.wording import in_symbols
 from runtime.language.placeholders import plain_names
-from runtime.language.signature import parse_python
+from runtime.language.syntax.signature import parse_python
 
 _MAX_SOURCE = 2_000
 _MAX_DEPTH = 100
@@ -27,6 +27,9 @@ _DATE = re.compile(r"(?<![\w.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/(?:\d{2}
 """A date is no subtraction or division."""
 
 _NAME = re.compile(r"\$([A-Za-z_]\w*)")
+
+_TEXT = re.compile(r"(?P<f>[fF]?)(?P<text>\"[^\"\n]*\"|'[^'\n]*')")
+_FILLED_IN = re.compile(r"(?<!\{)\{(\$[A-Za-z_][^{}\n]*)\}(?!\})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +91,8 @@ def _is_value(tree: ast.expr) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def read_placeholder(code: str) -> Expression | None:
-    """The expression between braces, in which a plain name is a variable's, too."""
+def read_placeholder(code: str, said: str) -> Expression | None:
+    """The expression between braces, which is `said` so, and in which a plain name is a variable's, too."""
     if not code or len(code) > _MAX_SOURCE:
         return None
     try:
@@ -100,11 +103,22 @@ def read_placeholder(code: str) -> Expression | None:
     owners = {func.value for func in called if isinstance(func, ast.Attribute) and _is_agent(func.value)}
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in called | owners}
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return _read(code, code, frozenset(read - bound - CONSTANTS.keys()))
+    return _read(said, code, frozenset(read - bound - CONSTANTS.keys()))
+
+
+def read_python(said: str, code: str, variables: tuple[str, ...]) -> Expression | None:
+    """An expression between braces that only the agent's Python can make something of; None where it is in words."""
+    try:
+        tree = ast.parse(code, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return Expression(said, tree, frozenset(variables))
 
 
 def _read(source: str, code: str, more: frozenset[str] = frozenset()) -> Expression | None:
     """`more` are names that are written without `$`."""
+    filled = frozenset(_NAME.findall("".join(_FILLED_IN.findall(code))))
+    code, more = _TEXT.sub(_with_values, code), more | filled
     marked = _marked(code)
     if marked is None or _DATE.search(_STRING.sub("", code)):
         return None
@@ -124,6 +138,16 @@ def _read(source: str, code: str, more: frozenset[str] = frozenset()) -> Express
     except _Prose:
         return None
     return Expression(source, tree, frozenset(reader.read), tuple(reader.calls))
+
+
+def _with_values(found: re.Match[str]) -> str:
+    """A text that has `{$x}` in it as Python writes one with values; every other one as it is."""
+    pieces = _FILLED_IN.split(found["text"])
+    if len(pieces) == 1:
+        return found[0]
+    words = pieces[::2] if found["f"] else [one.replace("{", "{{").replace("}", "}}") for one in pieces[::2]]
+    values = [f"{{{plain_names(piece)}}}" for piece in pieces[1::2]]
+    return "f" + "".join(piece for pair in zip(words, [*values, ""], strict=True) for piece in pair)
 
 
 def _marked(code: str) -> tuple[str, frozenset[str]] | None:

@@ -10,9 +10,10 @@ from runtime.language.instructions.expression import Expression
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """An operand that only a model can make something of."""
+    """An operand that only a model can make something of; it is told what the `calls` gave that stand in it."""
 
     text: str
+    calls: tuple[Expression, ...] = ()
 
 
 Operand = Expression | Prose
@@ -23,6 +24,8 @@ class Template:
     """Exact words: literal texts and expressions whose values stand between them."""
 
     parts: tuple[str | Expression, ...]
+    otherwise: str = ""
+    """What a model is told instead where one of the expressions names Python that the agent does not have."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -52,10 +55,11 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Say something to each of `targets`, and go on."""
+    """Say something to each of `targets`, and go on. Who `takes_part` in a meeting may also say nothing."""
 
     targets: tuple[str, ...]
     words: Words
+    takes_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class Ask:
     sources: tuple[str, ...]
     wants: tuple[Variable, ...] = ()
     until: Operand | None = None
+    takes_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +113,12 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Execute what is below when `test` holds; `test` is None for a plain else."""
+    """Execute what is below when `test` holds; `test` is None for a plain else. `of_failure` when it speaks of a call
+    that has failed."""
 
     side: Side
     test: Operand | None
+    of_failure: bool = False
 
 
 class LoopKind(StrEnum):

@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from runtime.language.instructions.expression import Expression, read_condition, read_expression, read_placeholder
+from runtime.language.instructions.expression import (
+    Expression,
+    read_condition,
+    read_expression,
+    read_placeholder,
+    read_python,
+)
 from runtime.language.instructions.model import (
     Operand,
     Prose,
@@ -28,16 +34,24 @@ _PATH = re.compile(r"\.(\w+)|\[([^\]]*)\]")
 _QUOTED_WORDS = re.compile(
     r"(?:(?:say|tell|show|print|display|output|write|send|greet|reply|answer|respond|announce|ask)\b"
     r"(?:\s+(?:to\s+)?(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?"
-    r"(?:\s+(?:with|that|exactly|saying))?\s*:?\s*)?(?P<mark>[\"\u201c])(?P<text>.*)[\"\u201d](?:\s+to\s+(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?\s*[.!]?\Z",
+    r"(?:\s+(?:with|that|exactly|saying))?\s*:?\s*)?f?(?P<mark>[\"\u201c\u201e])(?P<text>.*)[\"\u201d\u201c](?:\s+to\s+(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?\s*[.!]?\Z",
     re.IGNORECASE | re.DOTALL,
 )
 
 
+_ONE_VARIABLE = re.compile(r"\$[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[[^\]\n]*\])*")
+_SINGLE_QUOTED = re.compile(r"f?'([^'{}]*)'")
+
+
 def words_of(text: str) -> Words:
-    """Exact words where a text is quoted as a whole, else prose."""
+    """Exact words where a text is quoted as a whole or is the value of a variable, else prose."""
     text = text.strip()
+    if _ONE_VARIABLE.fullmatch(text) and (value := read_expression(text)) is not None:
+        return Template((value,))
+    if quoted := _SINGLE_QUOTED.fullmatch(text):
+        return template_of(quoted[1])
     found = _QUOTED_WORDS.match(text)
-    if found and not re.search(r"[\"\u201c\u201d]", found["text"].replace('\\"', "")):
+    if found and not re.search(r"[\"\u201c-\u201e]", found["text"].replace('\\"', "")):
         return template_of(found["text"].replace('\\"', '"'))
     return Prose(text)
 
@@ -46,15 +60,18 @@ def words_of(text: str) -> Words:
 def template_of(text: str) -> Words:
     """A quoted text with the values of its `{expressions}` and `$variables`; prose where one of them is in words."""
     parts: list[str | Expression] = []
-    at = 0
+    at, otherwise = 0, ""
+    told = f'say exactly "{text}", with what stands in braces filled in'
     for one in placeholders(text):
-        expression = read_expression(one.said) or read_placeholder(one.code)
+        expression = read_expression(one.said) or read_placeholder(one.code, one.said)
         if expression is None:
-            return Prose(f'say exactly "{text}", with what stands in braces filled in')
+            expression, otherwise = read_python(one.said, one.code, one.variables), told
+        if expression is None:
+            return Prose(told)
         parts += [*_variables_in(text[at : one.start]), expression]
         at = one.end
     parts += _variables_in(text[at:])
-    return Template(tuple(part for part in parts if part != ""))
+    return Template(tuple(part for part in parts if part != ""), otherwise)
 
 
 _FIELD = re.compile(r"\$[A-Za-z_]\w*(?:\.[A-Za-z_]\w*(?!\w*\()|\[[^\]\n]*\])*")
@@ -99,8 +116,14 @@ def negated(test: Operand) -> Operand:
     return read_condition(f"not ({test.source})") or Prose(f"it is not so that {test.source}")
 
 
+_ANSWER = re.compile(r"(?:not\s+)?(?:yes|no|so|nothing|none|null)\Z", re.IGNORECASE)
+"""What is no value but somebody's answer, where it is a condition alone: "If no"."""
+
+
 def condition_of(text: str) -> Operand:
     text = text.strip().rstrip(".:")
+    if _ANSWER.match(text):
+        return Prose(f"{text}, by what was asked or checked last")
     return read_condition(text) or Prose(text)
 
 

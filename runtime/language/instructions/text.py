@@ -38,12 +38,22 @@ def _outside(text: str, mark: str) -> Iterator[int]:
             quote = "" if char == quote and text[at - 1] != "\\" else quote
         elif char == '"' or (char == "'" and not text[at - 1 : at].isalnum() and "'" in text[at + 1 :]):
             quote = char
+        elif char in "\u201c\u201e\u00ab":
+            quote = _closing(text, at)
         elif char in "([{":
             depth += 1
         elif char in ")]}":
             depth = max(0, depth - 1)
         elif char == mark and depth == 0:
             yield at
+
+
+def _closing(text: str, at: int) -> str:
+    """What closes the typographic quote that opens at a place; nothing where it is never closed."""
+    closing = "\u00bb" if text[at] == "\u00ab" else "\u201d" if text[at] == "\u201c" else "\u201c"
+    if text[at] == "\u201e" and closing not in text[at:]:
+        closing = "\u201d"
+    return closing if closing in text[at + 1 :] else ""
 
 
 def inside_of(text: str, start: int, *, lenient: bool = False) -> str | None:
@@ -55,6 +65,8 @@ def inside_of(text: str, start: int, *, lenient: bool = False) -> str | None:
             quote = "" if char == quote and text[at - 1] != "\\" else quote
         elif char == '"' or (char == "'" and not text[at - 1 : at].isalnum() and "'" in text[at + 1 :]):
             quote = char
+        elif char in "\u201c\u201e\u00ab":
+            quote = _closing(text, at)
         elif char in "([{":
             depth += 1
         elif char in ")]}":

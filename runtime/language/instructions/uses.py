@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 
 from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.lookups import calls_before
 from runtime.language.instructions.model import (
     Ask,
     Call,
@@ -19,6 +21,7 @@ from runtime.language.instructions.model import (
     Say,
     Set,
     Template,
+    Variable,
 )
 
 
@@ -43,6 +46,7 @@ def _operands(part: Meaning) -> Iterator[Expression | Template]:
         case Return(value=result):
             found = [result]
     yield from (one for one in found if isinstance(one, Expression | Template))
+    yield from calls_before(part)
 
 
 def sets(instruction: Instruction) -> frozenset[str]:
@@ -71,6 +75,29 @@ def calls(instruction: Instruction) -> frozenset[str]:
                 if isinstance(expression, Expression):
                     names |= expression.called
     return frozenset(names)
+
+
+def operand_texts(instruction: Instruction) -> Iterator[str]:
+    """The texts of all operands: everything that its execution can know of what its author wrote."""
+    for part in instruction.parts:
+        yield from _texts(part)
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, Expression):
+        yield value.source
+    elif isinstance(value, Variable):
+        yield f"${value.name}:{value.type} {value.name}"
+        yield from _texts(value.path)
+    elif isinstance(value, str | int):
+        yield str(value)
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _texts(one)
+    elif is_dataclass(value):
+        for one in fields(value):
+            if one.name != "why":
+                yield from _texts(getattr(value, one.name))
 
 
 def is_open(instruction: Instruction) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 MEETING_ACTIVE = "_meeting_active"
 """The name by which conditions read whether the meeting goes on that they stand in."""
@@ -30,10 +32,10 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), symbol)
     for pattern, symbol in (
         (
-            r"\b(?:the|this) meeting (?:is|remains) (?:still )?(?:active|ongoing|going on|open|running)\b",
+            r"\b(?:(?:the|this) )?meeting (?:is|remains) (?:still )?(?:active|ongoing|going on|open|running)\b",
             f"${MEETING_ACTIVE}",
         ),
-        (r"\b(?:the|this) meeting (?:has ended|is over|ended|is not active)\b", f"(not ${MEETING_ACTIVE})"),
+        (r"\b(?:(?:the|this) )?meeting (?:has ended|is over|ended|is not active)\b", f"(not ${MEETING_ACTIVE})"),
         (rf"\bthere (?:is|are) no {_V}", r"(\1 == None)"),
         (rf"{_V}\s+is\s+not\s+between\s+{_NUMBER}\s+and\s+{_NUMBER}", r"(not (\2 <= \1 <= \3))"),
         (rf"{_V}\s+is\s+between\s+{_NUMBER}\s+and\s+{_NUMBER}", r"(\2 <= \1 <= \3)"),
@@ -78,6 +80,31 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?:none|nothing|null)\b", "None"),
     )
 )
+
+_FAILURE = re.compile(
+    r"\b(?:fail\w*|error\w*|problem\w*|unavailable|not available|does not work|did not work|went wrong|goes wrong"
+    r"|exception\w*|outcome (?:is|was) (?:not known|unknown)|could not|cannot be|can't be)\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def speaks_of_failure(text: str) -> bool:
+    """Whether a condition or a note says what is to be done when a call fails."""
+    return _FAILURE.search(text) is not None
+
+
+_ENDING = re.compile(
+    r"\b(?:end\w*|exit\w*|quit\w*|finish\w*|stop\w*|clos(?:e|es|ing)|terminat\w*|abort\w*|cancel\w*|abandon\w*"
+    r"|(?:good)?bye|farewell|leaves?|shut\w*|hang up|give up)\b",
+    re.IGNORECASE,
+)
+
+
+def speaks_of_ending(text: str, notes: Sequence[str]) -> bool:
+    """Whether a step, or a note on all of them, may mean that the program ends."""
+    return any(_ENDING.search(one) for one in (text, *notes))
+
 
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)")
 _LOGIC = re.compile(r"\b(and|or|not)\b", re.IGNORECASE)

@@ -11,11 +11,13 @@ from itertools import islice
 from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
 from runtime.language.placeholders import plain_names
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, Step
-from runtime.language.signature import parse_python
+from runtime.language.syntax.signature import parse_python
 from runtime.language.value_types import coerced
 
 _CALLED = re.compile(r"(?<![\w.$])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\(")
 _LIKE_A_PLAYBOOK = re.compile(r"[A-Z]\w*[a-z]\w*(?:\.\w+)?")
+_UNSEPARATED = re.compile(r"[\w.]+\((?:[^()]*,)?\s*(?:\$\w+|\"\"|\d+)\s+(?:\$\w|\"\"|\d)")
+"""Two arguments with nothing between them: `Add($a $b)`."""
 _SAID = re.compile(r"Say\([^,()]*,(.*)\)(?:;.*)?", re.DOTALL)
 _QUOTED = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
 _MOST_CLOSINGS = 50
@@ -63,9 +65,12 @@ class CallLint:
                     yield self._unknown(step, name, own)
             elif called.why:
                 yield Finding(step.span, called.why, word=name)
-            elif name != "Say" and _never_closed(text[match.start() :]):
+            elif _never_closed(text[match.start() :]) and self._is_written(step, name):
                 hint = f"Write the closing parenthesis: {name}(…)."
                 yield Finding(step.span, f"the call of {name} is never closed", hint, name)
+            elif name != "Say" and _UNSEPARATED.match(_QUOTED.sub('""', text[match.start() :])):
+                hint = f"Write a comma between them: {name}(…, …)."
+                yield Finding(step.span, f"the arguments of {name} are not separated", hint, name)
             elif (wrong := _misfit(text[match.start() :], called)) and self._is_written(step, name):
                 yield Finding(step.span, f"{name}: {wrong.message}", wrong.hint, wrong.word or name)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from runtime.language.lint.findings import Finding
 from runtime.language.program import AgentSpec, PythonFence
-from runtime.language.signature import parse_python
+from runtime.language.syntax.signature import parse_python
 
 
 def missing_modules(agent: AgentSpec) -> Iterator[Finding]:

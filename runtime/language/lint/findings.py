@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from runtime.language.diagnostics import Diagnostic, Span
-from runtime.language.listing import is_item
+from runtime.language.syntax.listing import is_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ def as_written(span: Span, lines: SourceLines) -> str:
 def _lines_of(span: Span, lines: SourceLines) -> Iterator[tuple[int, str]]:
     for number in range(span.line, span.line + _MOST_LINES):
         text = lines.get((span.file, number), "")
-        if not text.strip() or (number > span.line and is_item(text)):
+        if not text.strip() or (number > span.line and (is_item(text) or text.lstrip().startswith("#"))):
             return
         yield number, text
 

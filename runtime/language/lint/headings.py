@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from runtime.language.lint.findings import Finding, did_you_mean
-from runtime.language.metadata import MEETING_KEYS
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+from runtime.language.syntax.metadata import MEETING_KEYS
 
 
 def hidden_by_built_in(playbook: PlaybookSpec, built_in: Collection[str]) -> Iterator[Finding]:
@@ -31,6 +31,8 @@ def wrong_attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Findin
         agent = program.agent(str(name))
         if agent is None and str(name).casefold() != "user":
             hint = did_you_mean(str(name), (one.name for one in program.agents), cutoff=0.6)
+            if not hint:
+                continue  # somebody by the name that they show
             yield Finding(playbook.span, f"there is no agent {name} to attend {playbook.name}", hint)
         elif agent and agent.kind is AgentKind.AI and not any(one.meeting for one in agent.playbooks):
             yield Finding(

@@ -15,6 +15,8 @@ _SPOKEN_TO = re.compile(
     r"((?-i:[A-Z])\w{3,}(?:\s+(?-i:[A-Z])\w+)?)",
     re.IGNORECASE,
 )
+_TURNED_ROUND = re.compile(r"Say\(\s*(\"([^\"]*)\")\s*,\s*[\"']?(user|human|meeting)[\"']?\s*\)")
+"""`Say("Hello", user)`: what is said, then for whom."""
 
 
 class NameLint:
@@ -37,11 +39,18 @@ class NameLint:
                     continue
                 if hint := did_you_mean(match[0], own | self._known, cutoff=0.85):
                     yield Finding(step.span, f"there is no agent or playbook {match[0]}", hint, match[0])
+            if (turned := _TURNED_ROUND.match(text)) and self._is_nobody(turned[2]):
+                hint = f"Whom it is for comes first: Say({turned[3]}, {turned[1]})."
+                yield Finding(step.span, f"there is nobody called {turned[1]}", hint, turned[1])
             for match in _SPOKEN_TO.finditer(text):
                 if name := self._nearly_an_agent(match[1]):
                     word = match[1] if " " in name else match[1].split()[0]
                     hint = did_you_mean(name.replace(" ", ""), self._agents, cutoff=0.8)
                     yield Finding(step.span, f"there is no agent {word}", hint, word)
+
+    def _is_nobody(self, name: str) -> bool:
+        known = {"user", "human", "meeting", "all"}
+        return _squeezed(name) not in self._agents_in_words | known and not re.match(r"\d|meeting |agent ", name)
 
     def _nearly_an_agent(self, said: str) -> str:
         """The part of a name that is nearly that of an agent; "" where an agent is named, or none is like it."""

@@ -13,6 +13,7 @@ from runtime.language.lint.fences import missing_modules
 from runtime.language.lint.findings import Finding, SourceLines
 from runtime.language.lint.headings import before_joining, hidden_by_built_in, unused_models, wrong_attendees
 from runtime.language.lint.names import NameLint
+from runtime.language.lint.placeholders import PlaceholderLint
 from runtime.language.lint.reachability import ReachabilityLint
 from runtime.language.lint.steps import in_steps, unknown_notes
 from runtime.language.lint.variables import VariableLint
@@ -35,12 +36,14 @@ def lint(program: Program, built_in: Collection[str], lines: SourceLines | None 
 def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -> Iterator[Finding]:
     calls, names = CallLint(program, built_in, lines), NameLint(program, built_in)
     variables, reachability = VariableLint(program), ReachabilityLint(program, built_in, lines)
+    in_placeholders = PlaceholderLint(program, built_in)
     yield from never_begins(program)
     for agent in program.agents:
         yield from unused_models(agent)
         yield from missing_modules(agent)
         yield from variables.in_agent(agent)
         yield from reachability.in_agent(agent)
+        yield from in_placeholders.in_agent(agent)
         for playbook in agent.playbooks:
             yield from hidden_by_built_in(playbook, built_in)
             yield from wrong_attendees(program, playbook)

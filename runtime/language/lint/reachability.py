@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
-from runtime.language.signature import parse_python
+from runtime.language.syntax.signature import parse_python
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _LITTLE = frozenset({"a", "an", "the", "of", "to", "for", "and", "in", "on", "with"})

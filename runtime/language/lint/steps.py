@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from runtime.language.diagnostics import Span
 from runtime.language.flow import is_else, is_loop
 from runtime.language.lint.findings import Finding, did_you_mean
-from runtime.language.metadata import PLAYBOOK_KEYS, loose_setting
 from runtime.language.program import Op, Param, PlaybookSpec, Step
+from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
 
 _TYPE_WORDS = frozenset(
     {
@@ -27,6 +27,9 @@ _BARE = re.compile(
 _ONE_SENTENCE = re.compile(r"[^,:;]*\Z")
 _THEN = re.compile(r"\b(?:then|else|otherwise|return|end|continue|break|repeat|skip|go to)\b", re.IGNORECASE)
 _LOOKS_LIKE_SECTION = re.compile(r"\W*(triggers?|steps?|notes?)\W*\Z", re.IGNORECASE)
+_OTHER_SECTION = re.compile(
+    r"\s*#{2,6}\s*(?:instructions?|actions?|procedures?|workflow|process|commands?|tasks?|to-?dos?)\W*\Z", re.IGNORECASE
+)
 _CODED = re.compile(r"\d+(?:\.\d+)*:([A-Za-z]{3,5})\s")
 _NOTE = re.compile(r"N(\d+)\b")
 _MARKS = "*_`#- \t"
@@ -75,7 +78,11 @@ def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
 def _codes(playbook: PlaybookSpec) -> Iterator[Finding]:
     """Steps that begin like PBAsm with a code that is nearly one, in a list that is prose."""
     for step in playbook.walk_steps():
-        if (code := _CODED.match(step.text)) and (hint := did_you_mean(code[1], Op, cutoff=0.6)):
+        code = _CODED.match(step.text)
+        if code and code[1] in Op.__members__:
+            hint = "Write all steps of a playbook with their codes, or none."
+            yield Finding(step.span, f"a step with the code {code[1]} stands among steps in prose", hint, code[1])
+        elif code and (hint := did_you_mean(code[1], Op, cutoff=0.6)):
             yield Finding(step.span, f"there is no operation {code[1]}, this is read as prose", hint, code[1])
 
 
@@ -106,8 +113,11 @@ def _prose(playbook: PlaybookSpec) -> Iterator[Finding]:
     for row in playbook.description.splitlines():
         bare = row.strip(_MARKS).replace("*", "").replace("`", "")
         looks = _LOOKS_LIKE_SECTION.match(row)
-        if looks and bare != row.strip():
+        if looks and (bare != row.strip() or bare.endswith(":")):
             hint = f"Write ### {looks[1].capitalize()}."
+            yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
+        elif not playbook.steps and _OTHER_SECTION.match(row):
+            hint = "The sections are ### Triggers, ### Steps and ### Notes."
             yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
         elif loose_setting(bare, PLAYBOOK_KEYS):
             hint = f"Write it as a line of its own: {bare}"

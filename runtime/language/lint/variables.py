@@ -12,7 +12,7 @@ from runtime.language.diagnostics import Span
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders, plain_names
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Program, Step, TriggerKind
-from runtime.language.signature import parse_python
+from runtime.language.syntax.signature import parse_python
 
 _NAME = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)(:(?=[A-Za-z]))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from runtime.language import phrases
-from runtime.language.clauses import unquoted
-from runtime.language.instruction import Instruction, Talk, free
+from runtime.language.lowering import phrases
+from runtime.language.lowering.clauses import unquoted
+from runtime.language.lowering.instruction import Instruction, Talk, free
+from runtime.language.lowering.reach import Reach
 from runtime.language.program import Op
-from runtime.language.reach import Reach
 
 _LEAD = r"(?:^[\w-]+\s+(?:back\s+)?|\b(?:to|with|from|by asking)\s+)(?:the\s+|each\s+|every\s+|both\s+)?"
 _YIELDED = re.compile(r"(call|return|exit)$", re.IGNORECASE)
 _YIELD_BEHIND = re.compile(r"[;,]?\s*(?<![\w$])YLD for (?:the )?(?:user|human|meeting|agent(?: \w+)?|\w+)[.;]?$")
 _PRIVATE = re.compile(
     r"\b(?:in (?:private|secret|confidence)|quietly|secretly|one[- ]on[- ]one|whisper\w*|aside|off the record"
+    r"|behind closed doors|(?:nobody|no one|no-one|none) else|secretive\w*|dms?"
     r"|(?:private|confidential|secret|direct)\s+(?:message|note|word|chat|talk|question|reply|hint|conversation)s?)\b",
+    re.IGNORECASE,
+)
+_PERHAPS_PRIVATE = re.compile(
+    r"\b(?:directly|alone|only|just|personally|individually|separately|without\s+(?:the\s+)?(?:others?|anyone|anybody|rest))\b",
     re.IGNORECASE,
 )
 _PRIVATELY = ("privately", "confidentially", "discreetly")
@@ -30,6 +35,8 @@ class Speech:
 
     def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
         self.partners: list[str] = []
+        self.given: set[str] = set()
+        """The variables that have a value by the steps so far."""
         self._reach = reach
         self._meeting = meeting
         self._attendees = attendees
@@ -80,27 +87,39 @@ class Speech:
                 return free(text, f"it does not say to whom: {names}, or the user")
             target = self.partners[0]
         others = self._others(bare)
-        private = self._private(text)
-        if self._meeting and private and target in (None, "meeting") and not phrases.EVERYBODY.search(bare):
-            return free(text, "it does not say who is spoken to in private")
-        direct = [name for name in (target, *others) if self._outside(name)]
-        if self._meeting and others and 0 < len(direct) <= len(others) and not private:
-            return free(text, f"{direct[0]} is not in the meeting, others are")
+        if self._meeting and (unsure := self._unsure_who_hears(text, bare, target, others)):
+            return unsure
         heard_by = self.target(target, text)
         return self.spoken(Talk(heard_by, said, tuple(others) if heard_by != "meeting" else (), asks))
+
+    def _unsure_who_hears(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> Instruction | None:
+        """A step of a meeting that may be for some of its participants only."""
+        private = self._private(text)
+        if private and target in (None, "meeting") and not phrases.EVERYBODY.search(bare):
+            return free(text, "it does not say who is spoken to in private")
+        whom = _before_what(text)
+        if not private and _PERHAPS_PRIVATE.search(whom) and self._reach.agents_in(whom):
+            return free(text, "whether the others in the meeting may hear it is not sure")
+        direct = [name for name in (target, *others) if self._outside(name)]
+        if others and 0 < len(direct) <= len(others) and not private:
+            return free(text, f"{direct[0]} is not in the meeting, others are")
+        return None
 
     def spoken(self, talk: Talk) -> Instruction:
         """The instruction for words to somebody."""
         target, said, others = talk.target, talk.said, talk.others
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
-        if phrases.AND_END.search(said):
+        if over := phrases.AND_END.search(said):
+            before = said[: over.start()].rstrip(" ,")
+            if phrases.SAYS_QUOTED_WHOLE.match(before):
+                instruction = f"Say({target}, {before})"
             return Instruction(Op.QUE, f"{instruction}; YLD for exit", talk=talk)
         if phrases.AND_RETURN.search(unquoted(said)):
             return Instruction(Op.QUE, f"{instruction}; YLD for return", talk=talk)
         if not talk.asks:
             return Instruction(Op.QUE, instruction, talk=talk)
         waits = sorted([target, *others], key=lambda one: one == "user")
-        waiting = "".join(self.wait_for(one, said) for one in waits)
+        waiting = "".join(self.wait_for(one, said, several=len(others) > 0) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
         return Instruction(Op.QUE, instruction + waiting + all_answer, talk=talk)
 
@@ -120,6 +139,12 @@ class Speech:
         named = phrases.TO_A_NAME.match(bare)
         if named and target is None and not phrases.PERSON.match(named[1]):
             return free(text, f"there is no agent {named[1]}")
+        other = phrases.TO_SOMEBODY_ELSE.match(bare) if target is None else None
+        if other and not (phrases.PERSON.match(other[1]) or phrases.EVERYBODY.match(other[1])):
+            return free(text, f"it is for {other[1]!r}, and there is no such agent")
+        meant = phrases.TO_A_NAME_BEHIND.search(unquoted(bare)) if target is None else None
+        if meant and self._reach.nearly_an_agent(meant[1]):
+            return free(text, f"there is no agent {meant[1]}")
         return None
 
     def _tells(self, bare: str, target: str | None) -> bool:
@@ -210,23 +235,47 @@ class Speech:
             get_close_matches(word.lower(), _PRIVATELY, n=1, cutoff=0.8) for word in re.findall(r"\w{6,}", words)
         )
 
-    def wait_for(self, target: str, said: str) -> str:
-        """The wait for an answer to what was said."""
+    def _wanted(self, said: str) -> list[str]:
+        """The variables that a question asks for. One that has a value is often only what it is about: "Ask the user
+        whether $total is right"."""
+        about = {
+            name
+            for match in phrases.TALKED_ABOUT.finditer(said)
+            for name in phrases.VARIABLE.findall(match[0])
+            if name in self.given or phrases.ITS_STATE.search(match[0])
+        }
+        asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
+        return [
+            name for name in dict.fromkeys(phrases.VARIABLE.findall(said)) if name in asked_for or name not in about
+        ]
+
+    def wait_for(self, target: str, said: str, *, several: bool = False) -> str:
+        """The wait for an answer to what was said, by one of `several` agents or by the only one."""
         until = phrases.UNTIL.search(said)
         if target == "meeting":
             return f"; YLD for meeting; done when {until[1]}" if until else "; YLD for meeting"
         if target != "user":
-            return f"; YLD for agent {target}; done when {until[1]}" if until else f"; YLD for agent {target}"
+            asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
+            named = [] if several else dict.fromkeys(phrases.VARIABLE.findall(said))
+            new = [f"${name}" for name in named if name not in self.given or name in asked_for]
+            when = [f"{target} gave {' and '.join(new)}"] if new else []
+            when += [until[1]] if until else []
+            return f"; YLD for agent {target}" + (f"; done when {' and '.join(when)}" if when else "")
         asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
-        wanted = list(dict.fromkeys(phrases.VARIABLE.findall(said[asked.start() :] if asked else said)))
+        wanted = self._wanted(said[asked.start() :] if asked else said)
         gave = "the user gave " + " and ".join(f"${name}" for name in wanted) if wanted else "the user answered"
         if until:
-            missing = [name for name in wanted if f"${name}" not in until[1]]
             what = until[1] if " " in until[1] or not wanted else f"it is {until[1]}"
-            done = f"{gave} and {what}" if missing else what
+            done = f"{gave} and {what}" if wanted else what
         else:
             done = gave
         return f"; YLD for user; done when {done}"
+
+
+def _before_what(text: str) -> str:
+    """A step up to what is said: "Tell only Ada that …"."""
+    what = re.search(r"\b(?:that|what|whether|if|how|why|about)\b|:", unquoted(text))
+    return text[: what.start()] if what else text
 
 
 def _perhaps_over(text: str, said: str) -> Instruction | None:

@@ -6,16 +6,19 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from runtime.language import phrases
-from runtime.language.clauses import clauses, joints, unquoted
-from runtime.language.instruction import Instruction, Talk, free
+from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.model import Set
+from runtime.language.lowering import phrases
+from runtime.language.lowering.clauses import clauses, joints, unquoted
+from runtime.language.lowering.instruction import Instruction, Talk, free
+from runtime.language.lowering.reach import Reach
+from runtime.language.lowering.speech import Speech, waits_for, with_words
 from runtime.language.program import Op
-from runtime.language.reach import Reach
-from runtime.language.speech import Speech, waits_for, with_words
 
 _LASTS = frozenset({Op.RET, Op.JMP})
 _WHOLE = (Op.RET, Op.YLD, Op.QUE, Op.TNK)
 _WHOSE = re.compile(r"\w+\s+(?:the\s+)?\w+['\u2019]s\b", re.IGNORECASE)
+_SET_AS_WELL = re.compile(r"^\$\w+(?::\w+)?\s+(?:to|be|as)\s")
 _SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
 
 
@@ -47,7 +50,8 @@ class Compound:
         parts = clauses(text)
         if self._meeting and (lasting := phrases.WHILE_IT_LASTS.search(parts[0])):
             head = f"While the meeting is {lasting[1]}"
-            rest = [f"{parts[0][: lasting.start()]}{parts[0][lasting.end() :]}".strip(" ,"), *parts[1:]]
+            first = f"{parts[0][: lasting.start()]}{parts[0][lasting.end() :]}"
+            rest = [re.sub(r"[,;]?\s*YLD for meeting\b", "", first).strip(" ,"), *parts[1:]]
             kept = [part for part in rest if part and not re.match(r"YLD for meeting\W*$", part)]
             if kept and phrases.TAKE_PART.match(kept[0]):
                 return Instruction(Op.CND, head, "; ".join(kept), loop=True)
@@ -71,7 +75,9 @@ class Compound:
         conditional = self._behind(found, text) or self._lasting(found, text)
         if conditional is not None:
             return conditional
-        if found.op is Op.EXE or phrases.ASSIGN.match(text) or phrases.whole_call(text):
+        if found.op is Op.EXE:
+            return self._besides_a_value(text) or found
+        if phrases.ASSIGN.match(text) or phrases.whole_call(text):
             return found
         if phrases.BOUNDED.search(unquoted(text)) and (found.talk is None or found.talk.asks):
             return free(text, "how often it is done at most is part of the sentence")
@@ -79,6 +85,24 @@ class Compound:
             if apart := self._taken_apart(found, text, head, tail):
                 return apart
         return found
+
+    def _besides_a_value(self, text: str) -> Instruction | None:
+        """ "Compute $total and tell the user": what else is done is no part of the value."""
+        for head, tail in joints(text):
+            if not isinstance(decode_text(Op.EXE, head).head, Set):
+                continue
+            bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
+            again = _SET_AS_WELL.match(bare) is not None
+            second = self._classify(f"set {bare}" if again else tail)
+            follows = second.op in (Op.RET, Op.JMP, Op.YLD) or (second.op is Op.QUE and self._speaks(second, bare))
+            if second.known and (again or follows):
+                return self._sequence(text, [head, f"set {bare}" if again else tail])
+        return None
+
+    @staticmethod
+    def _speaks(second: Instruction, bare: str) -> bool:
+        """Whether a clause surely is a call, or something said or asked."""
+        return second.talk is None or bool(phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare))
 
     def _call_and_more(self, text: str) -> Instruction | None:
         """ "Get order status and tell the user": a call, and what is done then."""
@@ -96,7 +120,7 @@ class Compound:
             return None
         if phrases.ELSE_INSIDE.search(match[3]):
             return free(text, "both sides of a condition stand in one sentence", whole=True)
-        denied = match[2].lower() in ("not", "no", "it is not")
+        denied = re.search(r"(?:\bnot?|n['\u2019]t)$", match[2].lower()) is not None
         head = f"If it is not true that {match[1]}" if denied else f"If {match[1]}"
         return Instruction(Op.CND, head, match[3] or None)
 
@@ -148,6 +172,7 @@ class Compound:
             return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
         same = found.talk is not None and not found.after and "; YLD for exit" not in found.text
         same = same and found.talk is not None and found.talk.target == talk.target
+        same = same and not (phrases.LASTS.search(talk.said) and re.match(r"then\b", part, re.IGNORECASE))
         a_call = found.op is Op.QUE and found.talk is None
         listed = ":" in unquoted(before.text) and not found.known
         if same or listed or (phrases.MODIFIES.match(part) and not a_call and found.op is not Op.CND):
@@ -162,7 +187,7 @@ class Compound:
         if not cuts or (found.known and found.op is Op.EXE and not phrases.DOES_ONE_THING.match(text)):
             return None
         cut = cuts[-1]
-        head, condition = text[: cut.start()], text[cut.end() :].rstrip(" .;:")
+        head, condition = text[: cut.start(1)].rstrip(), text[cut.end() :].rstrip(" .;:")
         if phrases.ELSE_INSIDE.search(condition):
             return (
                 None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition stand in one sentence")
@@ -197,7 +222,7 @@ class Compound:
         if found.talk is None or found.talk.asks:
             return None
         cut = phrases.LASTS.search(unquoted(text))
-        if cut is None or phrases.INDIRECT.search(unquoted(text[: cut.start()])):
+        if cut is None or phrases.INDIRECT.search(unquoted(text[: cut.start(1)])):
             return None
         if found.talk.target == "user" and phrases.PERSON.search(text[cut.end() :]):
             return self._speech.spoken(replace(found.talk, asks=True))

@@ -6,24 +6,27 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from runtime.language import phrases
-from runtime.language.attendance import attendees, is_meeting
-from runtime.language.classifier import Classifier
-from runtime.language.clauses import unquoted
-from runtime.language.correspondence import lost_names
-from runtime.language.first_use import FirstUses, result_type
-from runtime.language.instruction import Instruction, free
-from runtime.language.lowering import Lowered, LoweringReport, Unclassified
-from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.instructions.decode import decode, decode_text
+from runtime.language.instructions.model import Free, Loop
+from runtime.language.instructions.uses import operand_texts, sets
+from runtime.language.lowering import phrases
+from runtime.language.lowering.attendance import attendees, is_meeting
+from runtime.language.lowering.classifier import Classifier
+from runtime.language.lowering.clauses import unquoted
+from runtime.language.lowering.correspondence import lost_names
+from runtime.language.lowering.first_use import FirstUses, result_type
+from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
+from runtime.language.lowering.reach import Reach
+from runtime.language.lowering.wording import lost_words
 from runtime.language.pbasm import coded_trigger, number_notes, write_agent
 from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger
-from runtime.language.reach import Reach
 from runtime.language.step_lines import given_steps
+from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
-from runtime.language.wording import lost_words
 
-_VERSION = 13
+_VERSION = 14
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
@@ -115,7 +118,7 @@ def _classifier(
     others = tuple(name for name in meetings if name != playbook.name)
     meeting = is_meeting(playbook)
     present = attendees(playbook, *within, reach) if meeting else None
-    return Classifier(reach, meetings=others, meeting=meeting, attendees=present)
+    return Classifier(reach, within=playbook.name, meetings=others, meeting=meeting, attendees=present)
 
 
 class _StepLowering:
@@ -125,20 +128,23 @@ class _StepLowering:
         self._lines = {_line("", number) for number in range(1, len(playbook.steps) + 1)}
         self._classifier = classifier
         self._notes = notes
+        classifier.speech.given = {param.name for param in playbook.params}
         if any(phrases.PERSON_OUTSIDE.search(trigger.text) for trigger in playbook.triggers):
             classifier.speech.heard("user")
 
-    def lower_all(self, items: Sequence[ListItem], parent: str) -> tuple[Step, ...]:
-        """The steps of a list. One that is nothing but the wait for the answer to a question takes its wait."""
+    def lower_all(self, items: Sequence[ListItem], parent: str, above: str = "") -> tuple[Step, ...]:
+        """The steps of a list. One that is nothing but the wait for the answer to a question takes its wait; the
+        question may be the step `above` the list."""
         steps: list[Step] = []
         for number, item in enumerate(items, 1):
             before = steps[-1] if steps else None
-            asked = _ASKED.search(before.text) if before is not None else None
+            asked = _ASKED.search(before.text if before is not None else above)
             self._classifier.asked_before = asked and (asked[2] or "")
             step = self._lower(item, _line(parent, number))
             if before and asked and step.op is Op.YLD and step.text == asked[1] and not before.children:
                 steps[-1] = replace(before, text=before.text[: asked.start()])
                 step = replace(step, text=f"{step.text}{_awaited(asked[2])}")
+            self._classifier.speech.given |= sets(decode(step))
             steps.append(step)
         return tuple(steps)
 
@@ -149,6 +155,10 @@ class _StepLowering:
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
         noted = len(self._notes)
+        if found.loop and not isinstance(decode_text(Op.CND, found.text).head, Loop) and found.known:
+            found = free(item.text, "what it goes through is not sure", whole=True)
+            item = _folded(item) if item.children else item
+            found = replace(found, text=item.text)
         step = self._written(found, item, line)
         said = phrases.plain(item.text)
         lost = _lost(said, step) if found.known and not phrases.PBASM.match(said) else []
@@ -192,7 +202,19 @@ class _StepLowering:
         for name in (found.talk.target, *found.talk.others) if found.talk else ():
             if name != "meeting":
                 self._classifier.speech.heard(name)
-        children = self.lower_all(_below(item, found), line)
+        found = _work_first(found)
+        self._classifier.speech.given |= sets(decode_text(found.op, found.text))
+        children = self.lower_all(_below(item, found), line, found.text if found.talk else "")
+        asked = _ASKED.search(found.text) if found.talk else None
+        if (
+            asked
+            and children
+            and children[0].op is Op.YLD
+            and children[0].text == asked[1]
+            and not children[0].children
+        ):
+            found = replace(found, text=found.text[: asked.start()])
+            children = (replace(children[0], text=f"{asked[1]}{_awaited(asked[2])}"), *children[1:])
         if found.loop and children and not _leaves(children[-1]):
             children += (Step(_line(line, len(children) + 1), Op.JMP, line, item.span),)
         return Step(line, found.op, self._waiting(found, children), item.span, children)
@@ -210,6 +232,13 @@ class _StepLowering:
         if not (found.loop and self._meeting and phrases.WHILE_ACTIVE.search(found.text)) or waits:
             return found.text
         return f"{found.text}; YLD for meeting"
+
+
+def _work_first(found: Instruction) -> Instruction:
+    """Work in words, with other clauses behind it, is a step of its own: a heading would only be passed over."""
+    if not found.after or found.op is not Op.EXE or not isinstance(decode_text(Op.EXE, found.text).head, Free):
+        return found
+    return replace(found, text="", after=(found.text, *found.after))
 
 
 def _folded(item: ListItem) -> ListItem:
@@ -233,7 +262,8 @@ def _below(item: ListItem, found: Instruction) -> tuple[ListItem, ...]:
 
 def _lost(said: str, step: Step) -> list[str]:
     rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
-    return lost_words(said, rows) or lost_names(said, "\n".join(rows))
+    operands = [text for inner in step.walk() for text in operand_texts(decode(inner))]
+    return lost_words(said, rows) or lost_words(said, rows, operands) or lost_names(said, "\n".join(rows))
 
 
 def _awaited(done: str | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from runtime.language.diagnostics import Diagnostic, Span
-from runtime.language.nodes import ParsedAgent, ParsedProgram
+from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,11 @@ class Unclassified:
 
 @dataclass(frozen=True, slots=True)
 class LoweringReport:
-    """What an author may want to know about a compilation."""
+    """What an author may want to know about a compilation: the steps that stayed free, and those that the rules left
+    free and a model `decided`."""
 
     unclassified: tuple[Unclassified, ...] = ()
+    decided: tuple[Unclassified, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

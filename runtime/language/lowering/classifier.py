@@ -6,27 +6,31 @@ import re
 from collections.abc import Collection
 from itertools import islice
 
-from runtime.language import phrases
-from runtime.language.clauses import unquoted
-from runtime.language.compound import Compound
-from runtime.language.instruction import Instruction, free
+from runtime.language.instructions.lookups import named_in
+from runtime.language.lowering import phrases
+from runtime.language.lowering.clauses import unquoted
+from runtime.language.lowering.compound import Compound
+from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.reach import Reach
+from runtime.language.lowering.speech import Speech
 from runtime.language.program import Op
-from runtime.language.reach import Reach
-from runtime.language.signature import parse_python
-from runtime.language.speech import Speech
+from runtime.language.syntax.signature import parse_python
 
 _MOST_CLAUSES = 12
 _UNKNOWN = "no rule knows what it means"
 
 
 class Classifier:
-    """Classifies the steps of one playbook. `meetings` are the playbooks that it may hold; in a `meeting` of its own
+    """Classifies the steps of one playbook, `within` is its name.
+
+    `meetings` are the playbooks that it may hold; in a `meeting` of its own
     `attendees` are the agents that may hear what is said. `partners` of its `speech` are kept by who lowers."""
 
     def __init__(
         self,
         reach: Reach,
         *,
+        within: str = "",
         meetings: tuple[str, ...] = (),
         meeting: bool = False,
         attendees: Collection[str] | None = None,
@@ -35,6 +39,7 @@ class Classifier:
         self.asked_before: str | None = None
         """What the step before is done with, when it waits for the answer to a question."""
         self._reach = reach
+        self._within = within
         self._meetings = meetings
         self._compound = Compound(reach, self.speech, self.classify, meeting=meeting)
         self._rules = (
@@ -86,8 +91,16 @@ class Classifier:
         return free(text, _UNKNOWN)
 
     def _named(self, text: str, bare: str) -> Instruction | None:
-        known = self._reach.meant(bare) or self._reach.meant(phrases.CALL_WORD.sub("", bare))
+        if (name := phrases.whole_call(bare)) and self._reach.knows(name):
+            return self._calling(name, bare)
+        called = phrases.CALL_WORD.sub("", bare)
+        known = self._meant(bare) or (self._reach.meant(called) if called != bare else None)
         return Instruction(Op.QUE, f"{known}(); YLD for call") if known else None
+
+    def _meant(self, words: str) -> str | None:
+        """The playbook that words alone mean: never the one that they stand in, "Thank the user" in Thank The User."""
+        found = self._reach.meant(words)
+        return None if found == self._within else found
 
     def _asks_again(self, text: str, bare: str) -> Instruction | None:
         """ "Keep asking until valid" behind a question: nothing is asked again when the first answer is good."""
@@ -105,6 +118,8 @@ class Classifier:
     def _control(self, text: str, bare: str) -> Instruction | None:
         if phrases.GO_TO.match(bare):
             return None
+        if (jump := phrases.IF_JUMP.match(bare)) and (goes := phrases.GO_TO.match(jump[2])):
+            return Instruction(Op.JMP, f"{int(goes[1]):02} {jump[1]}")
         if found := self._compound.if_so(text, bare):
             return found
         loop = phrases.LOOP.match(bare) is not None
@@ -112,10 +127,13 @@ class Classifier:
         if not (loop or otherwise or phrases.BRANCH.match(bare)):
             return None
         if times := phrases.REPEAT_TIMES.match(bare.rstrip(":")):
-            return Instruction(Op.CND, f"Repeat {times[1]} times", loop=True)
+            often = f"{times[1]}x" if bare.rstrip(":").endswith("x") else f"{times[1]} times"
+            return Instruction(Op.CND, f"Repeat {often if times[1] else times[2]}", loop=True)
         if otherwise and bare[otherwise.end() :] and not phrases.BRANCH.match(bare[otherwise.end() :]):
             head = bare[: otherwise.end()].rstrip(" ,:")
             return Instruction(Op.CND, head, bare[otherwise.end() :])
+        if phrases.SWITCH.match(bare):
+            return free(text, "which of several cases it is, is part of the sentence", whole=True)
         head, body = self._split_clause(phrases.BEFORE_A_CONDITION.sub("", text))
         return Instruction(Op.CND, head.rstrip(" :"), body, loop)
 
@@ -190,6 +208,8 @@ class Classifier:
         name = phrases.whole_call(expression.rstrip("."))
         if name is not None:
             return self._calling(name, text.rstrip(".; "))
+        if re.fullmatch(r"Say\([^(]*\)[.;\s]*", text):  # a bracket in its words that nothing opened: "Say(user, :) Hi)"
+            return self._calling("Say", text.rstrip(".; "))
         if named := self._verb_call(bare) or self._named_by_variable(text, bare):
             return named
         if self._begins_with_call(bare) or self._contains_call(text):
@@ -201,6 +221,8 @@ class Classifier:
     def _assigned(self, text: str, expression: str) -> Instruction:
         """A variable that gets something else than a call's result: what a person answers, or what is computed."""
         bare = phrases.PREFIX.sub("", expression).rstrip(". ;")
+        if called := self._meant(bare):
+            return Instruction(Op.QUE, f"{text[: len(text) - len(expression)]}{called}(); YLD for call")
         if not phrases.ASK_ALWAYS.match(bare) or self.speech.target(self.speech.addressee(bare), bare) != "user":
             return Instruction(Op.EXE, text)
         names = " and ".join(re.findall(r"\$\w+(?::\w+)?", text[: len(text) - len(expression)]))
@@ -212,11 +234,14 @@ class Classifier:
         words = bare.split()
         if words and self._reach.knows(words[0]) and re.search(r".[A-Z_]", words[0]):
             return True
-        names = (self._reach.meant(" ".join(words[:count])) for count in range(2, min(len(words), 6) + 1))
+        names = (self._meant(" ".join(words[:count])) for count in range(2, min(len(words), 6) + 1))
         return any(name and " " in phrases.spaced(name) for name in names)
 
     def _contains_call(self, text: str) -> bool:
-        return any(self._reach.knows(name) for name in phrases.CALLED.findall(text))
+        """Whether a sentence calls a playbook, unless it is only about what the call gives."""
+        tells = not phrases.ASKS_OR_WAITS.search(text)
+        named = {name for one in (named_in(text) if tells else ()) for name in one.call.called}
+        return any(self._reach.knows(name) and name not in named for name in phrases.CALLED.findall(text))
 
     def _calling(self, name: str, text: str) -> Instruction:
         if name == "EndProgram":
@@ -255,7 +280,7 @@ class Classifier:
     def _named_by_variable(self, text: str, bare: str) -> Instruction | None:
         """ "Find $order" with a playbook FindOrder: what it takes or gives is the variable, or it stays free."""
         match = phrases.VERB_VARIABLE.match(bare)
-        known = self._reach.meant(f"{match[1]} {match[2].replace('_', ' ')}") if match else None
+        known = self._meant(f"{match[1]} {match[2].replace('_', ' ')}") if match else None
         if match is None or known is None:
             return None
         params = [param.name for param in self._reach.params(known)]

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
-_JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then)\s+|,\s*(?:then\s+)?", re.IGNORECASE)
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then|&)\s+|,\s*(?:then\s+)?", re.IGNORECASE)
+_PAIRS = {"(": ")", "[": "]", "{": "}", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb"}
+"""What opens, and all that closes it: brackets, and the quotes that open and close with different marks."""
 
 
 def clauses(text: str) -> list[str]:
@@ -54,10 +55,10 @@ def outside(text: str) -> Iterator[int]:
             quote = "" if char == quote and text[index - 1] != "\\" else quote
         elif char in '"`' or (char == "'" and _opens(text, index)):
             quote = char
+        elif closers and char in closers[-1]:
+            closers.pop()
         elif char in _PAIRS:
             closers.append(_PAIRS[char])
-        elif closers and char == closers[-1]:
-            closers.pop()
         elif not closers:
             places.append(index)
     yield from () if quote or closers else places

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
-from runtime.language import phrases
-from runtime.language.naming import camel_case
-from runtime.language.nodes import ParsedAgent, ParsedProgram
+from runtime.language.lowering import phrases
 from runtime.language.program import AgentKind, Param
+from runtime.language.syntax.naming import camel_case
+from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 
 _WHOSE = re.compile(
     r"\b(?:(?:the\s+)?(?:user|customer|client|guest|player|person)(?:['\u2019]s|s['\u2019])?|their|his|her|its|my|your|our|all)\b",
@@ -41,7 +42,7 @@ class Reach:
 
     def meant(self, words: str) -> str | None:
         """The playbook whose name these words are: "Create a ticket" is CreateTicket, "Get user's name" GetName."""
-        if "$" in words:
+        if re.search(r"[$()\[\]{}=\"]", words):
             return None
         return self._by_words.get(_simple(words)) or self._by_words.get(_simple(_WHOSE.sub(" ", words)))
 
@@ -57,6 +58,10 @@ class Reach:
             if (match := re.search(rf"\b{pattern}\b", text, re.IGNORECASE))
         ]
         return [agent for _, agent in sorted(found)]
+
+    def nearly_an_agent(self, word: str) -> bool:
+        """Whether a word is nearly the name of an agent of the program."""
+        return bool(get_close_matches(word, [agent.name for agent in self._program.agents], n=1, cutoff=0.75))
 
     @cached_property
     def any_agent(self) -> str:

@@ -9,18 +9,25 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from runtime.language.blocks import Block, Fence, Heading, Section, Text, scan, split
 from runtime.language.diagnostics import Span
-from runtime.language.fences import PUBLIC_JSON, is_python, read_fence
-from runtime.language.listing import is_item, is_rule, read_list
-from runtime.language.metadata import AGENT_KEYS, MEETING_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, loose_setting, read_preamble
-from runtime.language.naming import agent_name
-from runtime.language.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.participants import PARTICIPANT_NAME
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, PythonFence
-from runtime.language.signature import read_signature
-from runtime.language.source import Source, is_compiled
+from runtime.language.syntax.blocks import Block, Fence, Heading, Section, Text, scan, split
+from runtime.language.syntax.fences import PUBLIC_JSON, is_python, read_fence
+from runtime.language.syntax.listing import is_item, is_rule, read_list
+from runtime.language.syntax.metadata import (
+    AGENT_KEYS,
+    MEETING_KEYS,
+    PERSON_KEYS,
+    PLAYBOOK_KEYS,
+    loose_setting,
+    read_preamble,
+)
+from runtime.language.syntax.naming import agent_name
+from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.syntax.signature import read_signature
+from runtime.language.syntax.source import Source, is_compiled
 
 _SECTIONS = {
     "triggers": "triggers",
@@ -336,7 +343,7 @@ def _is_bare_list(blocks: Sequence[Block]) -> bool:
 
 
 def _section_name(heading: Heading) -> str:
-    return heading.text.rstrip(": ").lower()
+    return heading.text.strip("*_: ").lower()
 
 
 def _is_setting(block: Block) -> bool:

@@ -7,10 +7,10 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from runtime.language.blocks import Heading
-from runtime.language.naming import is_taken, playbook_name
 from runtime.language.problems import Problems
 from runtime.language.program import Param
+from runtime.language.syntax.blocks import Heading
+from runtime.language.syntax.naming import is_taken, playbook_name
 
 _PUBLIC = re.compile(r"(public|exported|export)\s*:\s*")
 _EXAMPLE = "For example: ## GetRate($country:str, year:int = 2026) -> float"

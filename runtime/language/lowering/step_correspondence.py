@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from runtime.language import phrases
-from runtime.language.nodes import ListItem, ParsedAgent
+from runtime.language.lowering import phrases
+from runtime.language.lowering.wording import quoted, squeezed
 from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, Step, TriggerKind
 from runtime.language.step_lines import given_steps
+from runtime.language.syntax.nodes import ListItem, ParsedAgent
 from runtime.language.trigger_words import may_begin
-from runtime.language.wording import quoted, squeezed
 
 _REPEATS = re.compile(
     r"\b(?:while|until|till|each|every|all|both|repeat\w*|again|loop\w*|times|keep\w*|as long as|back|goto|go|jump\w*"

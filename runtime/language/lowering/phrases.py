@@ -14,7 +14,7 @@ ORNAMENTS = re.compile(rf"^[\s{_SYMBOLS}]+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
 """Emoji and the like around a sentence."""
 PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
 LOOP = re.compile(
-    r"^(?:(?:while|for\s+each|for\s+every|for\s+all|until|repeat|loop|iterate|as long as)\b|for\s+\$"
+    r"^(?:(?:forever|endlessly|while|for\s+each|for\s+every|for\s+all|until|repeat|loop|iterate|as long as)\b|for\s+\$"
     r"|for\s+\w+\s+(?:in|from)\b|do\s+(?:the following|this|these|that)\b.*\b(?:until|while|times|each|every)\b"
     r"|(?:up to|at most|no more than)\s+\$?\w+\s+(?:times|iterations|rounds|attempts|tries)\b)",
     re.IGNORECASE,
@@ -22,19 +22,23 @@ LOOP = re.compile(
 _TIMES = r"(?:times|iterations|rounds|attempts|tries|passes|cycles)"
 REPEAT_TIMES = re.compile(
     r"^(?:(?:repeat|loop|iterate|do)(?:\s+(?:this|these|that|the following|it))?(?:\s+steps?)?\s+)?(?:for\s+)?"
-    rf"(?:up to|at most|no more than|a maximum of|a total of)?\s*(\d+|\$\w+)\s+{_TIMES}$",
+    r"(?:up to|at most|no more than|a maximum of|a total of)?\s*"
+    rf"(?:(\d+|\$\w+)(?:\s+{_TIMES}|\s?x)|(?<=\s)(twice|thrice))$",
     re.IGNORECASE,
 )
 BOUNDED = re.compile(
     rf"\b(?:up to|at most|no more than|a maximum of|max\.?|maximum)\s+(?:of\s+)?\S+\s+{_TIMES}\b", re.IGNORECASE
 )
 REPEATS = re.compile(
-    rf"\b(?:until|till|while|as long as|for each|for every|for all|repeatedly)\b|\b\w+\s+{_TIMES}\b", re.IGNORECASE
+    r"\b(?:until|till|while|as long as|for each|for every|for all|repeatedly|forever|endlessly|again and again|every"
+    rf"|continuously|always|twice|thrice|in parallel|at the same time|either|one of)\b|\b\w+\s+{_TIMES}\b",
+    re.IGNORECASE,
 )
 """What makes a sentence go round, or be done only perhaps: steps below it are then part of it."""
+_IT_DOES = r"(?:it|he|she|they|that|this)\s+(?:is|are|was|were|does|do|did|has|have)"
 IF_SO = re.compile(
-    r"^(?:check|see|verify|determine|find out|test|look)\s+(?:whether|if)\s+(.+?)\s*[:;,.\u2014-]+\s*(?:and\s+)?"
-    r"if\s+(so|it is|yes|true|not|it is not|no)\b\s*[:,]?\s*(.*)$",
+    r"^(?:check|see|verify|determine|find out|test|look)\s+(?:whether|if|that)\s+(.+?)\s*[:;,.\u2014-]+\s*(?:and\s+)?"
+    rf"if\s+(so|yes|true|not|no|{_IT_DOES}(?:\s+not|n['\u2019]t)?)\b(?!\s+\w+\s*[:,])\s*[:,]?\s*(.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 LAST_CONDITION = re.compile(r"[:;,.\u2014]\s*(?:and\s+)?(?=(?:if|unless|when)\b[^,:;]*:?$)", re.IGNORECASE)
@@ -50,7 +54,7 @@ DOES_ONE_THING = re.compile(
     r"^(?:\$\w+[^=]*=(?!=)|(?:set|let|store|assign|break|continue|exit|leave)\b)", re.IGNORECASE
 )
 WHILE_IT_LASTS = re.compile(
-    r"\s*\b(?:while|as long as)\s+(?:it|the meeting|this meeting)\s+(?:is|remains)\s+(?:still\s+)?"
+    r"\s*\b(?:while|as long as)\s+(?:it['\u2019]s|(?:it|the meeting|this meeting)\s+(?:is|remains))\s+(?:still\s+)?"
     r"(active|ongoing|going on|running|open)\b",
     re.IGNORECASE,
 )
@@ -69,6 +73,7 @@ BRANCH = re.compile(
     r"|switch\b(?!.*\bto\b)|case(?=\s+[^:]+:)|default(?=:))(?!\w)",
     re.IGNORECASE,
 )
+SWITCH = re.compile(r"^(?:switch\b|depending on\b[^,]*$)", re.IGNORECASE)
 ELSE = re.compile(r"^(?:else|otherwise|elif)\b[,:]?\s*", re.IGNORECASE)
 ELSE_INSIDE = re.compile(r"(?:\belse|\botherwise)\b", re.IGNORECASE)
 REPEATS_NOTHING = re.compile(r"^(?:repeat|loop|iterate|do)\b", re.IGNORECASE)
@@ -77,6 +82,9 @@ BEFORE_A_CONDITION = re.compile(
     re.IGNORECASE,
 )
 LEAVE_LOOP = re.compile(r"^(?:break|(?:exit|leave|stop|end|quit)\s+(?:the|this)\s+loop)\b", re.IGNORECASE)
+SAYS_QUOTED_WHOLE = re.compile(
+    r"^(?:say|print|show|display|tell (?:the user|them))\b\s*:?\s*(?:\"[^\"]*\"|\u201c[^\u201d]*\u201d)$", re.IGNORECASE
+)
 SAYS_QUOTED = re.compile(r"^(?:say|print|show|display)\b\s*:?\s*[\"\u201c]", re.IGNORECASE)
 CLAUSE_START = re.compile(r",\s*(?:then\s+)?|\s+then\s+|:\s+", re.IGNORECASE)
 
@@ -86,7 +94,7 @@ END_PROGRAM = re.compile(
     re.IGNORECASE,
 )
 AND_END = re.compile(
-    r"(?:\b(?:and|then)\s+|[,;.]\s*)(?:then\s+)?(?:end|exit|quit|terminate|stop|finish|shut\s?down)"
+    r"(?:\b(?:and|then)\s+|[,;.]\s*|\s&\s+)(?:then\s+)?(?:end|exit|quit|terminate|stop|finish|shut\s?down)"
     r"(?:\s+(?:the\s+|this\s+)?(?:program|conversation|chat|session))?[.!]?$",
     re.IGNORECASE,
 )
@@ -97,7 +105,8 @@ INDIRECT = re.compile(
 AND_RETURN = re.compile(r"\b(?:and|then)\s+return\b(?!\s+to\b)", re.IGNORECASE)
 RETURN = re.compile(r"^return\b\s*(.*)$", re.IGNORECASE | re.DOTALL)
 TO_CALLER = re.compile(
-    r"(?:^|\s+)(?:nothing$|(?:^control\s+)?(?:back\s+)?(?:to\s+(?:the\s+|its\s+)?(?:caller|calling playbook)"
+    r"(?:^|\s+)(?:nothing$|early$|now$|immediately$|(?:^control\s+)?(?:back\s+)?"
+    r"(?:to\s+(?:the\s+|its\s+)?(?:caller|calling playbook)"
     r"|from\s+(?:the|this)\s+(?:playbook|meeting|call))$)",
     re.IGNORECASE,
 )
@@ -109,11 +118,15 @@ COMPUTES = re.compile(
     re.IGNORECASE,
 )
 GO_TO = re.compile(
-    r"^(?:(?:go|jump|return|continue|proceed|loop)\s+(?:back\s+)?(?:to|with|from|at)\s+(?:the\s+)?step\s+"
+    r"^(?:(?:go|jump|skip|return|continue|proceed|loop)\s+(?:back\s+)?(?:to|with|from|at)\s+(?:the\s+)?step\s+"
     r"|(?:(?:go|jump)\s+(?:back\s+)?to|goto)\s+(?:step\s+)?|(?:repeat|restart)\s+from\s+step\s+|repeat\s+step\s+)(\d+)"
     r"(?:,?\s+((?:if|unless|until|while|as long as)\b.*))?$",
     re.IGNORECASE | re.DOTALL,
 )
+IF_JUMP = re.compile(
+    r"^(if\s+[^,;]+?)(?:\s+then)?\s+((?:go|jump|goto|return|continue|skip|proceed)\b.*)$", re.IGNORECASE | re.DOTALL
+)
+"""A condition with its jump behind it: "If yes go to step 2"."""
 NOTE = re.compile(
     r"^(?:check|apply|see|follow|consider|read|heed)\s+(?:the\s+)?(?:note\s*#?\s*(\d+)|n(\d+)\b)", re.IGNORECASE
 )
@@ -126,8 +139,8 @@ INVITE = re.compile(r"^(?:add|invite|bring)\s+(.+?)\s+(?:in)?to\s+(?:the|this|ou
 INVITES = re.compile(r"\b(?:add|invite|bring)\s+(.+?)\s+(?:in)?to\b|\binvite\s+(.+)|\battendees\s*=", re.IGNORECASE)
 HOLD = re.compile(r"^(?:have|hold|start|begin|call|conduct|run|join|open|set up)\s+(?:an?|the)\s+(.+)$", re.IGNORECASE)
 TAKE_PART = re.compile(
-    r"^(?:participate|take part|collaborate|cooperate|contribute|interact|negotiate|debate|facilitate|moderate"
-    r"|discuss|drive|lead|engage|stay|remain|continue|keep)\b",
+    r"^(?:participate|take part|join(?:\s+in)?(?!\s+(?:\S+\s+)?meeting\s+\d)|collaborate|cooperate|contribute"
+    r"|interact|negotiate|debate|facilitate|moderate|discuss|drive|lead|engage|stay|remain|continue|keep)\b",
     re.IGNORECASE,
 )
 
@@ -195,6 +208,7 @@ CHANGE = re.compile(r"^\$\w+(?:\.\w+|\[[^\]]*\])*\s*(?:[-+*/%|&]?=(?!=)|\+\+|--)
 """A change of a variable, or of a part of it, that is no assignment as ASSIGN knows it."""
 
 CALL = re.compile(r"^([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\s*\(")
+ASKS_OR_WAITS = re.compile(r"\b(?:ask|wait|prompt|request|collect|inquire)", re.IGNORECASE)
 CALLED = re.compile(r"\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\(")
 CALL_VERB = re.compile(
     r"^(?:call|run|use|execute|invoke|do|perform|start|trigger)\s+(?:the\s+)?(?:playbook\s+)?"
@@ -228,6 +242,21 @@ BY_A_CALL = re.compile(
 """What gets the result of a call: "Find a $place with Search($name)"."""
 VERB_VARIABLE = re.compile(r"^([A-Za-z]+(?:\s+[A-Za-z]+)*?)\s+(?:the\s+|an?\s+)?\$(\w+)(:\w+)?$")
 VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
+TALKED_ABOUT = re.compile(
+    r"\b(?:whether|if|about|of|than|given|confirm|approve|accept|pay|review|check|verify|regarding|concerning|rate|sign"
+    r"|agree|show|tell|them|question|between)\b[^,;]*?\$\w+(?:[^,;]*?\b(?:or|and)\s+\$\w+)*"
+    r"(?:\s+(?:is|are|was|were|has|looks?|fits?|works?)\b)?",
+    re.IGNORECASE,
+)
+"""What a question is about, up to a variable that it names."""
+ITS_STATE = re.compile(
+    r"\b(?:whether|if)\s+(?:the\s+|their\s+)?\$\w+\s+(?:is|are|was|were|has|looks?|fits?|works?)$", re.IGNORECASE
+)
+ASKED_FOR = re.compile(
+    r"(?:\bask(?:ing)?\b(?:\s+(?!to\b)\w+){0,4}?\s+for|\b(?:new|another|different|correct))\s+"
+    r"(?:(?:the|their|an?|new|another)\s+)*\$(\w+)",
+    re.IGNORECASE,
+)
 UNTIL = re.compile(r"\b(?:until|till)\s+(.+?)[.;]?$", re.IGNORECASE | re.DOTALL)
 PERSON = re.compile(
     r"\b(?:users?|customers?|humans?|person|people|visitors?|guests?|clients?|players?|them|him|her)\b", re.IGNORECASE
@@ -248,6 +277,14 @@ TO_A_NAME = re.compile(
     rf"(?:['\u2019]s\b)?\s+(?={_ABOUT})",
     re.IGNORECASE,
 )
+TO_SOMEBODY_ELSE = re.compile(
+    r"^(?:ask|tell|inform|notify|remind|consult)\s+(?:our|the|an?|my)\s+(\w+)\s+(?:what|whether|if|to|how|that|when|where|why)\b",
+    re.IGNORECASE,
+)
+TO_A_NAME_BEHIND = re.compile(
+    r"^(?:send|say|give|pass|forward|report|show|present|explain|deliver|talk|speak)\b.*\b(?:to|with)\s+((?-i:[A-Z])\w+)\W*$",
+    re.IGNORECASE | re.DOTALL,
+)
 PRONOUN = re.compile(r"\b(?:them|him|her)\b", re.IGNORECASE)
 REPLIES = re.compile(
     r"^(?:thank|greet|apologi[sz]e|acknowledge|reply|respond|answer|congratulate|welcome|praise|comfort|reassure|bid"
@@ -264,6 +301,8 @@ WHILE_ACTIVE = re.compile(
 _EMPHASIS = re.compile(r"^(\*\*|__|\*|_)(?=[^\W_])([^*_]+)(?<=[\w,:])\1(?!\w)")
 _CODE = re.compile(r"`(\$\w+(?::\w+)?|(?:[A-Za-z_]\w*\.)?[A-Za-z_]\w*\([^`]*\)|\$[^`]*=[^`]*)`")
 _BOX = re.compile(r"^\[[ xX]\]\s+(?=\S)")
+_TYPED = re.compile(r"^(\$\w+)\s*:\s+([A-Za-z]\w*(?:\[[\w, ]*\])?)\s*=(?!=)\s*")
+_WALRUS = re.compile(r"^(\$\w+(?::\w+)?)\s*:=\s*")
 _WHOLE_CODE = re.compile(r"^`([^`]+)`[.;]?$")
 _AWAITED = re.compile(r"^((?:\$\w+(?::[\w\[\]]+)?\s*=\s*)?)(?:await\s+)?(?:self\.)?(?=[A-Za-z_]\w*(?:\.\w+)?\()")
 RESULTLESS = frozenset({"Say", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
@@ -273,6 +312,7 @@ def plain(text: str) -> str:
     """A step without the Markdown that is only its looks: a box to tick, emphasis at its beginning, code marks around
     variables and calls, and what Python would write around a call. What stands in quotes stays as it is."""
     text = _EMPHASIS.sub(r"\2", _WHOLE_CODE.sub(r"\1", _BOX.sub("", text)))
+    text = _TYPED.sub(r"\1:\2 = ", _WALRUS.sub(r"\1 = ", text))
     text = _CODE.sub(lambda match: match[0] if text.count('"', 0, match.start()) % 2 else match[1], text)
     return _AWAITED.sub(r"\1", text)
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from runtime.language.phrases import ASSIGN, whole_call
+from runtime.language.lowering.phrases import ASSIGN, whole_call
 from runtime.language.program import Op, Step
-from runtime.language.signature import parse_python
+from runtime.language.syntax.signature import parse_python
 
 TYPES = frozenset({"str", "int", "float", "bool", "list", "dict"})
 

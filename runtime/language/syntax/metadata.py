@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from runtime.language.blocks import Block, Fence, Text
-from runtime.language.humans import HUMAN_KEYS, check_human
-from runtime.language.listing import is_rule
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.remote import check_remote
-from runtime.language.yaml_text import load_mapping
+from runtime.language.syntax.blocks import Block, Fence, Text
+from runtime.language.syntax.humans import HUMAN_KEYS, check_human
+from runtime.language.syntax.listing import is_rule
+from runtime.language.syntax.yaml_text import load_mapping
 
 _COMMON = ("public", "export", "hidden", "description", "model", "meeting")
 MEETING_KEYS = ("required_attendees", "optional_attendees")

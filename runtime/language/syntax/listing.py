@@ -6,13 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from runtime.language.blocks import Block, Fence, Text
-from runtime.language.nodes import ListItem
 from runtime.language.problems import Problems, SourceLine
+from runtime.language.syntax.blocks import Block, Fence, Text
+from runtime.language.syntax.nodes import ListItem
 
 MAX_DEPTH = 20
-_ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+(.*))?$")
+_ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)]|(?<=\s)[a-z][.)](?=[ \t]+\S))(?:[ \t]+(.*))?$")
+_DASHES = "-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf\u2023"
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
+_GLUED = re.compile(r"\s*(?:-(?=[A-Z])|[\u2022\u2013\u2014\u00b7\u25aa\u25cf\u2023]\s*)(?=\w)")
+"""A line that its author means as an item: a dash without a blank behind it, or another mark."""
 _RULE = re.compile(r"^\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
 
 
@@ -98,9 +101,10 @@ class _ListReader:
         if _HEADING.match(text):
             hint = f"Write it as a {self._what}, with what belongs to it indented below."
             self._problems.at(line, "a heading cannot stand in a list", hint=hint)
-        elif self._open and (text[0] == " " or not self._after_blank):
+        elif self._open and (text[0] == " " or not self._after_blank) and not _GLUED.match(text):
             self._open[-1].words.append(text.strip())
         else:
-            hint = f"Begin it with a dash: - {text.strip()}"
+            blank = " and a blank" if _GLUED.match(text) else ""
+            hint = f"Begin it with a dash{blank}: - {text.strip().lstrip(_DASHES).lstrip()}"
             message = f"expected a {self._what}, found text outside the list"
             self._problems.at(line, message, hint=hint, width=len(line.text.strip()))

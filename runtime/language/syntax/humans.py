@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from runtime.language.nodes import ParsedAgent
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import AgentKind, AgentSpec, Program
+from runtime.language.syntax.nodes import ParsedAgent
 
 DeliveryChannel = Literal["streaming", "buffered", "custom"]
 Notifications = Literal["all", "targeted", "none"]

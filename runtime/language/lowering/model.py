@@ -6,16 +6,16 @@ import hashlib
 import re
 
 from runtime.core.errors import CompileError
-from runtime.language.correspondence import compare
 from runtime.language.diagnostics import ProgramRejected
-from runtime.language.lowering import Lowered
-from runtime.language.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.lowering.correspondence import compare
+from runtime.language.lowering.lowerer import Lowered
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.lowering.step_correspondence import unfaithful
 from runtime.language.pbasm import coded_trigger, read, signature
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind
-from runtime.language.rules import RulesLowerer
-from runtime.language.step_correspondence import unfaithful
 from runtime.language.step_lines import given_steps
+from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 
 _VERSION = 2

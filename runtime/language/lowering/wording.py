@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from runtime.language import phrases
-from runtime.language.clauses import clauses, joints
+from runtime.language.lowering import phrases
+from runtime.language.lowering.clauses import clauses, joints
 
 _TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _QUOTED = re.compile(r"\"([^\"\n]*)\"|\u201c([^\u201d\n]*)\u201d")
@@ -21,11 +21,13 @@ _SMALL = (
 _STOOD_FOR = {
     "CND": "only if when whenever whether while until till unless else otherwise check see verify determine find out"
     " test look yes not true case so repeat times loop iterate keep long active meeting iterations rounds attempts"
-    " tries up most more no maximum doing following",
-    "QUE Say": "say same",
+    " tries up most more no maximum doing following forever endlessly once twice thrice x every each passes cycles of"
+    " doesnt dont didnt isnt arent wasnt werent hasnt havent",
+    "QUE Say": "say same show print display tell",
     "QUE": "user users customer customers client guest player person all call run use execute invoke perform start"
     " trigger playbook using calling via passing get obtain store result giving set let assign",
-    "EXE $": "set let store assign",
+    "EXE": "set let store assign initialize initialise increment increase decrement decrease add append subtract"
+    " compute calculate break exit leave stop end quit loop continue round",
     "YLD for user": "wait hold pause yield user users human customer person people visitor guest client player him her"
     " them reply replies answer answers respond responds response responding input message say says something anything"
     " until next speak come back enter type yld tell turn",
@@ -37,8 +39,9 @@ _STOOD_FOR = {
     "YLD for call": "wait yield call result return returns yld",
     "YLD for exit": "yield end exit quit terminate stop finish shut down program conversation chat session yld",
     "YLD for return": "yield return yld",
-    "RET": "return control caller calling playbook nothing back this end call meeting",
-    "JMP": "unless until while as long go jump goto return continue proceed loop repeat restart back step again yld",
+    "RET": "early immediately return control caller calling playbook nothing back this end call meeting",
+    "JMP": "skip if unless until while as long go jump goto return continue proceed loop repeat restart back step again"
+    " yld",
     "CHK": "check apply see follow consider read heed note n",
     "EndMeeting": "end close finish conclude adjourn meeting",
     "LeaveMeeting": "leave exit quit meeting",
@@ -51,18 +54,20 @@ _STEM = 4
 _SPELT = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
-def lost_words(said: str, compiled: Iterable[str]) -> list[str]:
+def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | None = None) -> list[str]:
     """What of an author's text stands in none of the instructions ("QUE Say(user, Hello)"), in its order.
 
     Compared are words, numbers, $variables and texts in quotes; not those that carry no meaning of their own ("the",
-    "please"), and not those that an instruction's code stands for ("wait for the user").
+    "please"), and not those that an instruction's code stands for ("wait for the user"). With `operands`, their texts,
+    a word must stand in one of these.
     """
     rows = list(compiled)
-    there = "\n".join(rows)
+    there = "\n".join(rows if operands is None else operands)
     kept = _tokens(there) | _numbers(there)
-    said = _TIME.sub(" ", said) if "Sleep(" in there else said
+    kept |= {word for number, word in enumerate(_SPELT) if str(number) in kept and operands is not None}
+    said = _TIME.sub(" ", said) if any("Sleep(" in row for row in rows) else said
     known = kept | _dropped(rows)
-    lost = [f'"{text}"' for text in quoted(said) if squeezed(text) not in squeezed(there)]
+    lost = [f'"{text}"' for text in quoted(said) if operands is None and squeezed(text) not in squeezed(there)]
     lost += [token for token in _TOKEN.findall(_plain(said)) if _key(token) not in known and not _parts(token) <= known]
     return list(dict.fromkeys(lost))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from runtime.language.blocks import Fence
-from runtime.language.metadata import PLAYBOOK_KEYS, misspelt_key
-from runtime.language.naming import is_taken
-from runtime.language.nodes import ListItem, ParsedPlaybook
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import Param, PythonFence
-from runtime.language.signature import parse_python
+from runtime.language.syntax.blocks import Fence
+from runtime.language.syntax.metadata import PLAYBOOK_KEYS, misspelt_key
+from runtime.language.syntax.naming import is_taken
+from runtime.language.syntax.nodes import ListItem, ParsedPlaybook
+from runtime.language.syntax.signature import parse_python
 
 PUBLIC_JSON = "public.json"
 _KEYS = PLAYBOOK_KEYS | {"triggers"}

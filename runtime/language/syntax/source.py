@@ -11,7 +11,7 @@ from typing import Any
 
 from runtime.language.diagnostics import Span
 from runtime.language.problems import Problems, SourceLine
-from runtime.language.yaml_text import load_mapping
+from runtime.language.syntax.yaml_text import load_mapping
 
 MAX_FILE_BYTES = 1 << 20
 MAX_TOTAL_BYTES = 8 << 20

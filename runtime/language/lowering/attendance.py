@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from runtime.language import phrases
-from runtime.language.metadata import MEETING_KEYS
-from runtime.language.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.lowering import phrases
+from runtime.language.lowering.reach import Reach
 from runtime.language.program import AgentKind
-from runtime.language.reach import Reach
+from runtime.language.syntax.metadata import MEETING_KEYS
+from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
 
 _GATHERS = re.compile(r"\bmeeting\b|\battendees\b|\binvite", re.IGNORECASE)
 

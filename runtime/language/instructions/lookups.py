@@ -1,0 +1,107 @@
+"""Exact calls that stand in prose, as in `Tell the user what GetWeather($city) says`: the runtime makes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from runtime.language.instructions.expression import Expression, read_expression
+from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Meaning, Prose, Return, Say, Set, Think
+from runtime.language.instructions.text import inside_of
+
+PROSE_OF: Mapping[type, str] = {
+    **dict.fromkeys((Say, Ask), "words"),
+    **dict.fromkeys((Set, Return), "value"),
+    **dict.fromkeys((Condition, Jump), "test"),
+    Loop: "over",
+    Think: "about",
+}
+"""The operand of an instruction that may be prose with calls in it."""
+
+_TESTS = (Condition, Jump, Loop)
+
+_CALL = re.compile(r"(?<![\w.$])[A-Z]\w*(?:\.[A-Z]\w*)?(?=\()")
+
+_ONLY_MAYBE = re.compile(
+    r"\b(?:if|unless|when|whenever|once|until|or|otherwise|else|instead|not|never|without)\b|n't\b", re.IGNORECASE
+)
+"""Words by which a call may be one that is not to be made."""
+
+_RESULT_OF = re.compile(
+    r"(?:\bwhat|\baccording to|\busing|\b(?:result|value|output|answer|outcome)s? (?:of|from))\s+\Z", re.IGNORECASE
+)
+_GIVES = re.compile(r"\s+(?:says|gives|returns|tells|finds|shows|yields)\b", re.IGNORECASE)
+
+_Part = TypeVar("_Part", bound=Meaning)
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """An exact call in `text[start:end]`, in braces or not."""
+
+    start: int
+    end: int
+    call: Expression
+    braced: bool
+
+
+@lru_cache(maxsize=2048)
+def lookups(text: str) -> tuple[Lookup, ...]:
+    """The exact calls that a text holds, in its order; those in quotes are words, unless they stand in braces."""
+    return tuple(_found(text))
+
+
+def _found(text: str) -> Iterator[Lookup]:
+    at = 0
+    while match := _CALL.search(text, at):
+        inside = inside_of(text, match.end())
+        at = match.end() if inside is None else match.end() + len(inside) + 2
+        call = None if inside is None else read_expression(text[match.start() : at])
+        if call is None or not call.calls:
+            at = match.end()
+            continue
+        before, behind = text[: match.start()].rstrip(), text[at:].lstrip()
+        if before.endswith("{") and behind.startswith("}"):
+            yield Lookup(len(before) - 1, len(text) - len(behind) + 1, call, braced=True)
+        elif before.count('"') % 2 == 0:
+            yield Lookup(match.start(), at, call, braced=False)
+
+
+def named_in(words: str) -> tuple[Lookup, ...]:
+    """The calls whose results words are about, and not the calls themselves."""
+    sure = not _ONLY_MAYBE.search(_without_calls(words))
+    return tuple(one for one in lookups(words) if one.braced or (sure and _is_result(words, one)))
+
+
+def _is_result(words: str, one: Lookup) -> bool:
+    return bool(_RESULT_OF.search(words[: one.start]) or _GIVES.match(words[one.end :]))
+
+
+def _without_calls(text: str) -> str:
+    for one in reversed(lookups(text)):
+        text = text[: one.start] + text[one.end :]
+    return text
+
+
+def calls_before(part: Meaning) -> tuple[Expression, ...]:
+    """The calls of an instruction's prose that are made before a model is asked."""
+    prose = getattr(part, PROSE_OF.get(type(part), ""), None)
+    return prose.calls if isinstance(prose, Prose) else ()
+
+
+def with_lookups(part: _Part) -> _Part:
+    """An instruction that knows which calls of its prose are made before a model is asked."""
+    operand = PROSE_OF.get(type(part), "")
+    prose = getattr(part, operand, None)
+    if not isinstance(prose, Prose):
+        return part
+    changed: dict[str, Any] = {operand: Prose(prose.text, _made_before(part, prose.text))}
+    return replace(part, **changed)
+
+
+def _made_before(part: Meaning, text: str) -> tuple[Expression, ...]:
+    made = isinstance(part, Set | Return) and not _ONLY_MAYBE.search(_without_calls(text))
+    return tuple(one.call for one in (lookups(text) if made or isinstance(part, _TESTS) else named_in(text)))

@@ -1,0 +1,1 @@
+"""From Markdown to the syntax tree of a program."""
