@@ -18,13 +18,20 @@ from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.speech.pages import Pages
 from runtime.tape.frame_rules import TURN, call_key
-from runtime.tape.frame_state import CallSite
+from runtime.tape.frame_state import CallSite, FrameState
 from runtime.tape.journal import Journal, as_data
+from runtime.tape.talk import told
 
 Builtin = Callable[[Frame, Call], Awaitable[None]]
 
 MAX_DEPTH = 100
 """So many playbooks may wait for each other: one that calls itself without an end fails."""
+
+MAX_AT_ONCE = 20
+"""Playbooks that one frame may have under way by calls that a model wrote."""
+
+MAX_BELOW = 100
+"""Playbooks under way below what an agent began, beyond which no call that a model wrote begins another."""
 
 
 class Executable(Protocol):
@@ -94,6 +101,8 @@ class Host:
         self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
         self._performing: set[tuple[str, str]] = set()
         """The calls of which it is not known that they wait, by frame and position."""
+        self._aside: dict[str, set[str]] = {}
+        """The playbooks in execution of which the code that they are executed for does not know, by frame."""
         self._moving: set[str] = set()
         """The frames whose code does not wait for a fact."""
         self.on_returned: Callable[[Collection[str]], None] = lambda _agents: None
@@ -120,8 +129,7 @@ class Host:
         state = self._journal.state
         if frame not in state.frames or call_key(frame, TURN) in state.waits:
             return False
-        callers = (known.caller for known in state.frames.values())
-        return not any(caller is not None and caller.hidden and caller.frame == frame for caller in callers)
+        return not any(child in state.frames for child in self._aside.get(frame, ()))
 
     def _performs(self, made: tuple[str, str]) -> bool:
         frame, pos = made
@@ -193,6 +201,7 @@ class Host:
         if id_ not in self._journal.state.frames:
             if self._depth(frame) >= MAX_DEPTH:
                 raise PlaybookError(f"{playbook.name} would be {MAX_DEPTH + 1} calls deep; {MAX_DEPTH} are the most")
+            self._check_room(frame, playbook)
             args, kwargs, variables = playbook.bind(call.args, call.kwargs)
             self._journal.note(
                 "start",
@@ -208,8 +217,14 @@ class Host:
                 meeting=self._meeting_of(frame, agent),
             )
         doing = shown_call(call.name, self._pages.texts)
-        with self._pages.presence.working(frame.state.agent, doing):
-            await self.run_frame(id_, playbook)
+        if hidden:
+            self._aside.setdefault(frame.id, set()).add(id_)
+        try:
+            with self._pages.presence.working(frame.state.agent, doing):
+                await self.run_frame(id_, playbook)
+        finally:
+            if hidden:
+                self._aside[frame.id].discard(id_)
 
     def _depth(self, frame: Frame) -> int:
         """How many playbooks wait for each other down to this frame, itself among them."""
@@ -217,6 +232,19 @@ class Host:
         while state.caller is not None and state.caller.frame in frames and depth < MAX_DEPTH:
             state, depth = frames[state.caller.frame], depth + 1
         return depth
+
+    def _check_room(self, caller: Frame, playbook: Executable) -> None:
+        """Raise PlaybookError when a model's statements have so many playbooks going on that one more is too much."""
+        state = self._journal.state
+        if not caller.state.statements:
+            return
+        here = sum(1 for one in state.frames.values() if one.caller is not None and one.caller.frame == caller.id)
+        if here >= MAX_AT_ONCE:
+            raise PlaybookError(f"{here} playbooks go on here already, the most that are called at once")
+        root = caller.id.partition(":")[0]
+        below = sum(1 for id_ in state.frames if id_.startswith(f"{root}:"))
+        if below >= MAX_BELOW:
+            raise PlaybookError(f"{playbook.name} is not called: {below} playbooks go on already, the most in one task")
 
     def _meeting_of(self, caller: Frame, agent: str) -> str | None:
         """The meeting in which a called playbook runs: its caller's, unless it is another agent's that is not in it."""
@@ -272,11 +300,26 @@ class Host:
         return {state.frames[id_].agent for id_ in state.below(frame)}
 
     def _kept(self, id_: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
+        """What the fact of a return adds for whoever goes on."""
         state = self._journal.state
-        up = state.frames[id_].caller
-        if "val" not in outcome or up is None or up.hidden:
+        frame = state.frames[id_]
+        caller = state.frames.get(frame.caller.frame) if frame.caller is not None else None
+        kept = self._account(frame, caller)
+        if "val" not in outcome or frame.caller is None or frame.caller.hidden:
+            return kept
+        return kept | kept_result(caller, outcome["val"])
+
+    def _account(self, frame: FrameState, caller: FrameState | None) -> dict[str, Any]:
+        """What happened in a frame: what its playbook wrote of it, else for a model the last of what was said in it.
+
+        The words stay with the agent. A playbook that shows a person what was said to them tells nothing new.
+        """
+        if frame.summary:
+            return {"sum": frame.summary}
+        if caller is None or frame.caller is None or frame.caller.delivers or caller.agent != frame.agent:
             return {}
-        return kept_result(state.frames.get(up.frame), outcome["val"])
+        did = told(frame.talk) if caller.version.startswith("llm") else ""
+        return {"did": did} if did else {}
 
 
 async def _nothing(_when: str, _frame: Frame) -> None:

@@ -218,6 +218,13 @@ class Questions:
                 return question, question.options[number or 0]
         return None
 
+    def open_on(self, choice: str, person: str) -> QuestionState | None:
+        """The question that somebody answers in words, by the id of the choice that stands for them; None as above."""
+        prefix, page, _ = [*choice.split("."), "", ""][:3]
+        questions = self._journal.state.questions.values() if prefix == self._prefix else ()
+        found = next((question for question in questions if question.page == page), None)
+        return None if found is None or self._answered(found, person) else found
+
     def _answered(self, question: QuestionState, person: str | None = None) -> bool:
         queue = self._journal.state.agents[self._journal.state.frames[question.frame].agent].queue
         pressed = [message.sender_id for message in queue if message.answers == question.page]

@@ -22,7 +22,7 @@ from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Population, wait_source
 from runtime.execution.speech.utterances import Conduits, Utterances
 from runtime.tape.frame_rules import TURN, call_key
-from runtime.tape.frame_state import takes
+from runtime.tape.frame_state import WaitState, takes
 from runtime.tape.journal import Journal
 from runtime.tape.state import AgentState
 
@@ -54,8 +54,8 @@ class Builtins:
         self.utterances = Utterances(journal, pages, conduits, population, clock, bus)
         self.events: FrameEvents
         """Tells that frames wait; given before any runs."""
-        self.ended = anyio.Event()
-        """Set when the program has ended."""
+        self.on_end: Callable[[], None] = lambda: None
+        """Called when the program has ended."""
         self.on_variable: Callable[[Frame, Call, str, Any], Awaitable[None]] | None = None
         """Sets a variable, and notes the result of the call."""
         self.on_trigger: Callable[[Frame, Call], Awaitable[None]] | None = None
@@ -133,7 +133,7 @@ class Builtins:
             self._pages.tell(self._pages.texts("session.unread"))
         self._journal.note("ended")
         await self._journal.commit()
-        self.ended.set()
+        self.on_end()
 
     async def notice(self, frame: Frame, text: str) -> None:
         """Tell the people of the conversation something that the program did not say."""
@@ -214,7 +214,7 @@ class Builtins:
             piece_s = None if left_s is None else min(left_s, LOOK_S)
             try:
                 came = await self._conduits.queue(frame.state.agent).get_batch(
-                    lambda message: takes(wait.source or {}, message),  # a question may be asked again meanwhile
+                    lambda message: _ends(wait, message, frame.agent),
                     min_messages=1,
                     max_messages=at_most,
                     timeout_s=piece_s,
@@ -282,6 +282,13 @@ class Builtins:
             playbook=frame.state.playbook,
             **data,
         )
+
+
+def _ends(wait: WaitState, message: Message, agent: AgentState) -> bool:
+    """Whether a wait takes a message; the tape knows which ones are older than a question."""
+    source = wait.source or {}  # a question may be asked again meanwhile
+    known = as_they_are([message], agent) if "ask" in source else []
+    return takes(source, known[0] if known else message)
 
 
 def as_they_are(messages: Sequence[Message], agent: AgentState) -> list[Message]:

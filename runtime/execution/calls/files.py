@@ -37,8 +37,9 @@ class Files(Protocol):
         """The content of a file that somebody sent in this conversation. Raises NotDelivered when it is gone."""
         ...
 
-    async def keep(self, data: bytes, media_type: str, /) -> str:
-        """Keep a content and return its id; the same content has the same id. Raises FileTooLarge."""
+    async def keep(self, data: bytes, media_type: str, address: Address, /) -> str:
+        """Keep what is sent in this conversation and return its id; the same content has the same id. Raises
+        FileTooLarge."""
         ...
 
 
@@ -56,17 +57,19 @@ class FileCalls:
         return {"ReadFile": self.read_file, "SendFile": self.send_file}
 
     async def read_file(self, frame: Frame, call: Call) -> None:
-        """The text of a file that a person sent here, cut at `max_chars`; on the tape, so it is fetched once."""
+        """The text of a file that a person sent here, cut at `max_chars`; on the tape, so it is fetched once.
+
+        People send what they like, so a file without text is no failure of the program: a sentence in brackets says it.
+        """
         wanted, max_chars = call_arguments(call, "name", "max_chars", optional=1)
         limit = DEFAULT_READ_CHARS if max_chars is None else max(1, min(int(max_chars), MAX_READ_CHARS))
         attachment = find_file(wanted, self._journal.state.files)
-        if attachment.media_type.partition("/")[0] in _BINARY_KINDS:
-            raise PlaybookError(_not_text(attachment))
-        data = await self._files.fetch(self._address, attachment, max_bytes=MAX_READ_BYTES)
-        text = decoded(data)
+        text = None
+        if attachment.media_type.partition("/")[0] not in _BINARY_KINDS:
+            text = decoded(await self._files.fetch(self._address, attachment, max_bytes=MAX_READ_BYTES))
         if text is None:
-            raise PlaybookError(_not_text(attachment))
-        if len(text) > limit:
+            text = f"[{attachment.name} cannot be read: it holds no text. ReadFile reads text files only]"
+        elif len(text) > limit:
             text = f"{text[:limit]}\n… (cut: {limit} of {len(text)} characters)"
         self._journal.note("res", **site(frame, call), val=text)
         await self._journal.commit()
@@ -79,7 +82,7 @@ class FileCalls:
         data = whole_characters(content).encode()
         clean = clean_file_name(str(name))
         media_type = media_type_of(clean)
-        id_ = await self._files.keep(data, media_type)
+        id_ = await self._files.keep(data, media_type, self._address)
         await self._pages.room()
         page = self._pages.with_file(frame.id, Attachment(clean, media_type, FILE_URL + id_, len(data)))
         self._journal.note("fin", page=page.id, text=str(text or ""), **site(frame, call), val=None)
@@ -118,7 +121,3 @@ def decoded(data: bytes) -> str | None:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return data.decode("cp1252", errors="replace")
-
-
-def _not_text(attachment: Attachment) -> str:
-    return f"{attachment.name} is {attachment.media_type}, not text; ReadFile reads text files only"

@@ -75,6 +75,8 @@ class _Calls:
     def take(self) -> list[Call]:
         """New calls; returns those that have no result yet."""
         new = self._body.take_calls()
+        if not new:
+            return []
         for call in new:
             check_call(self._frame, call)
             self.issued[call.pos] = call
@@ -115,8 +117,9 @@ class _Calls:
         order = self._frame.state.order
         if order is not self._order_read:
             self._order_read, self._own, self._looked_at = order, [], 0
-        self._own += [pos for pos in order[self._looked_at :] if pos.startswith(self._prefix)]
-        self._looked_at = len(order)
+        if self._looked_at < len(order):
+            self._own += [pos for pos in order[self._looked_at :] if pos.startswith(self._prefix)]
+            self._looked_at = len(order)
         return self._own
 
     def _was_cancelled(self, pos: str) -> bool:

@@ -31,13 +31,16 @@ class Call:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     place: str | None = None
     answers: Call | None = None
+    _digest: str = field(default="", init=False, compare=False, repr=False)
 
     @property
     def digest(self) -> str:
         """Of name and arguments."""
         if self.answers is not None:
             return self.answers.digest
-        return digest_of(self.name, self.args, self.kwargs)
+        if not self._digest:
+            object.__setattr__(self, "_digest", digest_of(self.name, self.args, self.kwargs))
+        return self._digest
 
 
 @dataclass(frozen=True, slots=True)

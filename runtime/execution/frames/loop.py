@@ -23,6 +23,9 @@ RUNNING: ContextVar[Counted | None] = ContextVar("parley_running_frame", default
 """The frame to which the code that runs now belongs; None outside of playbooks."""
 
 
+_call_soon = asyncio.SelectorEventLoop.call_soon
+
+
 class FrameLoop(asyncio.SelectorEventLoop):
     """Counts `call_soon` per frame, so that a frame can be handed its results one at a time, each when it is quiet.
 
@@ -34,14 +37,14 @@ class FrameLoop(asyncio.SelectorEventLoop):
     ) -> asyncio.Handle:
         frame = RUNNING.get() if context is None else context.get(RUNNING)
         if frame is None:
-            return super().call_soon(callback, *args, context=context)
+            return _call_soon(self, callback, *args, context=context)
         frame.pending += 1
 
         def counted(*inner: Any) -> None:
             frame.pending -= 1
             callback(*inner)
 
-        return super().call_soon(counted, *args, context=context or copy_context())
+        return _call_soon(self, counted, *args, context=context or copy_context())
 
     def call_at(self, when: float, callback: Callable[..., object], *args: Any, **more: Any) -> asyncio.TimerHandle:  # type: ignore[override]
         self._only_host_calls("a time of its own (asyncio.sleep, a time limit)")

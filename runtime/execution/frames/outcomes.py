@@ -2,10 +2,48 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
-from runtime.core.errors import ParleyError, PlaybookError
+from runtime.core.errors import (
+    LLMKeyRefused,
+    LLMRateLimited,
+    LLMRefused,
+    LLMTimeout,
+    LLMUnavailable,
+    NoUsableAnswer,
+    ParleyError,
+    PlaybookError,
+    VerificationError,
+)
+from runtime.core.plain_text import error_text
+from runtime.core.texts import Texts
 from runtime.execution.frames.frame import Call, Frame
+
+_PLACE = re.compile(r"\b\w+:\d+(?:\.\d+)*:[A-Z]{3}: ")
+"""The place of a step at the beginning of an error, as in `Main:02.01:QUE: `."""
+
+_TOLD_BARE = frozenset({PlaybookError.__name__, VerificationError.__name__, NoUsableAnswer.__name__})
+"""Exceptions whose text says all."""
+
+
+_OF_MODELS = {
+    LLMUnavailable.__name__: "session.model_unreachable",
+    LLMTimeout.__name__: "session.model_slow",
+    LLMRateLimited.__name__: "session.model_busy",
+    LLMRefused.__name__: "session.model_refused",
+    LLMKeyRefused.__name__: "session.model_key_refused",
+}
+"""What people read where the model gave no answer; the log has the provider's words."""
+
+
+def waits_by(error: Exception, texts: Texts) -> str:
+    """What people read where a playbook waits for somebody to write again because of an error."""
+    of_model = _OF_MODELS.get(type(error).__name__)
+    if of_model is None:
+        return texts("session.trouble", error=error)
+    return texts("session.model_gone", error=texts(of_model))
 
 
 def site(frame: Frame, call: Call) -> dict[str, Any]:
@@ -14,17 +52,25 @@ def site(frame: Frame, call: Call) -> dict[str, Any]:
 
 
 def described(error: BaseException) -> list[str]:
-    """An exception as data: its type's name and its text."""
+    """An exception as data: its type's name and its text, cut when it is long."""
     if isinstance(error, RaisedByPlaybook):
         return [error.type_name, error.text]
-    return [type(error).__name__, str(error)]
+    return [type(error).__name__, error_text(error)]
+
+
+def reason(error: Sequence[str], texts: Texts) -> str:
+    """Why something failed, as people read it: no rule that a model broke, and no place in a program."""
+    name, text = error
+    if name == NoUsableAnswer.__name__:
+        return texts("session.no_usable_answer")
+    return _PLACE.sub("", text).rstrip(".")
 
 
 class RaisedByPlaybook(PlaybookError):
     """An exception that crossed a playbook's border: its type's name and text, as the journal keeps them."""
 
     def __init__(self, type_name: str, text: str) -> None:
-        super().__init__(text if type_name in ("PlaybookError", "VerificationError") else f"{type_name}: {text}")
+        super().__init__(text if type_name in _TOLD_BARE else f"{type_name}: {text}")
         self.type_name = type_name
         self.text = text
 

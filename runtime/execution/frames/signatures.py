@@ -75,6 +75,9 @@ def seconds_of(call: Call, value: Any) -> float:
 
 def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:
     """The values of a call's parameters in order, None for optional ones that are missing. Raises PlaybookError."""
+    missing_last = len(names) - len(call.args)
+    if not call.kwargs and 0 <= missing_last <= optional:
+        return [*call.args, *(None,) * missing_last]
     if len(call.args) > len(names):
         raise PlaybookError(f"{call.name} takes {', '.join(names)}; it was given {len(call.args)} arguments")
     given = dict(zip(names, call.args, strict=False)) | dict(call.kwargs)

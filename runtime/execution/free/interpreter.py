@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
 
-from runtime.core.errors import ContextTooLong, LLMError, NoWorker, VerificationError
+from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
 from runtime.core.message import Message, MessageType
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.frames.frame import Frame
-from runtime.execution.frames.outcomes import RaisedByPlaybook
+from runtime.execution.frames.outcomes import RaisedByPlaybook, waits_by
 from runtime.execution.free.placeholders import AuthorsPython, Description
 from runtime.execution.free.position import CallShape, Position, Rejected
 from runtime.execution.free.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
@@ -41,7 +42,11 @@ MAX_TURNS = 200
 MAX_ROUNDS = 50
 """Likewise for one without steps, whose end depends on the model alone."""
 
+MAX_IDLE_TURNS = 5
+"""A playbook whose turns, so many in a row, are the same and do nothing is taken to stand still."""
+
 _WAITS_FOR_NOBODY = frozenset({"call"})
+_EXIT = "exit"
 
 
 class Interpreter:
@@ -67,9 +72,10 @@ class Interpreter:
         self._other_chars = 0
         self._fence: str | None = None
         """The task of the instruction to which the statements are fenced."""
+        self._may_end_program = True
         self._calls = ModelCalls(machine, frame)
         self._raw = RawAnswer(machine.journal, frame, agent, playbook)
-        self._description = Description(machine, frame, self._standpoint, python, playbook.description)
+        self.description = Description(machine, frame, self._standpoint, python, playbook.description)
         self._compaction = Compaction(machine.journal, machine.llm, self._calls, machine.transcript_chars)
 
     async def run(self) -> Any:
@@ -90,11 +96,11 @@ class Interpreter:
 
     async def describe(self) -> None:
         """Evaluate the placeholders of the playbook's description, once for the frame."""
-        await self._description.resolve()
+        await self.description.resolve()
 
-    async def carry_out(self, task: str) -> None:
+    async def carry_out(self, task: str, *, may_end_program: bool) -> None:
         """Carry out one instruction to its end. Raises as `run`."""
-        self._fence = task
+        self._fence, self._may_end_program = task, may_end_program
         while self._frame.alive:
             await self._hear()
             await self._turn()
@@ -102,7 +108,8 @@ class Interpreter:
             if ending is None:
                 continue
             self._calls.publish("turn.completed")
-            if ending.kind == "return":
+            exits = str(ending.value).strip().lower() == _EXIT
+            if ending.kind == "return" or (exits and not may_end_program):
                 return
             await self._yield(str(ending.value))
 
@@ -125,12 +132,14 @@ class Interpreter:
         """End the turn: what was left unsaid is closed, the journal collapses to locals and transcript."""
         frame, journal = self._frame, self._machine.journal
         word = source.strip().lower()
-        if word == "exit":
+        if word == _EXIT:
             await self._machine.builtins.end()
             return
         waits = None if word in _WAITS_FOR_NOBODY else self._machine.builtins.source(frame, source)
         await self._machine.pages.close_own(frame.id)
         state = frame.state
+        if waits is None and self._stands_still():
+            raise VerificationError(f"{self._playbook.name} went on {MAX_IDLE_TURNS} times without doing anything")
         most = MAX_TURNS if self._playbook.steps else MAX_ROUNDS
         if waits is None and state.unwaited >= most:
             raise VerificationError(f"{self._playbook.name} went on for {most} turns without waiting for anybody")
@@ -146,10 +155,16 @@ class Interpreter:
             journal.note("steer", f=frame.id, mids=[message.id for message in steering])
             self._machine.builtins.forget(self._agent_id, steering)
 
+    def _stands_still(self) -> bool:
+        """Whether the model only goes on, as in the turns before."""
+        state = self._frame.state
+        before = [past["said"] for past in state.transcript[1 - MAX_IDLE_TURNS :]]
+        return not state.order and before == [said_text(state)] * (MAX_IDLE_TURNS - 1)
+
     async def _turn(self) -> None:
         """Take the turn to its end, or to what has to be waited out until somebody writes."""
         try:
-            await self._description.resolve()
+            await self.description.resolve()
             if self._playbook.mode == "raw" and self._fence is None:
                 await self._answer()
             else:
@@ -269,9 +284,7 @@ class Interpreter:
         error = frame.state.statements[-1].error if rejected.rule == "failed" else None
         if error is not None:  # one cause is told, however many playbooks it goes through
             raise RaisedByPlaybook(*error)
-        raise VerificationError(
-            f"the model's reply was refused twice{self._called()}: {rejected.message} (rule: {rejected.rule})"
-        )
+        raise NoUsableAnswer(f"the model's reply was refused twice{self._called()}: {rejected.message}")
 
     def _called(self) -> str:
         """Whose playbook this is, for one that another one called."""
@@ -311,12 +324,12 @@ class Interpreter:
 
     def position(self) -> Position:
         """Where the frame is now, for the verifier."""
-        return self._standpoint.position()
+        return replace(self._standpoint.position(), may_end_program=self._may_end_program)
 
     async def _park(self, event: str, error: LLMError | NoWorker) -> None:
         """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""
         self._calls.publish(event, error=f"{type(error).__name__}: {error}")
-        await self._machine.builtins.notice(self._frame, self._machine.pages.texts("session.trouble", error=error))
+        await self._machine.builtins.notice(self._frame, waits_by(error, self._machine.pages.texts))
         self._machine.journal.note("park", f=self._frame.id, waits={"human": True})
 
     async def open_stream(self, target: str) -> LiveStream | None:

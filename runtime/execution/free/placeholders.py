@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from runtime.core.errors import JournalError, NoWorker, SandboxError, StorageError
+from runtime.core.plain_text import error_text
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.standpoint import Standpoint
@@ -48,7 +49,8 @@ class AuthorsPython(Protocol):
 
 
 class Description:
-    """The description of a frame's playbook, with values in the place of its placeholders."""
+    """The description of a frame's playbook, with values in the place of its placeholders, and what its steps' words
+    name of the agent's Python."""
 
     def __init__(
         self, machine: Machine, frame: Frame, standpoint: Standpoint, python: AuthorsPython, template: str
@@ -73,22 +75,40 @@ class Description:
         self._machine.journal.note("described", f=self._frame.id, text=text + self._template[at:])
         await self._machine.journal.commit()
 
+    def is_the_authors(self, source: str) -> bool:
+        """Whether an expression names something that only the agent's Python has."""
+        unknown = self._unknown(ast.parse(source), self._standpoint.functions([source]))
+        return bool(unknown) and self._has_python(unknown)
+
+    async def in_python(self, source: str, prefix: str) -> str:
+        """What an expression comes to in the agent's Python, as text. The positions of its calls begin with `prefix`.
+
+        Raises whatever the author's code raises.
+        """
+        tree = ast.parse(source)
+        awaited = _awaited(tree, self._standpoint.functions([source]))
+        known = self._standpoint.names(self._frame.agent.variables)
+        value = await self._python.value_of(
+            self._frame, awaited, {name: known[name] for name in _named(tree) & known.keys()}, prefix
+        )
+        return _shown(value if isinstance(value, _DATA) else str(value))
+
+    def _unknown(self, tree: ast.AST, functions: Collection[str]) -> set[str]:
+        owners = {name.partition(".")[0] for name in functions}
+        known = self._standpoint.names(self._frame.agent.variables)
+        return _named(tree) - _own(tree) - owners - known.keys()
+
     async def _value(self, number: int, source: str) -> str | None:
         """What stands for an expression; None where it names something that is not known, so that it is only text."""
+        if self.is_the_authors(source):
+            return await self._value_in_python(source, number)
         tree = ast.parse(source)
         functions = self._standpoint.functions([source])
-        variables = self._frame.agent.variables
-        known = self._standpoint.names(variables)
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        owners = {name.partition(".")[0] for name in functions}
-        unknown = {name for name in names - _own(tree) - owners if name not in known}
-        awaited = ast.unparse(ast.fix_missing_locations(_Awaiting(functions).visit(tree)))
-        if unknown and self._has_python(unknown):
-            return await self._value_in_python(awaited, {name: known[name] for name in names & known.keys()}, number)
+        unknown = self._unknown(tree, functions)
         if check_policy(tree) is not None or any(not hasattr(builtins, name) for name in unknown):
             return None
-        lowered = lower(f"{_VALUE} = {awaited}", (), functions)
-        used = self._standpoint.used(variables, [lowered.source])
+        lowered = lower(f"{_VALUE} = {_awaited(tree, functions)}", (), functions)
+        used = self._standpoint.used(self._frame.agent.variables, [lowered.source])
         snippet = Snippet(lowered.source, names=used, functions=functions, keep=(_VALUE,))
         async with self._machine.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, f"{POSITION}{number}")
@@ -108,14 +128,13 @@ class Description:
         own = self._python.names()
         return any(name in own for name in names) and all(name in own or hasattr(builtins, name) for name in names)
 
-    async def _value_in_python(self, source: str, values: Mapping[str, Any], number: int) -> str:
+    async def _value_in_python(self, source: str, number: int) -> str:
         try:
-            value = await self._python.value_of(self._frame, source, values, f"{POSITION}{number}.")
+            return await self.in_python(source, f"{POSITION}{number}.")
         except (JournalError, StorageError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever the author's code raises is what stands there
-            return f"(not known: {type(error).__name__}: {error})"
-        return _shown(value if isinstance(value, _DATA) else str(value))
+            return f"(not known: {type(error).__name__}: {error_text(error)})"
 
 
 class _Awaiting(ast.NodeTransformer):
@@ -131,6 +150,14 @@ class _Awaiting(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         return ast.Await(node) if call_name(node.func) in self._functions else node
+
+
+def _awaited(tree: ast.AST, functions: Collection[str]) -> str:
+    return ast.unparse(ast.fix_missing_locations(_Awaiting(functions).visit(tree)))
+
+
+def _named(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 def _own(tree: ast.AST) -> set[str]:

@@ -80,4 +80,6 @@ class Position:
     closed: frozenset[str] = frozenset()
     """The playbooks of other agents that are not public, as `Agent.Playbook`."""
     ended: bool = False
+    may_end_program: bool = True
+    """Whether the program may end here: a step that does not speak of it leaves the steps behind it to be executed."""
     read_only: frozenset[str] = frozenset()

@@ -23,6 +23,10 @@ from runtime.execution.free.reply_items import (
 from runtime.execution.free.statement import with_dollars
 from runtime.execution.free.verifier import ends_turn, verify, verify_say_head
 from runtime.execution.speech.utterances import LiveStream
+from runtime.llm.client import MAX_ANSWER_CHARS
+
+MAX_STATEMENTS = 200
+"""A turn has at most so many."""
 
 _STREAMABLE = (str, int, bool)
 """Values whose `str()` is what an f-string shows; floats and others are left to the executed call."""
@@ -84,6 +88,8 @@ class ReplyRun:
         self._final: str | None = None
         self._prose = ""
         self._ran = False
+        self._chars = 0
+        self._statements = 0
         self._steps: dict[type, Callable[[Any], Awaitable[None]]] = {
             Prose: self._on_prose,
             Remark: self._on_remark,
@@ -98,6 +104,10 @@ class ReplyRun:
     async def feed(self, text: str) -> None:
         """Take the next piece of the reply."""
         self.said_anything = self.said_anything or bool(text.strip())
+        self._chars += len(text)
+        if self._chars > MAX_ANSWER_CHARS:
+            self._reject("length", f"the reply has more than {MAX_ANSWER_CHARS} characters; write less")
+            return
         await self._run(self._reader.feed(text))
 
     async def close(self) -> None:
@@ -148,11 +158,18 @@ class ReplyRun:
             return
         if count.strip() == str(len(self._executed)) and not self._repeated:
             self._continues = True
+            self._statements = len(self._executed)
         else:
             self._reject("resume", _RESUME.format(count=len(self._executed)))
 
     async def _on_statement(self, item: Statement) -> None:
         source = with_dollars(item.source, item.dollar_names)
+        self._statements += 1
+        if self._statements > MAX_STATEMENTS:
+            self._reject(
+                "length", f"more than {MAX_STATEMENTS} statements in one turn; end it with Yld or Return before"
+            )
+            return
         if not self._continues and not self._mends(source):
             self._repeat(source)
             self._remarks.clear()

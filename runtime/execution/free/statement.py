@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,11 @@ from runtime.execution.frames.frame import Call, Handed
 from runtime.sandbox.executor import Evaluation, HostCall, Outcome
 
 CONTROL = frozenset({"Yld", "Return"})
+
+MAX_MESSAGES = 50
+"""Messages that one statement of a model may send."""
+
+_MESSAGES = frozenset({"Say", "SendMessage", "SendFile", "Ask"})
 """Calls that end a turn; the code after them never runs."""
 
 
@@ -236,6 +241,9 @@ class SnippetBody:
     evaluation: Evaluation
     index: int | str
     control: HostCall | None = None
+    too_many: set[str] = field(default_factory=set)
+    """The positions of messages beyond what one statement may send."""
+    _messages: int = 0
     _started: bool = False
 
     async def quiet(self) -> None:
@@ -249,7 +257,11 @@ class SnippetBody:
             if made.name in CONTROL:
                 self.control = made
                 break
-            calls.append(Call(f"{self.index}.{made.number}", made.name, made.args, made.kwargs))
+            call = Call(f"{self.index}.{made.number}", made.name, made.args, made.kwargs)
+            self._messages += made.name in _MESSAGES
+            if made.name in _MESSAGES and self._messages > MAX_MESSAGES:
+                self.too_many.add(call.pos)
+            calls.append(call)
         return calls
 
     def take_cancelled(self) -> Sequence[Call]:

@@ -32,9 +32,9 @@ class StatementReader:
         self._depth = 0
         self._at_line_start = True
         self._after_semicolon = False
-        self._indent = ""
+        self._indent: list[str] = []
         self._is_indented = False
-        self._comment = ""
+        self._comment: list[str] = []
         self._compound = False
         self._decorated = False
         self._held: list[tuple[int, str]] = []
@@ -69,9 +69,9 @@ class StatementReader:
     def _take_blank(self, token: Token, items: list[ReplyItem]) -> bool:
         """Reads the beginning of a logical line as long as it holds no code."""
         if token.kind is Kind.SPACE:
-            self._indent += token.text
+            self._indent.append(token.text)
         elif token.kind is Kind.COMMENT:
-            self._comment += token.text
+            self._comment.append(token.text)
         elif token.kind is Kind.NEWLINE:
             self._end_blank_line(items)
         else:
@@ -79,15 +79,17 @@ class StatementReader:
         return True
 
     def _end_blank_line(self, items: list[ReplyItem]) -> None:
-        line = self._indent + self._comment
+        comment = "".join(self._comment)
+        line = "".join(self._indent) + comment
         if self._compound:
-            if self._held or (self._comment and not self._indent):
+            if self._held or (comment and not self._indent):
                 self._held.append((self._line, line))
             else:
                 self._source.append(line + "\n")
         else:
-            self._add_remark(items, self._comment, self._line)
-        self._indent = self._comment = ""
+            self._add_remark(items, comment, self._line)
+        self._indent.clear()
+        self._comment.clear()
         self._after_semicolon = False
 
     @staticmethod
@@ -103,7 +105,7 @@ class StatementReader:
         if self._compound and (indented or self._decorated or self._is_continuation(token)):
             self._source.extend(text + "\n" for _, text in self._held)
             self._held.clear()
-            self._source.append(self._indent)
+            self._source += self._indent
             if not indented:
                 self._head = token.text
         elif indented:
@@ -116,7 +118,7 @@ class StatementReader:
             self._say = say_items(self._line)
             next(self._say)
         self._is_indented = indented
-        self._indent = ""
+        self._indent.clear()
         self._after_semicolon = False
 
     @staticmethod

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from runtime.core.errors import NoWorker, SandboxError
+from runtime.core.errors import NoWorker, PlaybookError, SandboxError
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.frames.outcomes import RaisedByPlaybook, unwrapped
+from runtime.execution.frames.outcomes import RaisedByPlaybook, described, site, unwrapped
 from runtime.execution.free.standpoint import Standpoint
-from runtime.execution.free.statement import Lowered, SnippetBody, control_value, lower
+from runtime.execution.free.statement import MAX_MESSAGES, Lowered, SnippetBody, control_value, lower
 from runtime.execution.machine import Machine
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 
@@ -58,7 +59,7 @@ class StatementRun:
         async with self._machine.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, index)
             try:
-                await drive(frame, body, self, prefix=f"{index}.")
+                await drive(frame, body, _Within(self._machine, body), prefix=f"{index}.")
             except NoWorker:
                 raise
             except SandboxError as error:
@@ -71,14 +72,6 @@ class StatementRun:
             else:
                 self._note_done(lowered, evaluation)
 
-    def start(self, frame: Frame, call: Call, /) -> None:
-        """See `HostCalls`."""
-        self._machine.host.start(frame, call)
-
-    async def give_up(self, frame: Frame, call: Call, /) -> None:
-        """See `HostCalls`."""
-        await self._machine.host.give_up(frame, call)
-
     def _note_done(self, lowered: Lowered, evaluation: Evaluation) -> None:
         try:
             kept = dict(evaluation.kept)
@@ -86,7 +79,10 @@ class StatementRun:
             self._note_failure("SandboxError", str(error))
             return
         prelude = [lowered.source] if lowered.definition else []
-        self._machine.journal.note("done", f=self._frame.id, loc=kept, prelude=prelude)
+        try:
+            self._machine.journal.note("done", f=self._frame.id, loc=kept, prelude=prelude)
+        except ValueError as error:
+            self._note_failure("SandboxError", f"The statement's variables cannot be kept: {error}")
 
     def _note_end(self, control: HostCall) -> None:
         if control.name == "Return":
@@ -106,3 +102,23 @@ class StatementRun:
         failures = sum(1 for statement in frame.state.statements if statement.error)
         if failures >= MAX_FAILURES:
             raise RaisedByPlaybook(type_name, text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """The calls of one statement, as many messages among them as it may send."""
+
+    machine: Machine
+    body: SnippetBody
+
+    def start(self, frame: Frame, call: Call, /) -> None:
+        """See `HostCalls`."""
+        if call.pos not in self.body.too_many:
+            self.machine.host.start(frame, call)
+            return
+        error = PlaybookError(f"one statement sends at most {MAX_MESSAGES} messages; this one was not sent")
+        self.machine.journal.note("res", **site(frame, call), exc=described(error))
+
+    async def give_up(self, frame: Frame, call: Call, /) -> None:
+        """See `HostCalls`."""
+        await self.machine.host.give_up(frame, call)

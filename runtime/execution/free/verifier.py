@@ -28,7 +28,7 @@ def verify(source: str, position: Position) -> Rejected | None:
         return Rejected("policy", f"{violation.message} ({violation.rule})", source)
     if position.ended:
         return Rejected("end", "nothing may follow Return or Yld", source)
-    for rule in (_check_names, _check_use, _check_calls, _check_steps, _check_end):
+    for rule in (_check_names, _check_use, _check_calls, _check_steps, _check_end, _check_program_end):
         rejected = rule(tree, position)
         if rejected is not None:
             return Rejected(rejected.rule, rejected.message, source)
@@ -222,6 +222,14 @@ def _check_end(tree: ast.AST, position: Position) -> Rejected | None:
             for index, statement in enumerate(block[:-1]):
                 if isinstance(statement, ast.Expr) and _is_control(statement.value):
                     return Rejected("end", f"nothing may follow {ast.unparse(block[index])}")
+    return None
+
+
+def _check_program_end(tree: ast.AST, position: Position) -> Rejected | None:
+    if position.may_end_program:
+        return None
+    if any(name == "EndProgram" for name, _ in calls_in(tree)):
+        return Rejected("fence", "this step does not end the program; the block ends when the step is done")
     return None
 
 

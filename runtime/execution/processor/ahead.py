@@ -31,6 +31,7 @@ from runtime.language.instructions.model import (
     Template,
     Think,
 )
+from runtime.language.instructions.uses import calls
 
 MAX_QUESTIONS = 6
 """One reply answers at most this many questions."""
@@ -148,7 +149,7 @@ class _Walk:
                 return True
             way.steps -= 1
             node = self._course.node(line)
-            if len(node.instruction.parts) > 1:
+            if len(node.instruction.parts) > 1 or calls(node.instruction):
                 return False
             part = node.instruction.head
             if isinstance(part, Condition):
@@ -188,7 +189,7 @@ class _Walk:
             case Set(value=Prose()):
                 way.unknown |= {variable.name for variable in part.variables}
                 return self._ask(self._questions.value(line, part, names), when)
-            case Set(value=Expression() as value) if not value.calls:
+            case Set(value=Expression() as value):
                 self._assign(part, value, way)
                 return True
             case Return(value=Prose()):
@@ -248,7 +249,7 @@ class _Walk:
 
     @staticmethod
     def _decided(test: object, way: _Way) -> bool | None:
-        if not isinstance(test, Expression) or test.calls or test.names & way.unknown:
+        if not isinstance(test, Expression) or test.names & way.unknown:
             return None
         try:
             return bool(test.evaluate(Lenient(way.names)))

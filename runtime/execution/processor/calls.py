@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from runtime.core.errors import JournalError, StorageError
 from runtime.execution.frames.signatures import SIGNATURES
@@ -14,24 +14,32 @@ from runtime.execution.processor.questioner import Questioner
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.question import Value
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Argument, Call, Condition, Operand, Prose
+from runtime.language.instructions.lookups import PROSE_OF
+from runtime.language.instructions.model import (
+    Argument,
+    Ask,
+    Call,
+    Condition,
+    Jump,
+    Loop,
+    Operand,
+    Prose,
+    Return,
+    Say,
+    Set,
+    Think,
+)
+from runtime.language.instructions.wording import speaks_of_failure
 from runtime.language.program import AgentSpec, Param, PlaybookSpec
 
 MAX_NOTE_CHARS = 600
 """What a call gave is told to the model up to here; its variables say the rest."""
 
-SUMMARY = "__"
+Asking = TypeVar("Asking", bound=Say | Ask | Set | Return | Condition | Loop | Jump | Think)
+"""Instructions that may ask a model."""
 
 _READING = frozenset({"Now", "Random", "ReadFile", "LoadFile", "LoadArtifact", "Shared", "Log"})
 """Built-in calls that change nothing."""
-
-
-_FAILURE = re.compile(
-    r"\b(?:fail\w*|error\w*|problem\w*|unavailable|not available|does not work|did not work|went wrong|goes wrong"
-    r"|exception\w*|outcome (?:is|was) (?:not known|unknown)|could not|cannot be|can't be)\b",
-    re.IGNORECASE,
-)
-"""Words of a condition or note that says what is to be done when a call fails."""
 
 
 class Calls:
@@ -69,18 +77,12 @@ class Calls:
         given = ", ".join(
             [shown_value(one, 80) for one in args] + [f"{k}={shown_value(v, 80)}" for k, v in kwargs.items()]
         )
-        summary = self._frame.agent.variables.get(SUMMARY) if self._is_llm(part.name) else None
-        did = f"; what it did: {summary}" if summary else ""
-        self._work.remember(f"({part.name}({given}) gave {shown_value(value, MAX_NOTE_CHARS)}{did})")
+        self._work.remember(f"({part.name}({given}) gave {shown_value(value, MAX_NOTE_CHARS)})")
 
     def is_pure(self, name: str) -> bool:
         """Whether calling it again does no harm: it says so, or it only reads."""
         found = self._spec(name)
         return name in _READING if found is None else bool(found.metadata.get("pure"))
-
-    def _is_llm(self, name: str) -> bool:
-        found = self._spec(name)
-        return found is not None and found.kind == "llm"
 
     async def _arguments(self, line: str, part: Call) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of a call: exact ones evaluated, the others asked for together."""
@@ -135,12 +137,37 @@ class Calls:
         agent: AgentSpec | None = program.agent(owner or self._frame.agent.klass)
         return agent.playbook(playbook) if agent is not None else None
 
+    async def informed(self, part: Asking) -> Asking:
+        """An instruction whose prose says what the calls gave that stand in it: they are made now."""
+        name = PROSE_OF[type(part)]
+        operand = getattr(part, name)
+        if not isinstance(operand, Prose) or not operand.calls:
+            return part
+        changed: dict[str, Any] = {name: await self._looked_up(operand)}
+        return replace(part, **changed)
+
+    async def _looked_up(self, prose: Prose) -> Prose:
+        text = prose.text
+        for call in prose.calls:
+            known = all(self._spec(name) is not None for name in call.called)
+            if known and call.names <= self._work.names().keys():
+                gave = shown_value(await self._work.evaluate(call), MAX_NOTE_CHARS)
+                text = text.replace(f"{{{call.source}}}", gave).replace(
+                    call.source, f"{_name(call)} (which gave {gave})"
+                )
+        return Prose(text)
+
     async def evaluate_or_ask(self, operand: Operand, what: str, kind: str, line: str) -> Any:
         """The value of an operand; one in words is asked for."""
         if isinstance(operand, Expression):
             return await self._work.evaluate(operand)
-        question = Value((line, "operand"), f"Give {what}: {operand.text}.", {"value": kind})
+        told = await self._looked_up(operand)
+        question = Value((line, "operand"), f"Give {what}: {told.text}.", {"value": kind})
         return (await self._exchange.answer(lambda: [question]))["value"]
+
+
+def _name(call: Expression) -> str:
+    return call.source.partition("(")[0]
 
 
 def _type_of(params: Sequence[Param] | None, name: str) -> str:
@@ -151,6 +178,7 @@ def handles_failure(course: Course, notes: Sequence[str], line: str) -> bool:
     """Whether a program says what is to be done when a call fails: in a condition behind it, or in a note."""
     node = course.node(line)
     behind = node.beside[node.beside.index(line) + 1 :]
-    following = [course.node(other).instruction for other in behind]
-    conditions = [one.text for one in following if isinstance(one.head, Condition)]
-    return any(_FAILURE.search(text) for text in (*conditions, *notes))
+    following = [course.node(other).instruction.head for other in behind]
+    return any(isinstance(head, Condition) and head.of_failure for head in following) or any(
+        speaks_of_failure(note) for note in notes
+    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.language.instructions.model import Code, Condition, Loop, Node, Side
+from runtime.language.instructions.model import Code, Condition, Loop, Meaning, Node, Say, Side, Template
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
 """What becomes of loops, by line: their new state, None for those that are left."""
@@ -30,6 +30,10 @@ class Course:
     def node(self, line: str) -> Node:
         """The instruction at a line, in its place."""
         return self._nodes[line]
+
+    def said_exactly(self) -> frozenset[str]:
+        """The lines of messages with exact words: a small model takes them for those that it is to write."""
+        return frozenset(line for line, node in self._nodes.items() if _is_exact_message(node.instruction.parts))
 
     def into(self, line: str) -> Going:
         """Control goes below an instruction; past it where there is nothing."""
@@ -111,3 +115,7 @@ class Course:
         node = self._nodes[line]
         at = node.beside.index(line)
         return at > 0 and self._is_branch(node.beside[at - 1])
+
+
+def _is_exact_message(parts: Sequence[Meaning]) -> bool:
+    return all(isinstance(part, Say) and isinstance(part.words, Template) for part in parts)

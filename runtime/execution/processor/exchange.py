@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import anyio
@@ -11,7 +12,7 @@ from runtime.core.errors import LLMError
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.frames.frame import Call as HostCall
-from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.outcomes import site, waits_by
 from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.scope import in_meeting
@@ -20,7 +21,7 @@ from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.asking import Asking, Context, Plan
 from runtime.execution.questions.spoken import Spoken, spoken
 from runtime.language.instructions.evaluation import NotComputable
-from runtime.language.instructions.expression import Expression, read_expression
+from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
 from runtime.tape.frame_rules import TURN, call_key
 
@@ -29,13 +30,20 @@ class Exchange:
     """What one frame asks the model, and what it says and hears."""
 
     def __init__(
-        self, work: Work, system: Callable[[], str], doing: Callable[[], str | None], place: Callable[[], str]
+        self,
+        work: Work,
+        system: Callable[[], str],
+        doing: Callable[[], str | None],
+        place: Callable[[], str],
+        known: Callable[[], Mapping[str, Any]] | None = None,
     ) -> None:
-        """`system` is the stable part of the prompt, `doing` what the agent does, for people."""
+        """`system` is the stable part of the prompt, `doing` what the agent does, for people; `known` are the values
+        that the model is told, those of all names where it is left out."""
         self.work = work
         self.machine = work.machine
         self.frame = work.frame
         self._system = system
+        self._known = known or work.names
         context = Context(self._prompt, self._park, self._shorten, place, doing)
         self.asking = Asking(work.machine, work.frame, context)
         machine = work.machine
@@ -61,7 +69,7 @@ class Exchange:
 
     def _prompt(self, asked: str) -> Any:
         journal = self.machine.journal
-        return build_prompt(self._system(), journal.state, self._with_told(), self.work.names(), asked)
+        return build_prompt(self._system(), journal.state, self._with_told(), self._known(), asked)
 
     def _with_told(self) -> Any:
         """The frame as the model is to see it, with what the present instruction did so far."""
@@ -85,7 +93,7 @@ class Exchange:
         """Say what is wrong, and wait until somebody writes: nothing of the frame is lost."""
         machine = self.machine
         self.asking.calls.publish("llm.failed", error=f"{type(error).__name__}: {error}")
-        await machine.builtins.notice(self.frame, machine.pages.texts("session.trouble", error=error))
+        await machine.builtins.notice(self.frame, waits_by(error, machine.pages.texts))
         machine.journal.note("park", f=self.frame.id, waits={"human": True})
         await self._receive({"human": True}, None)
 
@@ -105,6 +113,12 @@ class Exchange:
         await self.work.call("Say", (target, text))
         self._keep_said(target, text)
         return text
+
+    async def say_again(self, target: str) -> str:
+        """Say once more all that people were told before they wrote last."""
+        record = self.work.record(self.work.upcoming)
+        said = [text for text in self.frame.state.said_before if not _TO_ANOTHER.match(text)]
+        return await self.say_exactly(target, "\n\n".join(said) if record is None else record.text or "")
 
     async def say_words(self, target: str, plan: Plan, *, may_be_silent: bool = False) -> str:
         """Have the model word a message, shown while it is written; returns what was said."""
@@ -147,10 +161,9 @@ class Exchange:
         if expression is None:
             return None
         try:
-            value = expression.evaluate(self.work.names())
+            return self._shown(expression.evaluate(self.work.names()))
         except NotComputable:
             return None
-        return value if isinstance(value, str) else shown_value(value)
 
     def _keep_said(self, target: str, text: str) -> None:
         if not text:
@@ -163,12 +176,16 @@ class Exchange:
         meeting = self.frame.state.meeting
         return target == "meeting" and meeting is not None and not in_meeting(self.machine.journal.state, self.frame)
 
-    def rendered(self, template: Template) -> str:
+    async def rendered(self, template: Template) -> str:
         """Exact words with their values. Raises NotComputable."""
-        return "".join(part if isinstance(part, str) else self._shown(part) for part in template.parts)
+        return "".join(
+            [part if isinstance(part, str) else self._shown(await self.work.evaluate(part)) for part in template.parts]
+        )
 
-    def _shown(self, part: Expression) -> str:
-        value = part.evaluate(self.work.names())
+    def _shown(self, value: Any) -> str:
+        """A value as people read it."""
+        if value is None:
+            return self.machine.pages.texts("session.not_given")
         return value if isinstance(value, str) else shown_value(value)
 
     def target_of(self, target: str) -> str:
@@ -181,6 +198,7 @@ class Exchange:
         pos = self.work.position()
         record = self.work.record(pos)
         if record is not None:
+            self.work.told()  # it went along with what was heard
             return [message_from_data(data) for data in record.value]
         await self.asking.close()
         words = self.target_of(source)
@@ -207,6 +225,10 @@ class Exchange:
         self.asking.calls.publish("turn.completed")
         await journal.commit()
         return taken
+
+
+_TO_ANOTHER = re.compile(r"\(To [^\n:]+:\) ")
+"""What stands before words that were neither for people nor for a meeting."""
 
 
 class _Seen:

@@ -14,10 +14,11 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.machine import Machine
 from runtime.execution.processor.ahead import Ahead
+from runtime.execution.processor.authored import Authored
 from runtime.execution.processor.calls import Calls, handles_failure
 from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.exchange import Exchange
-from runtime.execution.processor.prompt import heard_text, system_text
+from runtime.execution.processor.prompt import heard_text, spaced, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
 from runtime.execution.processor.talk import Correction, Talk, Withdrawn
 from runtime.execution.processor.work import Work
@@ -48,6 +49,7 @@ from runtime.language.instructions.model import (
     Think,
     Wait,
 )
+from runtime.language.instructions.wording import speaks_of_ending
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.language.value_types import coerced
 
@@ -101,9 +103,10 @@ class Processor:
         self._playbook = playbook
         self._agent = agent
         self._course = Course(decode_playbook(playbook))
-        self._questioner = Questioner(known.types, playbook.returns)
+        self._questioner = Questioner(known.types, playbook.returns, spaced(agent.name) if machine.alone else "")
         self._interpreter = interpreter
         self._work = Work(machine, frame, playbook, self._place, self._interrupt)
+        self._authored = Authored(self._work, interpreter.description)
         self._ahead = Ahead(self._course, self._questioner, conditional, lambda: self._frame.state.at, self._work.names)
         self._exchange = Exchange(self._work, self._system, self._doing, self._place)
         self._calls = Calls(self._exchange, self._questioner)
@@ -223,11 +226,11 @@ class Processor:
     # -- what instructions do
 
     async def _say(self, line: str, part: Say) -> Outcome:
-        await self._talk.say(line, part)
+        await self._talk.say(line, await self._authored.filled(part))
         return None
 
     async def _ask(self, line: str, part: Ask) -> Outcome:
-        await self._talk.ask(line, part)
+        await self._talk.ask(line, await self._authored.filled(part))
         return None
 
     async def _wait(self, line: str, part: Wait) -> Outcome:
@@ -236,6 +239,7 @@ class Processor:
 
     async def _set(self, line: str, part: Set) -> Outcome:
         if isinstance(part.value, Prose):
+            part = await self._calls.informed(part)
             question = self._questioner.value(line, part, self._work.names())
             assert question is not None
             names = frozenset(variable.name for variable in part.variables)
@@ -252,6 +256,7 @@ class Processor:
         return None
 
     async def _think(self, line: str, part: Think) -> Outcome:
+        part = await self._calls.informed(part)
         question = self._questioner.thought(line, part, self._work.names())
         thought = await self._exchange.answer(self._ahead.planned(question, frozenset()))
         self._work.remember(f"(You thought: {str(thought)[:1000]})")
@@ -267,6 +272,7 @@ class Processor:
     async def _holds(self, line: str, part: Condition | Loop | Jump, test: Operand) -> bool:
         if isinstance(test, Expression):
             return await self._work.holds(test)
+        part = await self._calls.informed(part)
         question = self._questioner.test(line, part, self._work.names())
         assert question is not None
         answer = await self._exchange.answer(self._ahead.tested(question, line, part))
@@ -328,6 +334,7 @@ class Processor:
             return Returned()
         if isinstance(part.value, Expression):
             return Returned(await self._work.evaluate(part.value))
+        part = await self._calls.informed(part)
         question = self._questioner.value(line, part, self._work.names())
         assert question is not None
         values = await self._exchange.answer(self._ahead.planned(question, frozenset()))
@@ -340,7 +347,9 @@ class Processor:
 
     async def _carry_out(self, line: str, part: Free) -> Outcome:
         await self._exchange.asking.close()
-        await self._interpreter.carry_out(self._questioner.told(part.text.text, self._work.names()))
+        ends = speaks_of_ending(part.text.text, self._playbook.notes) or self._course.after(line).line is None
+        told = self._questioner.told(part.text.text, self._work.names())
+        await self._interpreter.carry_out(told, may_end_program=ends)
         self._exchange.keep_spoken()
         return None
 
@@ -355,7 +364,8 @@ class Processor:
     def _system(self) -> str:
         """The stable part of the prompt."""
         described = self._frame.state.description or self._playbook.description
-        return system_text(self._machine.program, self._agent, self._playbook, described)
+        left_out = self._course.said_exactly() if self._machine.alone else ()
+        return system_text(self._machine.program, self._agent, self._playbook, described, left_out)
 
     def _typed(self, value: Any) -> Any:
         """The playbook's value, held to its declared type. Raises PlaybookError."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from runtime.core.message import Message
@@ -11,6 +11,7 @@ from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.heard import heard_content, heard_line
 from runtime.execution.prompt.situation import file_line, shown_value, surroundings
 from runtime.execution.prompt.step_words import step_words
+from runtime.execution.questions.form import FROM_PROGRAM
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step
 from runtime.llm.client import ChatMessage
 from runtime.tape.frame_state import FrameState
@@ -27,18 +28,21 @@ person, in their language. Take no other steps, promise none, and invent no fact
 """
 
 
-def system_text(program: Program, agent: AgentSpec, playbook: PlaybookSpec, described: str) -> str:
-    """What stays the same for all questions of a playbook, whose description is `described`."""
+def system_text(
+    program: Program, agent: AgentSpec, playbook: PlaybookSpec, described: str, left_out: Collection[str] = ()
+) -> str:
+    """What stays the same for all questions of a playbook, whose description is `described`. The lines `left_out` are
+    not in its script."""
     about = f" {agent.description}" if agent.description else ""
-    lines = [_ROLE.format(name=_spaced(agent.name), description=about)]
+    lines = [_ROLE.format(name=spaced(agent.name), description=about)]
     others = [other.name for other in program.agents if other.name != agent.name and other.name in _text(playbook)]
     if others:
         lines.append(f"Others who take part: {', '.join(others)}.")
     if described:
         lines.append(f"\nWhat this is about: {described}")
     if playbook.steps:
-        lines.append(f"\nThe script ({_spaced(playbook.name)}), for orientation:")
-        lines += [line for step in playbook.steps for line in _script(step, 0)]
+        lines.append(f"\nThe script ({spaced(playbook.name)}), for orientation:")
+        lines += [line for step in playbook.steps for line in _script(step, 0, left_out)]
     if playbook.notes:
         lines.append("\nNotes to keep to:")
         lines += [f"- {re.sub(r'^N[0-9]+ ', '', note)}" for note in playbook.notes]
@@ -49,16 +53,17 @@ def _text(playbook: PlaybookSpec) -> str:
     return "\n".join(step.text for step in playbook.walk_steps())
 
 
-def _spaced(name: str) -> str:
+def spaced(name: str) -> str:
+    """A name in words: `Parcel Shop` for `ParcelShop`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
 
 
-def _script(step: Step, depth: int) -> Iterator[str]:
+def _script(step: Step, depth: int, left_out: Collection[str]) -> Iterator[str]:
     text = step_words(step.text)
-    if text:
+    if text and step.line not in left_out:
         yield f"{'  ' * depth}- {text}"
     for child in step.children:
-        yield from _script(child, depth + 1)
+        yield from _script(child, depth + 1, left_out)
 
 
 def heard_text(state: SessionState, messages: list[Message]) -> str:
@@ -90,9 +95,7 @@ def build_prompt(
         messages.append(ChatMessage("user", heard))
     if frame.said:
         messages.append(ChatMessage("assistant", "\n\n".join(frame.said)))
-    messages.append(
-        ChatMessage("user", f"(From the program, not from a person.)\n{_known(state, frame, names)}{asked}")
-    )
+    messages.append(ChatMessage("user", f"{FROM_PROGRAM}\n{_known(state, frame, names)}{asked}"))
     return tuple(messages)
 
 

@@ -14,9 +14,6 @@ from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Prose, Return, Say, Set, Think, Variable
 
 _NAMED = re.compile(r"\$([A-Za-z_]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?")
-_TAKES_PART = re.compile(
-    r"\b(?:participate|take part|drive|moderate|facilitate|contribute|discuss|engage)\b", re.IGNORECASE
-)
 
 _HUMAN = re.compile(r"\b(?:human|person|colleague|agent|somebody|someone|staff)\b", re.IGNORECASE)
 
@@ -24,6 +21,7 @@ MAX_SHOWN_CHARS = 200
 """A value that stands in the words of a step is shown up to here."""
 
 _BRIEF = "Only the message itself, in a sentence or two, without quotation marks."
+_BRIEF_SPEECH = "Write only what you say, in a sentence or two, without quotation marks."
 
 MAX_QUOTED_CHARS = 500
 
@@ -31,10 +29,13 @@ YES_NO: Mapping[str, str] = {"yes": "", "no": ""}
 
 
 class Questioner:
-    """Makes the questions of one playbook. `types` are the declared types of its agent's variables."""
+    """Makes the questions of one playbook. `types` are the declared types of its agent's variables. `speaker` is the
+    name of the agent for a small model: to other agents it speaks better than it writes a message, and a task has to be
+    stressed."""
 
-    def __init__(self, types: Mapping[str, str], returns: str | None) -> None:
+    def __init__(self, types: Mapping[str, str], returns: str | None, speaker: str = "") -> None:
         self._types = types
+        self._speaker = speaker
         self._returns = returns or ""
 
     def words(self, line: str, part: Say | Ask, names: Mapping[str, Any]) -> Words | None:
@@ -45,9 +46,12 @@ class Questioner:
         if isinstance(part, Ask):
             wanted = {want.name for want in part.wants}
             names = {name: value for name, value in names.items() if name not in wanted}
-        quiet = part.targets[0].startswith("meeting") and _TAKES_PART.search(part.words.text) is not None
-        task = f"Write the next message to {to}. It must do this: {self.told(part.words.text, names)}. {_BRIEF}"
-        return Words((line, "words"), task, may_be_silent=quiet)
+        told = self.told(part.words.text, names)
+        this = "exactly this, all of it" if self._speaker else "this"
+        task = f"Write the next message to {to}. It must do {this}: {told}. {_BRIEF}"
+        if self._speaker and to != "the person":
+            task = f"Speak to {to} now, as {self._speaker}: {told}. {_BRIEF_SPEECH}"
+        return Words((line, "words"), task, may_be_silent=part.takes_part)
 
     def reply(self, line: str, what: str, task: str, when: str = "") -> Words:
         """Words that no instruction asks for, but a person does."""
@@ -70,6 +74,11 @@ class Questioner:
         wanted = " and ".join(awaited.types)
         task = f"The person was asked: {awaited.asked}. They wrote: {awaited.quoted} From this give {wanted}."
         return Value((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
+
+    def gathered(self, key: Key, written: str, wanted: Mapping[str, str]) -> Value:
+        """What a message gives of named values. `written` is the message in quotation marks."""
+        task = f"They wrote: {written} From this give {' and '.join(wanted)}."
+        return Value(key, task, wanted, optional=True)
 
     def arguments(self, line: str, call: str, wanted: Mapping[str, tuple[str, str]], names: Mapping[str, Any]) -> Value:
         """Arguments that are in words: each parameter with the words and its type."""
@@ -106,6 +115,8 @@ class Questioner:
             if name not in names:
                 return name.replace("_", " ")
             value = names[name]
+            if value is None:
+                return f"${name} (not given)"
             shown = "(see below)" if is_large(value) else shown_value(value, MAX_SHOWN_CHARS)
             return f"${name} (now {shown})"
 
@@ -146,7 +157,8 @@ class Awaited:
     """What was asked of somebody, and what they wrote, for the `attempt`-th time.
 
     `types` are the values that are wanted, `until` says when the talk is done. `triggers` are texts, and parameters
-    with their types, by the names of the playbooks that they start. `correctable` are values given before.
+    with their types, by the names of the playbooks that they start. `correctable` are values given before; `unread`:
+    nothing has used them yet, so a correction needs no more than a reply.
     """
 
     asked: str
@@ -156,6 +168,7 @@ class Awaited:
     until: str
     triggers: Mapping[str, tuple[str, Mapping[str, str]]]
     correctable: Mapping[str, str]
+    unread: bool = False
 
     @property
     def quoted(self) -> str:

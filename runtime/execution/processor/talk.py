@@ -7,6 +7,7 @@ hand-over to a person) follow Rasa's CALM, where flows are executed and a model 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from runtime.core.errors import PlaybookError
@@ -14,11 +15,11 @@ from runtime.core.message import Message
 from runtime.execution.processor.calls import Calls
 from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange
-from runtime.execution.processor.questioner import Awaited, Questioner, expression_text
+from runtime.execution.processor.questioner import Awaited, Questioner, expression_text, quoted
 from runtime.execution.processor.understanding import Planned, Understanding
 from runtime.execution.questions.asking import Plan
 from runtime.execution.questions.question import Choice, Question, Understood, Words
-from runtime.execution.triggers.kinds import Judged
+from runtime.execution.triggers.kinds import Judged, may_hold_by
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Instruction, Prose, Say, Template, Variable
 from runtime.language.instructions.uses import calls, is_open, reads, sets
@@ -74,17 +75,18 @@ class Talk:
         self._triggers = known.triggers
         self._patterns = known.patterns
         self._planned = planned
+        self._alone = exchange.machine.alone
         self._understanding = Understanding(exchange, questioner, planned, known.patterns)
 
     async def say(self, line: str, part: Say | Ask) -> str:
         """Say something to everybody whom a step names; returns the words."""
+        part = await self._calls.informed(part)
         targets = [self._exchange.target_of(target) for target in part.targets]
         text = ""
         for index, target in enumerate(targets):
             if index or isinstance(part.words, Template):
-                text = (
-                    text if index else self._exchange.rendered(part.words) if isinstance(part.words, Template) else text
-                )
+                if not index and isinstance(part.words, Template):
+                    text = await self._exchange.rendered(part.words)
                 if text:
                     await self._exchange.say_exactly(target, text)
                 continue
@@ -98,7 +100,8 @@ class Talk:
 
     async def ask(self, line: str, part: Ask) -> None:
         """Ask, wait, and understand what comes, until everything wanted is there."""
-        said = await self.say(line, part) if part.words is not None else ""
+        part = await self._calls.informed(part)
+        asked = await self.say(line, part) if part.words is not None else ""
         asked_again = 0
         given: set[str] = set()
         for attempt in range(MAX_ASIDES):
@@ -114,15 +117,12 @@ class Talk:
                     asked_again += 1
                     if asked_again > MAX_ASKED_AGAIN:
                         raise PlaybookError(f"nobody gave {' and '.join(f'${name}' for name in missing)}")
-                said = await self._ask_again(line, part, missing, attempt)
+                await self._ask_again(line, part, missing, attempt)
             elif understood.does == "skip" and part.wants:
-                await self._handled("skip")
-                for want in part.wants:
-                    if want.name not in given:
-                        await self._work.assign(want, None)
+                await self._skip([want for want in part.wants if want.name not in given])
                 return
             else:
-                said = await self._aside(line, part, understood, said, attempt)
+                await self._aside(line, part, understood, _Attempt(attempt, self._aside_task(part, heard), asked))
         raise PlaybookError("too much else was said while an answer was waited for")
 
     async def _hear(self, sources: Sequence[str]) -> list[Message]:
@@ -142,6 +142,7 @@ class Talk:
         """What was meant by what was heard."""
         triggers, names = self._by_message(heard), self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
+        correctable = self._correctable(types)
         awaited = Awaited(
             asked=_asked(part),
             heard="\n".join(message.content for message in heard),
@@ -149,9 +150,10 @@ class Talk:
             types=types,
             until=self._questioner.told(part.until.text, names) if isinstance(part.until, Prose) else "",
             triggers=triggers,
-            correctable=self._correctable(types),
+            correctable=correctable,
+            unread=all(self._first_reader(frozenset({name})) == (None, None) for name in correctable),
         )
-        return await self._understanding.of(line, part, awaited, heard, _aside_task(part))
+        return await self._understanding.of(line, part, awaited, heard, self._aside_task(part, heard))
 
     def _by_message(self, heard: Sequence[Message]) -> dict[str, tuple[str, Mapping[str, str]]]:
         """The playbooks that what a person says may start, with the texts of their triggers and their parameters."""
@@ -171,48 +173,68 @@ class Talk:
     async def _is_done(self, part: Ask) -> bool:
         return await self._work.holds(part.until) if isinstance(part.until, Expression) else True
 
-    async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> str:
+    async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> None:
         if missing:
             wanted = " and ".join(name.replace("_", " ") for name in missing)
             task = f"Ask the person again, in other words, for {wanted}. They were asked: {_asked(part)}."
         else:
             until = expression_text(part.until)
             task = f"Go on with this until {until}: {_asked(part)}. Write the next message to the person."
-        return await self._reply(line, f"again{attempt}", task, part)
+        await self._reply(line, f"again{attempt}", task, part)
 
-    async def _reply(self, line: str, what: str, task: str, part: Ask) -> str:
+    async def _reply(self, line: str, what: str, task: str, part: Ask) -> None:
         question = self._questioner.reply(line, what, task)
-        return await self._exchange.say_words(self._partner(part), _only(question))
+        await self._exchange.say_words(self._partner(part), _only(question))
 
     def _partner(self, part: Ask) -> str:
         return self._exchange.target_of(part.targets[0]) if part.targets else "user"
 
     # -- what people say instead of an answer
 
-    async def _aside(self, line: str, part: Ask, understood: Understood, said: str, attempt: int) -> str:
-        """Deal with what was said instead; the wait goes on. Returns what stands as the last thing said."""
+    async def _skip(self, wants: Sequence[Variable]) -> None:
+        """Go on without the values that somebody does not want to give."""
+        await self._handled("skip")
+        for want in wants:
+            await self._work.assign(want, None)
+
+    async def _aside(self, line: str, part: Ask, understood: Understood, now: _Attempt) -> None:
+        """Deal with what was said instead; the wait goes on."""
         does = understood.does
-        if await self._handled(does):
-            if does == "cancel":
-                raise Withdrawn
-            return said
         if does in self._triggers.by_message:
             await self._start(does, understood.values)
-            return await self._reply(
-                line, f"back{attempt}", f"Come back to what was asked before: {_asked(part)}.", part
-            )
-        if does == "correct":
-            await self._correct(line, part, understood.values, attempt)
-            return said
-        if does == "repeat" and said:
-            return await self._exchange.say_exactly(self._partner(part), said)
-        if does == "human":
-            self._exchange.asking.calls.publish("human.requested")
-        question = self._questioner.reply(line, f"aside{attempt}", _aside_task(part))
-        said_now = await self._exchange.say_words(self._partner(part), _only(question))
+            if not await self._asked_again(part, now):
+                back = f"Come back to what was asked before: {_asked(part)}."
+                await self._reply(line, f"back{now.number}", back, part)
+        elif does == "correct" and does not in self._patterns:
+            await self._correct(line, part, understood.values, now)
+        elif not await self._handled(does) and not (does == "repeat" and await self._said_again(part)):
+            if does == "human":
+                self._exchange.asking.calls.publish("human.requested")
+            await self._reply(line, f"aside{now.number}", now.task, part)
+            if does != "cancel":
+                await self._asked_again(part, now)
         if does == "cancel":
             raise Withdrawn
-        return said_now or said
+
+    async def _asked_again(self, part: Ask, now: _Attempt) -> bool:
+        """Say again what was asked, in the same words: a small model does not come back to it by itself."""
+        if not self._alone or isinstance(part.until, Prose) or not now.asked:
+            return False
+        await self._exchange.say_exactly(self._partner(part), now.asked)
+        return True
+
+    async def _said_again(self, part: Ask) -> bool:
+        return bool(await self._exchange.say_again(self._partner(part)))
+
+    def _aside_task(self, part: Ask, heard: Sequence[Message]) -> str:
+        """How one deals with what people say instead of an answer; small models are told once more what that was."""
+        going_on = f"to go on with this: {_asked(part)}" if isinstance(part.until, Prose) else ""
+        if self._alone:
+            wrote = quoted("\n".join(message.content for message in heard))
+            return _ASIDE_ALONE.format(heard=wrote, source="what you know" if going_on else "what your notes say")
+        if going_on:
+            return f"Write the next message to the person, by your notes, {going_on}. Nothing else."
+        return _ASIDE
 
     async def _handled(self, pattern: str) -> bool:
         """Execute the program's own playbook for what people say instead of an answer; False where it has none."""
@@ -237,24 +259,23 @@ class Talk:
                     known |= {want.name: self._questioner.type_of(want) for want in part.wants}
         return {name: kind for name, kind in known.items() if name in frame.agent.variables and name not in wanted}
 
-    async def _correct(self, line: str, part: Ask, values: Mapping[str, Any], attempt: int) -> None:
+    async def _correct(self, line: str, part: Ask, values: Mapping[str, Any], now: _Attempt) -> None:
         """Replace values, and go back to the first exact step that has read one, unless what was done since then cannot
-        be taken back. Raises Correction."""
+        be taken back; where none has, reply. Raises Correction."""
         index, irrevocable = self._first_reader(frozenset(values))
         if irrevocable is not None:
-            task = (
+            too_late = (
                 f"The person corrects {', '.join(values)}, but it was already used by {irrevocable}, which cannot be "
                 "taken back. Say so, and come back to what was asked."
             )
-            await self._reply(line, f"late{attempt}", task, part)
+            await self._reply(line, f"late{now.number}", too_late, part)
             return
         for name, value in values.items():
             await self._work.assign(Variable(name), value)
         if index is not None:
             raise Correction(index)
-        await self._reply(
-            line, f"noted{attempt}", f"Confirm the correction, and come back to this: {_asked(part)}.", part
-        )
+        await self._reply(line, f"aside{now.number}", _noted(values) if self._alone else now.task, part)
+        await self._asked_again(part, now)
 
     def _first_reader(self, names: frozenset[str]) -> tuple[int | None, str | None]:
         """The place in the trail of the first instruction that read one of the values since it was set, and what stands
@@ -280,8 +301,9 @@ class Talk:
 
     async def judge(self, line: str, instruction: Instruction) -> None:
         """After an update: whether one of the conditions holds now that only a model can judge."""
-        by_state = self._triggers.by_state
-        if not by_state or not sets(instruction):
+        changed = sets(instruction)
+        by_state = {name: text for name, text in self._triggers.by_state.items() if may_hold_by(text, changed)}
+        if not by_state:
             return
         options = {**by_state, NONE: "none of them holds now"}
         question = Choice((line, "triggers"), "Which of these begins to hold by what has changed?", options)
@@ -295,11 +317,24 @@ _ASIDE = (
     "few words, to what was asked, unless they want to stop. Only the message itself."
 )
 
+_ASIDE_ALONE = (
+    "The person wrote: {heard} Answer them in your role, with {source}, in a sentence or two. Only the message itself."
+)
 
-def _aside_task(part: Ask) -> str:
-    if isinstance(part.until, Prose):
-        return f"Write the next message to the person, by your notes, to go on with this: {_asked(part)}. Nothing else."
-    return _ASIDE
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """How one deals with what is no answer: the how many-th it is, the task, and what was asked, in its words."""
+
+    number: int
+    task: str
+    asked: str
+
+
+def _noted(values: Mapping[str, Any]) -> str:
+    """How a small model confirms a correction."""
+    noted = " and ".join(f"{name.replace('_', ' ')} is {value}" for name, value in values.items())
+    return f"Write the next message to the person. It must do this: Confirm that {noted}. Only the message itself."
 
 
 def _asked(part: Ask) -> str:

@@ -9,8 +9,10 @@ from typing import Any, Protocol
 from runtime.core.message import Message, MessageType
 from runtime.execution.processor.course import Going
 from runtime.execution.processor.exchange import Exchange
-from runtime.execution.processor.questioner import Awaited, Questioner, understanding
-from runtime.execution.questions.question import Choice, Question, Understand, Understood, Value
+from runtime.execution.processor.questioner import YES_NO, Awaited, Questioner, understanding
+from runtime.execution.prompt.situation import shown_value
+from runtime.execution.questions.question import Choice, Question, Understand, Understood
+from runtime.language.instructions.actions import IS_DONE
 from runtime.language.instructions.model import Ask, Prose
 from runtime.language.value_types import coerced
 
@@ -19,9 +21,22 @@ _CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
 _TOKEN = re.compile(r"\w{2,}|\d")
 _NUMBER_WORD = re.compile(
     r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty"
-    r"|seventy|eighty|ninety|hundred|thousand|million|dozen|couple|pair|both|half|once|twice|none|no|a|an|single)\b",
+    r"|seventy|eighty|ninety|hundred|thousand|million|dozen)\b",
     re.IGNORECASE,
 )
+_NUMBERS: Mapping[str, float] = {
+    **dict.fromkeys(("a", "an", "once", "single"), 1),
+    **dict.fromkeys(("couple", "pair", "both", "twice"), 2),
+    **dict.fromkeys(("no", "none", "nothing", "nobody"), 0),
+    "half": 0.5,
+}
+"""Words that may stand for a number."""
+
+NONE = "none"
+_OPEN, _DONE = "goes_on", "done"
+
+_SOMETHING_ELSE = {"question": "they ask a question of their own, or say something else"}
+"""How small models are told of `other`: they choose this word, at the beginning, where they do not choose that one."""
 
 
 class Planned(Protocol):
@@ -53,7 +68,7 @@ class Understanding:
         question = understanding(line, awaited)
 
         def plan() -> list[Question]:
-            when = self._worded(part, question.outcomes)
+            when = self._worded(part, question.outcomes, unread=awaited.unread)
             asides = [self._questioner.reply(line, f"aside{awaited.attempt}", aside_task, when)] if when else []
             following = self._planned(question, frozenset(awaited.types), None, "[1] is an answer")()
             return [question, *asides, *following[1:]]
@@ -63,9 +78,9 @@ class Understanding:
         )
         return found
 
-    def _worded(self, part: Ask, outcomes: Collection[str]) -> str:
+    def _worded(self, part: Ask, outcomes: Collection[str], *, unread: bool) -> str:
         """Under which answers to the first question the model words what is said next."""
-        names = ("other", "cancel", "human", *(() if part.wants else ("skip",)))
+        names = ("other", "cancel", "human", *(() if part.wants else ("skip",)), *(("correct",) if unread else ()))
         listed = [name for name in names if name in outcomes and name not in self._patterns]
         return f"[1] is `instead:` {' or '.join(listed)}" if listed else ""
 
@@ -89,57 +104,105 @@ class Understanding:
     # -- for small models: one small question after the other
 
     async def _step_by_step(self, line: str, part: Ask, awaited: Awaited) -> Understood:
-        if awaited.types:
-            given = await self._ask(self._questioner.given(line, awaited))
-            there = {name: value if was_said(value, awaited.heard) else None for name, value in given.items()}
-            if any(value is not None for value in there.values()):
-                return Understood("answer", there)
-        if isinstance(part.until, Prose):
-            done = self._questioner.holds((line, f"done{awaited.attempt}"), part.until.text, self._work.names())
-            if await self._ask(done) == "yes":
-                return Understood("answer", {})
-            if not awaited.triggers:
-                return Understood("other", {})
         question = understanding(line, awaited)
-        if awaited.triggers:
+        given = await self._given(line, awaited) if awaited.types else {}
+        if awaited.triggers and not _is_all(given, awaited.heard):
             starts = await self._triggered(line, awaited)
-            if starts is not None:
+            if starts != NONE:
                 return Understood(starts, await self._values(line, starts, question, awaited))
-        options = {name: meaning for name, meaning in question.outcomes.items() if name not in awaited.triggers}
-        if awaited.types:
-            del options["answer"]
-        choice = Choice(
-            (line, f"does{awaited.attempt}"), f"They wrote: {awaited.quoted} What do they do by this?", options
-        )
-        does = await self._ask(choice)
-        return Understood(str(does), await self._values(line, str(does), question, awaited))
+        if any(value is not None for value in given.values()):
+            corrected = await self._corrected(line, given, awaited)
+            return Understood("correct", corrected) if corrected else Understood("answer", given)
+        if isinstance(part.until, Prose):
+            return Understood("answer" if await self._is_done(line, part.until.text, awaited) else "other", {})
+        does = await self._done_instead(line, question, awaited)
+        return Understood(does, await self._values(line, does, question, awaited))
 
-    async def _triggered(self, line: str, awaited: Awaited) -> str | None:
-        """The playbook whose trigger fits what somebody wrote; None for none."""
+    async def _given(self, line: str, awaited: Awaited) -> dict[str, Any]:
+        """What they gave of what was wanted; a value that they cannot have said is none."""
+        given = await self._ask(self._questioner.given(line, awaited))
+        return {name: value if was_said(value, awaited.heard) else None for name, value in given.items()}
+
+    async def _corrected(self, line: str, given: Mapping[str, Any], awaited: Awaited) -> dict[str, Any]:
+        """What somebody corrects, where they gave nothing of what was wanted in their own words."""
+        if not awaited.correctable or any(
+            value is not None and _is_quoted(value, awaited.heard) for value in given.values()
+        ):
+            return {}
+        names = self._work.names()
+        values = await self._values(line, "correct", understanding(line, awaited), awaited)
+        return {name: value for name, value in values.items() if value != names.get(name)}
+
+    async def _is_done(self, line: str, until: str, awaited: Awaited) -> bool:
+        """Whether a talk has come to its end."""
+        told = self._questioner.told(until.removeprefix(IS_DONE), self._work.names())
+        task = f"The task: {told}. The person wrote: {awaited.quoted} Which of these is it?"
+        options = {
+            _OPEN: "they ask something, or tell something more: it is not done yet",
+            _DONE: "with this it is done",
+        }
+        return bool(await self._ask(Choice((line, f"done{awaited.attempt}"), task, options)) == _DONE)
+
+    async def _done_instead(self, line: str, question: Understand, awaited: Awaited) -> str:
+        """What somebody does who gives no answer."""
+        left_out = {"other", *awaited.triggers, *(["answer"] if awaited.types else [])}
+        options = {
+            **_SOMETHING_ELSE,
+            **{name: text for name, text in question.outcomes.items() if name not in left_out},
+        }
+        if "correct" in options:
+            names = self._work.names()
+            values = (
+                f"{name.replace('_', ' ')} is not {shown_value(names.get(name), 80)}" for name in awaited.correctable
+            )
+            options["correct"] = f"they say that {' or that '.join(values)} but something else"
+        task = f"The person wrote: {awaited.quoted} Which of these is it?"
+        found = await self._ask(Choice((line, f"does{awaited.attempt}"), task, options))
+        return "other" if found in _SOMETHING_ELSE else str(found)
+
+    async def _triggered(self, line: str, awaited: Awaited) -> str:
+        """The playbook whose trigger fits what somebody wrote. It interrupts a talk, so the model is asked twice."""
         options = {name: text for name, (text, _) in awaited.triggers.items()}
-        task = f"They wrote: {awaited.quoted} Does one of these fit?"
-        found = await self._ask(Choice((line, f"trigger{awaited.attempt}"), task, {**options, "none": "none of them"}))
-        return None if found == "none" else str(found)
+        task = f"The person wrote: {awaited.quoted} Which of these fits?"
+        nothing = {NONE: "anything else, such as an answer to what was asked"}
+        found = str(await self._ask(Choice((line, f"trigger{awaited.attempt}"), task, {**nothing, **options})))
+        if found == NONE:
+            return NONE
+        sure = f"The person wrote: {awaited.quoted} Is this so: {options[found].rstrip('.')}?"
+        is_sure = await self._ask(Choice((line, f"sure{awaited.attempt}"), sure, YES_NO))
+        return found if is_sure == "yes" else NONE
 
     async def _values(self, line: str, does: str, question: Understand, awaited: Awaited) -> Mapping[str, Any]:
         wanted = question.correctable if does == "correct" else question.arguments.get(does, {})
         if not wanted:
             return {}
-        task = f"They wrote: {awaited.quoted} From this give {' and '.join(wanted)}."
-        given = await self._ask(Value((line, f"values{awaited.attempt}"), task, wanted, optional=True))
+        given = await self._ask(self._questioner.gathered((line, f"values{awaited.attempt}"), awaited.quoted, wanted))
         return {name: value for name, value in given.items() if was_said(value, awaited.heard)}
 
     async def _ask(self, question: Question) -> Any:
         return await self._exchange.answer(lambda: [question])
 
 
+def _is_all(given: Mapping[str, Any], heard: str) -> bool:
+    """Whether somebody wrote the value that was asked for, and nothing else."""
+    words = re.findall(r"\w+", heard.casefold())
+    return any(value is not None and re.findall(r"\w+", str(value).casefold()) == words for value in given.values())
+
+
+def _is_quoted(value: Any, heard: str) -> bool:
+    """Whether all words of a value stand in what was heard."""
+    return not isinstance(value, str) or all(token in heard.casefold() for token in _TOKEN.findall(value.casefold()))
+
+
 def was_said(value: Any, heard: str) -> bool:
-    """Whether a value can come from what was heard: a text shares a word with it, a number needs one there."""
+    """Whether a value can come from what was heard: half of a text's words stand there, or a number for a number."""
     if value is None:
         return False
+    said = heard.casefold()
     if isinstance(value, str):
-        said = heard.casefold()
-        return any(token in said for token in _TOKEN.findall(value.casefold())) or value.casefold() in said
+        tokens = _TOKEN.findall(value.casefold())
+        known = sum(token in said for token in tokens)
+        return (known > 0 and 2 * known >= len(tokens)) or value.casefold() in said
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _NUMBER_WORD.search(heard) is not None
+        return _NUMBER_WORD.search(said) is not None or value in map(_NUMBERS.get, re.findall(r"\w+", said))
     return True

@@ -77,6 +77,11 @@ class Work:
         self._number += 1
         return str(self._number - 1)
 
+    @property
+    def upcoming(self) -> str:
+        """The place that the next deed will have."""
+        return str(self._number)
+
     def record(self, pos: str) -> CallRecord | None:
         """What a deed came to, None where it was not done."""
         return self.frame.state.records.get(pos)

@@ -19,6 +19,7 @@ _NOT_GIVEN = re.compile(
     r"(?:null|none|n/?a|not (?:yet )?(?:given|provided|specified|known|mentioned)|unknown|missing|undefined)\.?",
     re.IGNORECASE,
 )
+_BROKEN_OBJECT = re.compile(r"\{\s*(?:\"|\Z)")
 _YES = frozenset({"yes", "y", "true", "correct", "yep", "yeah", "1"})
 _NO = frozenset({"no", "n", "false", "incorrect", "nope", "0"})
 
@@ -67,6 +68,8 @@ def _single(name: str, kind: str, data: Any, text: str) -> Any:
         return {name: data}
     if _NOT_GIVEN.fullmatch(text):
         return {name: None}
+    if data is _NO_JSON and kind in ("", "str", "string") and _BROKEN_OBJECT.match(text):
+        raise WrongAnswer("the JSON is not complete")
     bare = re.sub(rf"\A\$?{re.escape(name)}\s*[:=]\s*", "", text).strip().strip("`\"'").strip()
     first, *others = bare.splitlines() or [""]
     if others and all(line.strip() == first.strip() for line in others):

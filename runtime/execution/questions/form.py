@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from runtime.execution.questions.question import Choice, Question, Understand, Value, Words
 
+FROM_PROGRAM = "(From the program, not from a person.)"
+"""Before a question, so that a model takes it for no message of a person's."""
+
 KINDS: Mapping[str, str] = {
     "int": "a whole number",
     "float": "a number",
@@ -38,10 +41,16 @@ def _task(question: Question) -> str:
         case Value():
             return f"{when}{question.task} {_form(question.types, optional=question.optional)}"
         case Choice():
-            meanings = [f"{name}{f' ({meaning})' if meaning else ''}" for name, meaning in question.options.items()]
-            return f"{when}{question.task} Answer with one of these alone: {', '.join(meanings)}."
+            return f"{when}{question.task}{_options(question.options)}"
         case Understand():
             return when + _understanding(question)
+
+
+def _options(options: Mapping[str, str]) -> str:
+    """The outcomes of a choice, a line each where they need an explanation: small models read those better."""
+    meanings = [f"\n- {name}{f': {meaning}' if meaning else ''}" for name, meaning in options.items()]
+    listed, gap = ("".join(meanings), "\n") if any(options.values()) else ("", " ")
+    return f"{listed}{gap}Answer with one of these alone: {', '.join(options)}."
 
 
 def _form(types: Mapping[str, str], *, optional: bool) -> str:

@@ -6,8 +6,16 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
-MAX_REPLY_CHARS = 200_000
-"""A reply is cut off here."""
+from runtime.llm.client import MAX_ANSWER_CHARS
+
+_LONGEST_LABEL_LINE = 200
+"""A line that has more characters and may still begin with a label is blanks: none is searched for in it."""
+
+MAX_REPLY_CHARS = 9 * MAX_ANSWER_CHARS // 10
+"""A reply is cut off here, so that its words are a message that can be said."""
+
+MAX_BLANKS = 200
+"""So many blanks and line ends in a row end an answer that is no text."""
 
 _LABEL = re.compile(r"[ \t]*(?:\*\*)?\[(\d{1,2})\]:?(?:\*\*)?:?[ \t]?")
 _FENCE = re.compile(r"[ \t]*```\w*[ \t]*(?:\n|\Z)")
@@ -71,6 +79,8 @@ class Sections:
         return self._fenced or (self._at == 0 and self._asked > 1)
 
     def _may_be_label(self, text: str, position: int) -> bool:
+        if len(text) - position > _LONGEST_LABEL_LINE:
+            return False
         fence = self._may_be_fence and _BEGUN_FENCE.match(text, position)
         return bool(fence or _BEGUN.match(text, position))
 
@@ -136,11 +146,11 @@ class Reply:
             yield part
 
     async def answer(self, number: int, max_chars: int) -> str:
-        """The whole of an answer, cut at `max_chars`."""
+        """The whole of an answer, cut at `max_chars`, and where a model that is held to JSON writes only blanks."""
         text = ""
         async for piece in self.words(number):
             text += piece
-            if len(text) > max_chars:
+            if len(text) > max_chars or len(text) - len(text.rstrip()) > MAX_BLANKS:
                 break
         return text.strip()
 
@@ -167,9 +177,9 @@ class Reply:
                 self._ended = True
                 self._parts += self._sections.feed("", final=True)
                 continue
+            piece = piece[: MAX_REPLY_CHARS - self.chars]
             self.chars += len(piece)
             self.text += piece
-            self._parts += self._sections.feed(piece)
-            if self.chars > MAX_REPLY_CHARS:
-                self._ended = True
+            self._ended = self.chars >= MAX_REPLY_CHARS
+            self._parts += self._sections.feed(piece, final=self._ended)
         return self._parts.pop(0)

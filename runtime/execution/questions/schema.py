@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.execution.questions.question import Choice, Question, Understand, Value
-from runtime.language.value_types import JSON_NAMES
+from runtime.language.value_types import JSON_NAMES, alternatives, literals_of
 
 _NAMES = {ours: json for json, ours in JSON_NAMES.items()}
 
@@ -36,11 +36,25 @@ def _object(properties: Mapping[str, Any], *, open_: bool = False) -> dict[str, 
 
 def type_schema(kind: str, *, optional: bool = False) -> dict[str, Any]:
     """The schema of a declared type; of one that is not known, any value."""
-    outer, _, inner = kind.partition("[")
-    name = _NAMES.get(outer.strip(), outer.strip() if outer.strip() in JSON_NAMES else "")
-    found: dict[str, Any] = {"type": name} if name else ({} if kind else {"type": ["string", "number", "boolean"]})
-    if name == "array" and inner.endswith("]") and "," not in inner:
-        found["items"] = type_schema(inner[:-1])
+    anything: list[dict[str, Any]] = [{"type": ["string", "number", "boolean"]}]
+    found = [_one(choice) for choice in alternatives(kind)] if kind else anything
+    if optional:
+        found.append({"type": "null"})
+    return {"anyOf": found} if len(found) > 1 else found[0]
+
+
+def _one(kind: str) -> dict[str, Any]:
+    """The schema of a type that names no alternatives; without a bound where nobody knows it."""
+    literals = literals_of(kind)
+    if literals:
+        return {"enum": list(literals)}
+    outer, _, inner = kind.removesuffix("]").partition("[")
+    name = _NAMES.get(outer, outer if outer in JSON_NAMES else "null" if outer == "None" else "")
+    found: dict[str, Any] = {"type": name} if name else {}
+    if name == "array" and inner:
+        found["items"] = type_schema(inner)
+    if name == "object" and inner:
+        found["additionalProperties"] = type_schema(inner.partition(",")[2])
     if name == "string":
         found["minLength"] = 1
-    return {"anyOf": [found, {"type": "null"}]} if optional else found
+    return found

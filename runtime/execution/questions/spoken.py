@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable
 
+from runtime.execution.questions.form import FROM_PROGRAM
 from runtime.execution.questions.question import WrongAnswer
 
 SILENCE = "-"
@@ -28,11 +29,21 @@ _OPENERS = ("sure", "certainly", "of course", "okay", "ok", "here")
 _PREAMBLE = re.compile(
     rf"(?:{'|'.join(_OPENERS)})\b[^\n]{{0,70}}:[ \t]*(?:\n\s*)+(?P<fence>```\w*[ \t]*\n)?", re.IGNORECASE
 )
+_FENCE = re.compile(r"```(?P<kind>\w*)[ \t]*\n\s*")
+_BEGUN_FENCE = re.compile(r"`{1,3}\w{0,20}[ \t]*\n?\s*\Z")
+_KINDS_OF_PROSE = ("text", "txt", "plaintext", "markdown", "md")
+_SENTENCE_ENDS = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
+_LINE = 200
+"""So many characters of a fence's first line decide whether it holds sentences."""
 _FIELD = re.compile(
     r"\{(?=[^{}\n]{1,60}\}) *\$?(?P<braced>[A-Za-z_]\w*(?:\.\w+|\[[\w'\" -]{0,40}\])*) *\}"
     r"|(?<![\w$])\$(?P<bare>[A-Za-z_]\w*)"
 )
-_BEGUN_FIELD = re.compile(r"\s*\{[^{}\n]{0,60}\Z|\s*(?<![\w$])\$\w{0,60}\Z")
+_TAIL = 80
+"""So many characters at the end of a text decide whether something begins there."""
+_BEGUN_FIELD = re.compile(r"\{[^{}\n]{0,60}\Z|(?<![\w$])\$\w{0,60}\Z")
+_QUOTES = re.compile(r"\\*[\"']{1,3}\Z")
+_BACKTICKS = re.compile(r"`{1,3}\Z")
 _JSON = re.compile(r'\s*\{(?:\s*"|\s*\Z)')
 _ESCAPES = {"\\n": "\n", "\\t": "\t"}
 
@@ -41,13 +52,14 @@ class Spoken:
     """Cleans the words of one message piece by piece. How the text was cut makes no difference.
 
     `fill` gives the text of a `{name}` or `$name`, None where it names nothing: then it stays. Quotes around the whole
-    are taken off, and so are the speaker's name or "Sure, here is the message:" before it, and a call of `Say`
-    around it.
+    are taken off, and so are the beginning of the question, the speaker's name or "Sure, here is the message:" before
+    it, and a call of `Say` or a code fence around it. A fence stays where it holds code: where it names a language, or
+    its first line is no sentence.
     """
 
     def __init__(self, fill: Callable[[str], str | None], speaker: str = "") -> None:
         self._fill = fill
-        self._speaker = f"{speaker}:".casefold() if speaker else ""
+        self._leading = [FROM_PROGRAM.casefold(), *([f"{speaker}:".casefold()] if speaker else [])]
         self._head: str | None = ""
         self._quote = ""
         self._call = False
@@ -73,7 +85,7 @@ class Spoken:
 
     def _opened(self, *, final: bool) -> bool:
         """Take off what stands before the words; False while that is not known."""
-        head = self._after_name((self._head or "").lstrip(), final=final)
+        head = self._after_leading((self._head or "").lstrip(), final=final)
         if head is None or (not final and _may_open(head)):
             return False
         if preamble := _PREAMBLE.match(head):
@@ -82,6 +94,8 @@ class Spoken:
         if wrapped := _WRAPPED.match(head[:_HEAD]):
             self._quote, self._call = wrapped["quote"], True
             head = head[wrapped.end() :]
+        elif head.startswith("`"):
+            return self._unfenced(head, final=final)
         elif not final and (head == '"' or (len(head) < _HEAD and _MAYBE_WRAPPED.match(head))):
             return False
         elif head.startswith('"') and not head.startswith('""'):
@@ -89,13 +103,32 @@ class Spoken:
         self._head = head
         return True
 
-    def _after_name(self, head: str, *, final: bool) -> str | None:
-        """The text without the speaker's name before it; None while that is not known."""
-        name = self._speaker
-        if head[: len(name)].casefold() == name:
-            return head[len(name) :].lstrip() if name else head
-        begun = len(head) < len(name) and name.startswith(head.casefold())
-        return None if begun and not final else head
+    def _after_leading(self, head: str, *, final: bool) -> str | None:
+        """The text without what models write before it: the beginning of the question, the speaker's name. None while
+        that is not known."""
+        for leading in self._leading:
+            if head[: len(leading)].casefold() == leading:
+                head = head[len(leading) :].lstrip()
+            elif not final and len(head) < len(leading) and leading.startswith(head.casefold()):
+                return None
+        return head
+
+    def _unfenced(self, head: str, *, final: bool) -> bool:
+        """Take off the fence that opens a text of sentences; False while it is not known what the fence holds."""
+        if not final and (_BEGUN_FENCE.match(head) or (len(head) < _HEAD and _MAYBE_WRAPPED.match(head))):
+            return False
+        fence = _FENCE.match(head)
+        if fence is None:
+            self._head = head
+            return True
+        inside = head[fence.end() :]
+        line, whole, _ = inside.partition("\n")
+        if not (whole or final) and len(line) < _LINE:
+            return False
+        sentence = not fence["kind"] and line.rstrip("` \t").endswith(_SENTENCE_ENDS)
+        self._fenced = sentence or fence["kind"].casefold() in _KINDS_OF_PROSE
+        self._head = inside if self._fenced else head
+        return True
 
     def _quoted(self, head: str, *, final: bool) -> bool:
         """Take off the quote that opens the whole text; False while it may be one of the first words alone."""
@@ -128,14 +161,15 @@ class Spoken:
 
     def _cut(self, text: str) -> tuple[str, str]:
         """What can be shown, and what may be the beginning of something else."""
-        ends = [re.search(r"\s*\Z", text), _BEGUN_FIELD.search(text)]
+        bare = text.rstrip()
+        at = min(len(bare), _begins(_BEGUN_FIELD, text))
         if self._quote:
-            ends.append(re.search(r"\s*\\*[\"']{1,3}\s*\Z", text))
+            at = min(at, _begins(_QUOTES, bare))
         if self._fenced:
-            ends.append(re.search(r"\s*`{1,3}\s*\Z", text))
+            at = min(at, _begins(_BACKTICKS, bare))
+        at = len(text[:at].rstrip())
         if self._call:
-            ends.append(re.search(r"\\+\Z", text))
-        at = min(found.start() for found in ends if found)
+            at = len(text[:at].rstrip("\\"))  # an escape stays whole
         return text[:at], text[at:]
 
     def _filled(self, text: str) -> str:
@@ -146,6 +180,13 @@ class Spoken:
         if self._call:
             text = re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[0], found[1]), text, flags=re.DOTALL)
         return _FIELD.sub(value, text)
+
+
+def _begins(pattern: re.Pattern[str], text: str) -> int:
+    """Where the text ends, or something that may end there begins. Blanks before that are not looked through: there may
+    be many of them."""
+    found = pattern.search(text, max(0, len(text) - _TAIL))
+    return len(text) if found is None else found.start()
 
 
 def _may_open(head: str) -> bool:

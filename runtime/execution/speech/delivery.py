@@ -15,7 +15,7 @@ from runtime.core.ids import parse_meeting_id
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target
-from runtime.language.humans import ANYBODY, HumanSpec
+from runtime.language.syntax.humans import ANYBODY, HumanSpec
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 from runtime.tape.state import SessionState
@@ -131,7 +131,7 @@ class Delivery:
         state = self._journal.state
         found = state.frames.get(frame)
         while found is not None and found.caller is not None:
-            if found.caller.hidden and ":d" in found.caller.pos:
+            if found.caller.delivers:
                 return True
             found = state.frames.get(found.caller.frame)
         return False

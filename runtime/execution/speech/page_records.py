@@ -72,6 +72,14 @@ class PageRecord:
         self._require_page()
         self._publish("page.opened", part)
 
+    async def grows(self, text: str, /) -> None:
+        known = self._page.stands
+        if known.startswith(text):
+            return
+        at = len(known) if text.startswith(known) else 0
+        self._journal.note("grew", page=self._page.id, at=at, text=text[at:])
+        await self._journal.commit()
+
     async def sent(self, part: int, platform_id: str, /) -> None:
         self._journal.note("sent", page=self._page.id, part=part, pid=platform_id)
         await self._journal.commit()

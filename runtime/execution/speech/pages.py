@@ -16,6 +16,7 @@ from runtime.core.address import Address, Speaker, address_data
 from runtime.core.errors import AdapterError
 from runtime.core.ids import MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Message
+from runtime.core.signals import Signal
 from runtime.core.stream import StreamObserver, StreamStart
 from runtime.core.texts import Texts
 from runtime.execution.speech.page_records import PageRecord, PageStream, UnseenPage
@@ -35,9 +36,10 @@ MAX_UNFINISHED_PAGES = 8
 class Pages:
     """The pages of one session: on the tape first, then on the platform.
 
-    `page` is noted when an utterance begins, `opening` committed before its first text is sent, `sent` when the
-    platform has it, the final text before the final edit, and `shown` noted when people see it. What is final and not
-    shown is repaired after a restart; an open page is gone on with by its frame's next utterance to the same target.
+    `page` is noted when an utterance begins, `opening` committed before its first text is sent and `grew` before more
+    of it is, `sent` when the platform has it, the final text before the final edit, and `shown` noted when people see
+    it. What is final and not shown is repaired after a restart; an open page is gone on with by its frame's next
+    utterance to the same target.
     """
 
     def __init__(
@@ -46,7 +48,6 @@ class Pages:
         self.texts = texts
         self.presence = Presence(journal, outbox, address)
         self.signs = Signs(journal, outbox, address, self._spec)
-        self.signs.on_rest = lambda: self._room.set()
         self.tasks = tasks
         self.mentioned: Callable[[PageState], Mapping[str, str]] = lambda _page: {}
         """The people whom a page may mention: ids by name."""
@@ -61,7 +62,8 @@ class Pages:
         self._messages: dict[MessageId, str] = {}
         self._texts: dict[str, str] = {}
         self._unfinished = 0
-        self._room = anyio.Event()
+        self._room = Signal()
+        self.signs.on_rest = self._room.send
         self._resting = False
         self._quiet = False
 
@@ -92,8 +94,6 @@ class Pages:
 
     async def _next_shown(self) -> None:
         """Return when something more was shown; all who wait so do."""
-        if self._room.is_set():
-            self._room = anyio.Event()
         await self._room.wait()
 
     async def adopt(self, frame: str, to: str) -> PageState:
@@ -261,7 +261,7 @@ class Pages:
             self._publish("page.failed", page, error=str(error))
         finally:
             self._unfinished -= 1
-            self._room.set()
+            self._room.send()
         self._live.pop(page.id, None)
         self._texts.pop(page.id, None)
         if delivered is False and self.moves(page):
@@ -286,6 +286,7 @@ class Pages:
                 choices=tuple(Choice(*choice) for choice in page.choices),
                 file=page.file,
                 people=self.mentioned(page),
+                stands=page.stands or page.opened.get(0, ""),
             )
             spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
             live = self._live[page.id] = self._outbox.page(

@@ -17,7 +17,7 @@ from runtime.core.ids import (
     parse_agent_id,
     parse_meeting_id,
 )
-from runtime.language.humans import HumanSpec
+from runtime.language.syntax.humans import HumanSpec
 from runtime.tape.state import MeetingState, SessionState
 
 _PERSON = "person "

@@ -13,7 +13,8 @@ from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
 from runtime.core.clock import Clock
-from runtime.core.ids import AgentId, ParticipantId, StreamId, new_message_id, new_stream_id
+from runtime.core.errors import PlaybookError
+from runtime.core.ids import AgentId, ParticipantId, new_message_id, new_stream_id, parse_meeting_id
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, message_to_data
 from runtime.core.plain_text import whole_characters
 from runtime.core.stream import StreamStart
@@ -26,6 +27,9 @@ from runtime.execution.speech.receipts import Receipts, within_of
 from runtime.execution.speech.targets import Population, Target, person_named, resolve_target
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
+
+MAX_SAID_CHARS = 200_000
+"""The longest text of one utterance."""
 
 NOT_SHOWN = Way()
 """The way of what no person hears."""
@@ -49,10 +53,14 @@ class Conduits(Protocol):
 class LiveStream:
     """An utterance in progress: `Say` whose text is still being written."""
 
-    def __init__(self, channel: Channel, stream: StreamId, target: Target, piece_chars: int, whom: str | None) -> None:
-        """At least `piece_chars` characters are shown at a time; `whom` of several people it is said to, by name."""
+    def __init__(
+        self, channel: Channel, start: StreamStart, page: PageState, target: Target, show: tuple[int, str | None]
+    ) -> None:
+        """`show`: at least so many characters are shown at a time; whom of several people it is said to, by name."""
+        piece_chars, whom = show
         self.channel = channel
-        self.stream = stream
+        self.stream = start.stream_id
+        self.page = page
         self.target = target
         self.whom = whom
         self._piece_chars = piece_chars
@@ -113,7 +121,7 @@ class Utterances:
         self._pages.expect_stream(start.stream_id, page)
         if not await channel.start_stream(start):
             return None
-        return LiveStream(channel, start.stream_id, target, way.piece_chars, self._whom(target))
+        return LiveStream(channel, start, page, target, (way.piece_chars, self._whom(target)))
 
     def _whom(self, target: Target) -> str | None:
         """The name of the one person whom it is said to, where others read along."""
@@ -140,16 +148,27 @@ class Utterances:
         if within_s is not None and self.receipts.begun(frame, call):
             await self.receipts.collect(frame, call, within_s)
             return
+        if self._is_over(frame, str(target_text)):
+            self._journal.note("res", **site(frame, call), val=None)
+            return
         target = self.target(frame, str(target_text))
         await self._pages.room()
         async with self._turn(frame, target):
             if isinstance(text, AsyncIterable):
                 said = await self._say_written(frame, call, target, text)
             else:
-                text = whole_characters(str(text))
+                text = _sayable(whole_characters(str(text)))
                 said = await self._finish_say(frame, call, target, text, await self._begun(frame, target))
         if within_s is not None and said:
             await self.receipts.collect(frame, call, within_s)
+
+    def _is_over(self, frame: Frame, target: str) -> bool:
+        """Whether a guest speaks to its meeting, and that has ended meanwhile: then nobody hears it."""
+        meeting = self._journal.state.meetings.get(frame.state.meeting or "")
+        if meeting is None or meeting.status != "ended" or meeting.host == frame.state.agent:
+            return False
+        named = target.partition(",")[0].strip().lower()
+        return named == "meeting" or parse_meeting_id(named) == meeting.id
 
     @asynccontextmanager
     async def _turn(self, frame: Frame, target: Target) -> AsyncIterator[None]:
@@ -169,7 +188,7 @@ class Utterances:
         try:
             async for written in pieces:
                 piece = whole_characters(written)
-                text += piece
+                text = _sayable(text + piece)
                 if live is not None:
                     await live.write(piece)
         except BaseException:
@@ -257,6 +276,8 @@ class Utterances:
         self.receipts.ask(frame, call, message, who, page=known.get("page"), to=target.key)
 
     async def _page(self, frame: Frame, target: Target, way: Way, live: LiveStream | None) -> PageState | None:
+        if live is not None and live.page.status == "open":
+            return live.page  # a text ends where it began, also when its meeting has ended meanwhile
         if live is None and way.hold_s is not None:
             return await self.delivery.held_page(frame, target)
         return await self._pages.adopt(frame.id, target.key) if way.shown or live is not None else None
@@ -293,3 +314,10 @@ class Utterances:
 
 def _has_people(channel: Channel) -> bool:
     return any(not str(participant.id).isdecimal() for participant in channel.participants)
+
+
+def _sayable(text: str) -> str:
+    """The text of one utterance. Raises PlaybookError when it is too long."""
+    if len(text) > MAX_SAID_CHARS:
+        raise PlaybookError(f"Say takes at most {MAX_SAID_CHARS:,} characters; send more as a file")
+    return text

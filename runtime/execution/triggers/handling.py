@@ -15,7 +15,7 @@ HANDLER = PlaybookSpec(
         "fits one, call its playbook with what the message gives; else answer whoever wrote, as your "
         "description says: a person, an agent, or a meeting. A message that was changed or taken back: see to what "
         'was done because of it. A reminder: do what it says. At the end `await Var("__", "<what was done>")` keeps in '
-        "a sentence what you will know of it later; then Return."
+        "a sentence what was done, for later; then Return."
     ),
     metadata={"hidden": True},
 )

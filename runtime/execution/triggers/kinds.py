@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -13,6 +13,8 @@ from cronsim import CronSim, CronSimError
 from runtime.core.message import Message, MessageType
 from runtime.execution.triggers.conditions import condition_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Trigger, TriggerKind
+
+_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 
 _UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
 
@@ -168,6 +170,12 @@ def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, 
     names = [playbook.name for playbook in (*agent.playbooks, *owner.playbooks)]
     computed = condition_of(trigger.text) or time_trigger(trigger.text)
     return computed is None and call_trigger(trigger.text, names) is None
+
+
+def may_hold_by(text: str, changed: Collection[str]) -> bool:
+    """Whether a condition may begin to hold when these variables change: it names one of them, or none at all."""
+    named = _VARIABLE.findall(text)
+    return bool(changed) and (not named or any(name in changed for name in named))
 
 
 def judges(agent: AgentSpec, others: Sequence[AgentSpec]) -> bool:

@@ -9,8 +9,9 @@ from typing import Any, cast
 import pytest
 
 from runtime.execution.free.position import Position
-from runtime.execution.free.reply_run import ReplyRun
+from runtime.execution.free.reply_run import MAX_STATEMENTS, ReplyRun
 from runtime.execution.speech.utterances import LiveStream
+from runtime.llm.client import MAX_ANSWER_CHARS
 from tests.unit.runtime.execution.test_verifier import position
 
 pytestmark = pytest.mark.anyio
@@ -278,3 +279,40 @@ async def test_a_statement_that_fails_ends_the_reply() -> None:
     assert stage.ran == ["x = 1"]
     assert reply.over
     assert rule(reply) == "accepted"
+
+
+async def fed_without_end(stage: Stage, first: str, again: str) -> tuple[ReplyRun, int]:
+    """Feed a reply that does not end by itself; how many characters were taken."""
+    reply = ReplyRun(stage, [])
+    await reply.feed(first)
+    taken = len(first)
+    while not reply.over and taken < 3_000_000:
+        await reply.feed(again)
+        taken += len(again)
+    return reply, taken
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["```python\n# ", "```python\nx = [", '```python\nawait Say("user", """', "Let me think. "],
+    ids=["a comment", "an expression", "words", "prose"],
+)
+async def test_a_reply_without_end_is_refused_when_it_is_too_long(first: str) -> None:
+    reply, taken = await fed_without_end(Stage(), first, "   1,   ")
+    assert rule(reply) == "length"
+    assert taken <= MAX_ANSWER_CHARS + 10
+
+
+async def test_a_turn_has_a_bounded_number_of_statements() -> None:
+    stage = Stage()
+    reply, _ = await fed_without_end(stage, "```python\n", HELLO + "\n")
+    assert rule(reply) == "length"
+    assert stage.ran == [HELLO] * MAX_STATEMENTS
+
+
+async def test_statements_of_a_reply_that_broke_off_count_too() -> None:
+    stage = Stage()
+    lines = ["# resume: 199", HELLO, HELLO, 'await Yld("user")']
+    reply = await run(stage, lines, executed=[HELLO] * (MAX_STATEMENTS - 1))
+    assert rule(reply) == "length"
+    assert stage.ran == [HELLO]

@@ -130,6 +130,35 @@ async def test_triggers_on_what_has_changed_are_computed_or_judged(sandbox: Mont
         assert walk.called == [("Discount", {}), ("Cheer", {})]
 
 
+MOODS = """
+## Shipped
+### Triggers
+- When $status becomes shipped
+### Steps
+- Say "On its way."
+
+## Calm
+### Triggers
+- When $mood is angry
+### Steps
+- Say "Sorry!"
+
+## Even
+### Triggers
+- When $n is even
+### Steps
+- Say "Even."
+"""
+
+
+async def test_a_word_without_a_mark_is_judged_by_the_model_when_its_variable_changes(sandbox: MontySandbox) -> None:
+    steps = ('- Set $status to "sent off"', "- Set $n to 4", '- Set $mood to "furious"', "- End program")
+    async with walking(main(*steps, more=MOODS), "Shipped", "Calm", sandbox=sandbox) as walk:
+        assert await walk.say("hi") == ["On its way.", "Even.", "Sorry!"]
+        assert "Calm" not in walk.asked(0)
+        assert "Shipped" not in walk.asked(1)
+
+
 async def test_an_agent_that_is_asked_answers_and_control_goes_on(sandbox: MontySandbox) -> None:
     text = main(
         "- Ask Pricing for the price",

@@ -60,7 +60,7 @@ UNDERSTOOD = (
 
 def shown(value: str | None) -> str:
     """As a message has it."""
-    return "null" if value is None else value
+    return "not given" if value is None else value
 
 
 class Back(Exception):

@@ -6,6 +6,7 @@ import pytest
 
 from runtime.language.diagnostics import ProgramRejected
 from runtime.sandbox.monty import MontySandbox
+from tests.fakes.crash_world import World
 from tests.unit.runtime.execution.processor.walking import compiled, main, walking
 
 pytestmark = pytest.mark.anyio
@@ -29,6 +30,15 @@ ASKS = (
     '- Say "{name} of {town}"',
     "- End program",
 )
+COOK = """
+# Cook
+
+```python
+@playbook(triggers=["When program starts"])
+async def Main():
+    await WaitForMessage("agent")
+```
+"""
 NAMED = '{"does": "answer", "name": "Ada"}'
 
 
@@ -127,6 +137,16 @@ async def test_a_correction_of_what_nothing_has_read_is_confirmed(sandbox: Monty
         assert await walk.say("in Rome") == ["Eva of Rome"]
 
 
+async def test_a_correction_of_what_nothing_has_read_costs_one_call(sandbox: MontySandbox) -> None:
+    steps = ("- Ask the user for their $name:str", "- Ask the user for their $town:str", '- Say "{name} of {town}"')
+    replies = ("Name?", f"[1] {NAMED}\n[3] Town?", '[1] {"does": "correct", "name": "Eva"}\n[2] Eva it is. Town?')
+    async with walking(main(*steps), *replies, sandbox=sandbox) as walk:
+        await walk.say("hi")
+        await walk.say("I am Ada")
+        assert await walk.say("Eva, sorry") == ["Eva it is. Town?"]
+        assert len(walk.model.asked) == 3
+
+
 async def test_a_person_may_cancel(sandbox: MontySandbox) -> None:
     async with walking(main(*ASKS), "Your name?", '[1] {"does": "cancel"}\n[2] As you like.', sandbox=sandbox) as walk:
         await walk.say("hi")
@@ -149,7 +169,7 @@ async def test_what_was_given_before_the_rest_is_skipped_stays(sandbox: MontySan
     async with walking(main(*steps), *replies, sandbox=sandbox) as walk:
         await walk.say("hi")
         await walk.say("I am Ada")
-        assert await walk.say("I would rather not say") == ["Ada of null"]
+        assert await walk.say("I would rather not say") == ["Ada of not given"]
 
 
 async def test_a_value_of_the_round_before_is_no_answer_in_this_one(sandbox: MontySandbox) -> None:
@@ -167,6 +187,43 @@ async def test_a_person_may_hear_the_last_message_again_in_the_same_words(sandbo
         await walk.say("hi")
         assert await walk.say("what?") == ["Your full name, please?"]
         assert len(walk.model.asked) == 2
+
+
+async def test_what_is_said_again_is_all_since_the_person_wrote(sandbox: MontySandbox) -> None:
+    steps = ('- Say "The code is 4711."', *ASKS)
+    async with walking(
+        main(*steps), "Your name?", *(['{"does": "repeat"}'] * 2), NAMED, "Town?", sandbox=sandbox
+    ) as walk:
+        await walk.say("hi")
+        assert await walk.say("what?") == ["The code is 4711.\n\nYour name?"]
+        assert await walk.say("again?") == ["The code is 4711.\n\nYour name?"]
+        assert await walk.say("I am Ada") == ["Ada!", "Town?"]
+
+
+async def test_what_a_person_hears_again_is_nothing_that_was_for_an_agent(sandbox: MontySandbox) -> None:
+    steps = ("- Tell Cook that a guest is here", '- Say "(To be brief) Come in!"', *ASKS)
+    replies = ("A guest is here.\n\nHe looks poor.", "Your name?", '{"does": "repeat"}')
+    async with walking(main(*steps, more=COOK), *replies, sandbox=sandbox) as walk:
+        await walk.say("hi")
+        assert await walk.say("what?") == ["(To be brief) Come in!\n\nYour name?"]
+
+
+async def test_a_restart_changes_nothing_of_what_the_model_is_told(sandbox: MontySandbox) -> None:
+    asides = [f'[1] {{"does": "other"}}\n[2] I see {number}. Your name?' for number in range(2)]
+    asked = []
+    for restarts in (False, True):
+        world = World(())
+        async with walking(main(*ASKS), "Your name?", *asides, NAMED, "Town?", sandbox=sandbox, world=world) as walk:
+            await walk.say("hi")
+            await walk.say("why?")
+            if not restarts:
+                await walk.say("really?")
+                asked.append(walk.model.asked[-1])
+        if restarts:
+            async with walking(main(*ASKS), asides[1], sandbox=sandbox, world=world) as walk:
+                await walk.say("really?")
+                asked.append(walk.model.asked[-1])
+    assert asked[0] == asked[1]
 
 
 async def test_a_person_may_ask_for_a_human_being(sandbox: MontySandbox) -> None:

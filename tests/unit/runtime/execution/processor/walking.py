@@ -10,10 +10,10 @@ from typing import Any
 
 from runtime.core.errors import LLMError
 from runtime.language.compiler import compile_parsed
-from runtime.language.parser import parse
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_text
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 from runtime.sandbox.executor import Sandbox
 from tests.fakes.talk import Model, Reply, Talk, talking
 

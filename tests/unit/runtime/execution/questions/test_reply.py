@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.execution.questions.reply import MAX_REPLY_CHARS, Begin, MissingAnswer, Reply, Sections
+from runtime.execution.questions.reply import Begin, MissingAnswer, Reply, Sections
+from runtime.llm.client import MAX_ANSWER_CHARS
 
 pytestmark = pytest.mark.anyio
 
@@ -128,4 +129,4 @@ async def test_a_reply_without_end_is_cut_off() -> None:
     length = 0
     async for words in reply.words(1):
         length += len(words)
-    assert length <= MAX_REPLY_CHARS + 1000
+    assert length <= MAX_ANSWER_CHARS + 1000

@@ -45,6 +45,15 @@ def shown(*pieces: str, speaker: str = "") -> str:
         ("await the reply", "await the reply"),
         ("Say(", "Say("),
         ("```\nx = 1\n```", "```\nx = 1\n```"),
+        ("```\nx = 1\nIt is one.\n```", "```\nx = 1\nIt is one.\n```"),
+        ("```python\nprint('Hello!')  # Greets.\n```", "```python\nprint('Hello!')  # Greets.\n```"),
+        ("```\nHello Ada!\n```", "Hello Ada!"),
+        ("``` \n\nHello Ada.\nHow are you?\n``` \n", "Hello Ada.\nHow are you?"),
+        ("```\nHello Ada. ```", "Hello Ada."),
+        ("```markdown\n# Today\n- one\n```", "# Today\n- one"),
+        ("```\nHello {name}.\n```\nAnd more.", "Hello Ada.\n```\nAnd more."),
+        ("`x` is a name", "`x` is a name"),
+        ("```", "```"),
         ("It costs {order.total}, {$name}.", "It costs 40, Ada."),
         ("It is { name }", "It is Ada"),
         ("{nobody} and {} and {a b}", "{nobody} and {} and {a b}"),
@@ -64,12 +73,21 @@ def test_the_name_of_the_speaker_is_taken_off(written: str) -> None:
     assert shown(written, speaker="Host") == shown(*written, speaker="Host") == "Hello!"
 
 
+@pytest.mark.parametrize("name", ["", "Host: "])
+def test_a_repeated_beginning_of_the_question_is_taken_off(name: str) -> None:
+    assert shown(f"(From the program, not from a person.)\n{name}Hello!", speaker="Host") == "Hello!"
+    assert shown("(From the program, not from a person.)", speaker="Host") == ""
+    assert shown("(From here it is far.)", speaker="Host") == "(From here it is far.)"
+
+
 def test_another_name_stays() -> None:
     assert shown("Hosting: a guide", speaker="Host") == "Hosting: a guide"
     assert shown("Note: hello", speaker="Host") == "Note: hello"
 
 
 AROUND = (
+    "(From the program, not from a person.)",
+    "```\nHello.\n```",
     'await self.Say("user", """',
     '```python\nSay("user", "',
     'Say(user, f"',
@@ -86,6 +104,7 @@ PARTS = st.lists(TEXTS, max_size=5).map("".join)
 @example('Say("user", "\\\\n")', [1])
 @example('"""', [1])
 @example("self.Say(a, 'b')", [2])
+@example('Say("user", """\\{order.total}', [1])
 @example('Ada:  "b"', [1])
 def test_how_the_words_were_cut_makes_no_difference(text: str, sizes: list[int]) -> None:
     pieces, at, number = [], 0, 0
@@ -94,6 +113,15 @@ def test_how_the_words_were_cut_makes_no_difference(text: str, sizes: list[int])
         pieces.append(text[at : at + size])
         at, number = at + size, number + 1
     assert shown(*pieces, speaker="Ada") == shown(text, speaker="Ada")
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\t \n"])
+@pytest.mark.parametrize("around", ["{}", '"{}"', 'Say("user", "{}")', "```text\n{}\n```"])
+def test_blanks_without_end_are_read_once(blank: str, around: str) -> None:
+    """Were each blank a place to begin a search from, this would take hours."""
+    words = f"One{blank * 200_000}two"
+    written = around.format(words)
+    assert shown(*(written[at : at + 4_000] for at in range(0, len(written), 4_000))) == words
 
 
 def test_plain_words_are_shown_as_they_come() -> None:

@@ -1,0 +1,55 @@
+"""What the words of steps name of the agent's own Python, as `{date.today():%Y}` does."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TypeVar
+
+from runtime.execution.frames.frame import Call as HostCall
+from runtime.execution.frames.outcomes import site
+from runtime.execution.free.placeholders import Description
+from runtime.execution.processor.work import Work
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import Ask, Prose, Say, Template
+
+Spoken = TypeVar("Spoken", bound=Say | Ask)
+
+
+class Authored:
+    """The values that one frame's exact words have from the agent's Python. Each is on the tape, so that a restart says
+    the same."""
+
+    def __init__(self, work: Work, description: Description) -> None:
+        self._work = work
+        self._description = description
+
+    async def filled(self, part: Spoken) -> Spoken:
+        """An instruction with those values in its words. Raises whatever the author's code raises."""
+        words = part.words
+        if not isinstance(words, Template):
+            return part
+        known = self._work.names().keys()
+        theirs = [
+            one
+            for one in words.parts
+            if isinstance(one, Expression) and (words.otherwise or one.called or not one.names <= known)
+            if self._description.is_the_authors(ast.unparse(one.tree))
+        ]
+        if words.otherwise and not theirs:
+            return replace(part, words=Prose(words.otherwise))
+        if not theirs:
+            return part
+        pieces = [
+            await self._value(one) if isinstance(one, Expression) and one in theirs else one for one in words.parts
+        ]
+        return replace(part, words=Template(tuple(pieces)))
+
+    async def _value(self, expression: Expression) -> str:
+        pos = self._work.position()
+        record = self._work.record(pos)
+        if record is not None:
+            return str(record.value)
+        value = await self._description.in_python(ast.unparse(expression.tree), f"{pos}.")
+        self._work.machine.journal.note("res", **site(self._work.frame, HostCall(pos, "Python")), val=value)
+        return value

@@ -1,0 +1,105 @@
+"""Messages that no playbook waits for, as small models deal with them: one choice, then a playbook or one reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from runtime.execution.frames.frame import Frame
+from runtime.execution.machine import Machine
+from runtime.execution.processor.exchange import Exchange
+from runtime.execution.processor.prompt import heard_text, system_text
+from runtime.execution.processor.questioner import Questioner, quoted
+from runtime.execution.processor.understanding import NONE, was_said
+from runtime.execution.processor.work import Work
+from runtime.execution.questions.question import Choice
+from runtime.execution.triggers.kinds import Judged
+from runtime.language.program import AgentSpec, PlaybookSpec
+
+_LINE = "01"
+
+
+class Idle:
+    """Executes the built-in playbook for messages that come while nothing is going on.
+
+    A large model does this with statements; a small one is asked whether a trigger fits, what the message gives to its
+    playbook, and for a reply where none fits.
+    """
+
+    def __init__(
+        self, machine: Machine, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec, triggers: Judged
+    ) -> None:
+        self._machine = machine
+        self._frame = frame
+        self._triggers = triggers.by_message
+        self._system = system_text(machine.program, agent, playbook, "")
+        self._questioner = Questioner({}, None)
+        self._work = Work(machine, frame, playbook, lambda: playbook.name, self._close)
+        place, known = lambda: playbook.name, lambda: self._frame.agent.variables
+        self._exchange = Exchange(self._work, lambda: self._system, lambda: None, place, known)
+
+    async def run(self) -> Any:
+        """Deal with the messages. Raises PlaybookError when that fails."""
+        try:
+            await self._deal()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._exchange.asking.close(ended=False)
+        return None
+
+    async def _close(self) -> None:
+        await self._exchange.asking.close()
+
+    async def _deal(self) -> None:
+        state = self._frame.state
+        if state.at is None:
+            heard = heard_text(self._machine.journal.state, state.inbox)
+            self._work.note_step("step", at=_LINE, op="EXE", heard=heard)
+        self._work.begin()
+        playbook = await self._fitting()
+        if playbook != NONE:
+            await self._work.call(playbook, (), await self._arguments(playbook))
+            return
+        task = "Write a reply to this, in your role. Only the message itself, in a sentence or two."
+        words = self._questioner.reply(_LINE, "words", task)
+        await self._exchange.say_words(self._partner(), lambda: [words], may_be_silent=state.meeting is not None)
+
+    async def _fitting(self) -> str:
+        if not self._triggers:
+            return NONE
+        options = {name: text for name, (text, _) in self._triggers.items()}
+        task = f"They wrote: {self._written} Which of these fits?"
+        choice = Choice((_LINE, "trigger"), task, {NONE: "anything else", **options})
+        return str(await self._exchange.answer(lambda: [choice]))
+
+    async def _arguments(self, playbook: str) -> Mapping[str, Any]:
+        """What the message gives to the playbook's parameters; to one that is a text, else the whole message."""
+        _, wanted = self._triggers[playbook]
+        if not wanted:
+            return {}
+        question = self._questioner.gathered((_LINE, "values"), self._written, wanted)
+        given = await self._exchange.answer(lambda: [question])
+        values = {name: value for name, value in given.items() if was_said(value, self._heard)}
+        return values or {
+            name: self._heard for name, kind in wanted.items() if len(wanted) == 1 and kind in ("", "str")
+        }
+
+    @property
+    def _heard(self) -> str:
+        return "\n".join(message.content for message in self._frame.state.inbox)
+
+    @property
+    def _written(self) -> str:
+        return quoted(self._heard)
+
+    def _partner(self) -> str:
+        """Who is answered: a meeting, the agent that wrote, else the people."""
+        state = self._frame.state
+        if state.meeting is not None:
+            return "meeting"
+        if any(message.from_human for message in state.inbox):
+            return "user"
+        sender = next((message.sender_id for message in reversed(state.inbox) if not message.from_human), None)
+        return "user" if sender is None else f"agent {sender}"

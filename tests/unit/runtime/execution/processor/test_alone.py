@@ -1,0 +1,198 @@
+"""One small question after the other, as small models need it: what is understood, and what is not believed."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.sandbox.monty import MontySandbox
+from tests.unit.runtime.execution.processor.walking import main, walking
+
+pytestmark = pytest.mark.anyio
+
+ASKS = ("- Ask the user for their $name:str", '- Say "{name}!"', "- End program")
+ALARM = """
+    ## Alarm
+    ### Triggers
+    - When the user is in danger
+    ### Steps
+    - Say "Help comes!"
+    - End program
+"""
+ORDERS = """
+# Shop
+You sell tea.
+## Main
+### Triggers
+- At the beginning
+### Steps
+- Say "Welcome!"
+
+## Order($what:str)
+### Triggers
+- When the user wants to order something
+### Steps
+- Say "Ordered: {$what}"
+"""
+
+
+def chosen(answer: str) -> str:
+    return f'{{"answer": "{answer}"}}'
+
+
+async def test_each_question_is_asked_alone(sandbox: MontySandbox) -> None:
+    async with walking(main(*ASKS), "Your name?", '{"name": "Ada"}', sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("I am Ada") == ["Ada!"]
+        assert not any("[1]" in walk.asked(index) for index in range(len(walk.model.asked)))
+
+
+async def test_a_value_that_nobody_said_is_not_believed(sandbox: MontySandbox) -> None:
+    replies = ("Your name?", '{"name": "Grace"}', chosen("question"), "At eight.", '{"name": "Ada"}')
+    async with walking(main(*ASKS), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("When do you open?") == ["At eight.", "Your name?"]
+        assert await walk.say("Ada") == ["Ada!"]
+
+
+async def test_what_people_do_instead_of_answering_is_chosen_from_a_list_a_line_each(sandbox: MontySandbox) -> None:
+    replies = ("Your name?", '{"name": null}', chosen("cancel"), "Good bye.")
+    async with walking(main(*ASKS), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("forget it") == ["Good bye."]
+        listed = [line.split(":")[0] for line in walk.asked(2).splitlines() if line.startswith("- ")]
+        assert listed == ["- question", "- repeat", "- skip", "- cancel", "- human"]
+
+
+@pytest.mark.parametrize(
+    ("heard", "given", "believed"),
+    [
+        ("Oh, a lot!", 100, False),
+        ("Twenty euros.", 20, True),
+        ("A couple", 2, True),
+        ("A couple", 30, False),
+        ("none at all", 0, True),
+        ("It is 7", 7, True),
+    ],
+)
+async def test_a_number_is_believed_where_one_was_said(
+    heard: str, given: int, believed: bool, sandbox: MontySandbox
+) -> None:
+    asks = ("- Ask the user for the $amount:int", '- Say "{amount}!"', "- End program")
+    replies = ("How much?", f'{{"amount": {given}}}', *(() if believed else (chosen("question"), "I see.")))
+    async with walking(main(*asks), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say(heard) == ([f"{given}!"] if believed else ["I see.", "How much?"])
+
+
+async def test_an_answer_that_is_all_somebody_wrote_is_no_trigger(sandbox: MontySandbox) -> None:
+    async with walking(
+        main(*ASKS, more=ALARM), "Your name?", '{"name": "Ada Lovelace"}', sandbox=sandbox, questions_alone=True
+    ) as walk:
+        await walk.say("hi")
+        assert await walk.say("Ada Lovelace!") == ["Ada Lovelace!"]
+
+
+async def test_a_trigger_may_fit_where_more_was_written_than_an_answer(sandbox: MontySandbox) -> None:
+    replies = (
+        "Your name?",
+        '{"name": null}',
+        chosen("none"),
+        chosen("question"),
+        "For the form.",
+        '{"name": "Ada"}',
+        chosen("Alarm"),
+        "yes",
+    )
+    async with walking(main(*ASKS, more=ALARM), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("My name? Why?") == ["For the form.", "Your name?"]
+        assert await walk.say("My name is Ada and I cannot breathe!") == ["Help comes!"]
+
+
+async def test_a_trigger_that_is_not_sure_does_not_interrupt(sandbox: MontySandbox) -> None:
+    replies = ("Your name?", '{"name": "Ada"}', chosen("Alarm"), "no")
+    async with walking(main(*ASKS, more=ALARM), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("It's Ada") == ["Ada!"]
+        assert "Is this so: When the user is in danger?" in walk.asked()
+
+
+async def test_a_correction_names_the_value_that_is_known_and_is_taken(sandbox: MontySandbox) -> None:
+    asks = ("- Ask the user for their $order:str", "- Ask the user for the $reason:str", '- Say "{order}: {reason}"')
+    replies = (
+        "Which?",
+        "Why?",
+        '{"reason": null}',
+        chosen("correct"),
+        '{"order": "124"}',
+        "It is 124 now.",
+        '{"reason": "broken"}',
+    )
+    async with walking(main(*asks), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        await walk.say("123")
+        assert await walk.say("Sorry, no, my number is 124.") == ["It is 124 now.", "Why?"]
+        assert '- correct: they say that order is not "123" but something else' in walk.asked(3)
+        assert await walk.say("it is broken") == ["124: broken"]
+
+
+async def test_a_correction_is_found_where_the_answer_is_in_other_words(sandbox: MontySandbox) -> None:
+    asks = ("- Ask the user for their $order:str", "- Ask the user for the $reason:str", '- Say "{order}: {reason}"')
+    replies = (
+        "Which?",
+        "Why?",
+        '{"reason": "Order number mismatch"}',
+        '{"order": "124"}',
+        "It is 124 now.",
+        '{"reason": "late delivery"}',
+        '{"order": "123"}',
+    )
+    async with walking(main(*asks), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        await walk.say("123")
+        assert await walk.say("Sorry, no, my order number is 124.") == ["It is 124 now.", "Why?"]
+        assert await walk.say("The delivery came in May") == ["124: late delivery"]
+
+
+async def test_an_idle_agent_gives_the_whole_message_where_nothing_of_it_is_the_argument(sandbox: MontySandbox) -> None:
+    async with walking(ORDERS, chosen("Order"), '{"what": "a text"}', sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("Green tea, please") == ["Ordered: Green tea, please"]
+
+
+async def test_a_talk_goes_on_until_it_is_done(sandbox: MontySandbox) -> None:
+    asks = ("- Help the user choose a wine", '- Say "Good choice."')
+    replies = ("Red or white?", chosen("goes_on"), "The white one is dry.", chosen("done"))
+    async with walking(main(*asks), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("Which is dry?") == ["The white one is dry."]
+        assert await walk.say("The white one") == ["Good choice."]
+
+
+async def test_blanks_without_end_are_cut_off_and_the_question_is_asked_again(sandbox: MontySandbox) -> None:
+    replies = ("Your name?", "{" + " \n" * 50_000, '{"name": "Ada"}')
+    async with walking(main(*ASKS), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("Ada") == ["Ada!"]
+        assert "could not be used" in walk.asked(-1)
+
+
+async def test_an_idle_agent_starts_the_playbook_whose_trigger_fits_with_what_was_said(sandbox: MontySandbox) -> None:
+    replies = (chosen("Order"), '{"what": "green tea"}')
+    async with walking(ORDERS, *replies, sandbox=sandbox, questions_alone=True) as walk:
+        assert await walk.say("hi") == ["Welcome!"]
+        assert await walk.say("Green tea, please") == ["Ordered: green tea"]
+
+
+async def test_an_idle_agent_answers_what_fits_no_trigger_in_words(sandbox: MontySandbox) -> None:
+    replies = (chosen("none"), "I sell tea.", chosen("none"), "You are welcome.")
+    async with walking(ORDERS, *replies, sandbox=sandbox, questions_alone=True) as walk:
+        assert await walk.say("hi") == ["Welcome!"]
+        assert await walk.say("Who are you?") == ["I sell tea."]
+        assert await walk.say("Thanks") == ["You are welcome."]
+
+
+async def test_a_large_model_deals_with_such_messages_by_statements(sandbox: MontySandbox) -> None:
+    async with walking(ORDERS, 'await Order("green tea")\nawait Return()', sandbox=sandbox) as walk:
+        assert await walk.say("hi") == ["Welcome!"]
+        assert await walk.say("Green tea, please") == ["Ordered: green tea"]
