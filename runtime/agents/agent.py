@@ -14,10 +14,13 @@ from runtime.channels.batching import Batcher
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import Clock
-from runtime.core.errors import NoUsableAnswer, PlaybookError
+from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
+from runtime.core.plain_text import error_text
+from runtime.core.texts import Texts
 from runtime.execution.calls.builtins import as_they_are
+from runtime.execution.frames.outcomes import described, reason
 from runtime.execution.host import Executable
 from runtime.execution.prompt.heard import heard_content
 from runtime.tape.journal import Journal
@@ -50,9 +53,6 @@ class Reception(Protocol):
         """An answer to an invitation has come."""
         ...
 
-
-_PLACE = re.compile(r"\b\w+:\d+(?:\.\d+)*:[A-Z]{3}: ")
-"""The place of a step at the beginning of an error, as in `Main:02.01:QUE: `: people are not told of it."""
 
 _OVER = frozenset({MessageType.CHOICE, MessageType.MEETING_NOTICE})
 """What is about something that is over when the agent does nothing."""
@@ -92,6 +92,11 @@ class Keeper(Protocol):
     @property
     def reception(self) -> Reception:
         """Where invitations to the meetings of the session come from, and go to."""
+        ...
+
+    @property
+    def texts(self) -> Texts:
+        """What is said by no program."""
         ...
 
     async def tell(self, key: str, /, **values: object) -> None:
@@ -244,6 +249,20 @@ class Agent:
         self._journal.note("anew", agent=self.id, mids=mids, set={"startup_message": text})
 
     async def _handle(self, messages: Sequence[Message]) -> None:
+        over = [message for message in messages if self._is_over(message)]
+        if over:
+            self._journal.note("dropped", agent=self.id, mids=[message.id for message in over])
+            messages = [message for message in messages if message not in over]
+        if messages:
+            await self._take(messages)
+
+    def _is_over(self, message: Message) -> bool:
+        """Whether it was said in a meeting that has ended, for others than its host."""
+        meeting = self._journal.state.meetings.get(str(message.meeting_id))
+        broadcast = message.type == MessageType.MEETING_BROADCAST
+        return broadcast and meeting is not None and meeting.status == "ended" and meeting.host != self.id
+
+    async def _take(self, messages: Sequence[Message]) -> None:
         handler, takes_text = self._keeper.receiver(self.state.klass, messages) or (
             self._keeper.handler(self.state.klass),
             True,
@@ -298,13 +317,10 @@ class Agent:
         await self._failed(executable, failure)
 
     async def _failed(self, executable: Executable, failure: BaseException) -> None:
-        self._publish("playbook.failed", executable, error=str(failure))
+        self._publish("playbook.failed", executable, error=error_text(failure))
         self._journal.note("paused", agent=self.id)
         again = "_again" if self._keeper.beginning(self.state.klass) else ""
-        if isinstance(failure, NoUsableAnswer):
-            await self._keeper.tell(f"session.playbook_stuck{again}", playbook=executable.name)
-            return
-        error = _PLACE.sub("", str(failure)).rstrip(".")
+        error = reason((described(failure)[0], error_text(failure)), self._keeper.texts)
         await self._keeper.tell(f"session.playbook_failed{again}", playbook=executable.name, error=error)
 
     async def _refuse_invitations(self) -> None:

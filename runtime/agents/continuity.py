@@ -8,6 +8,7 @@ from typing import Protocol
 from runtime.agents.library import Library
 from runtime.core.errors import ProgramChanged
 from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.outcomes import described
 from runtime.language.program import Program
 from runtime.language.versions import differences, outline
 from runtime.tape.frame_state import FrameState
@@ -92,7 +93,7 @@ class Continuity:
     def _leave_out(self, root: FrameState, error: ProgramChanged) -> None:
         """The guest does no more; what was said to one that is not in the program any more, nobody reads."""
         agent = self._journal.state.agents[root.agent]
-        self._journal.note("ret", f=root.id, exc=[type(error).__name__, str(error)])
+        self._journal.note("ret", f=root.id, exc=described(error))
         if agent.queue and self._program.agent(agent.klass) is None:
             self._journal.note("dropped", agent=agent.id, mids=[message.id for message in agent.queue])
         self._left_out.append(agent.id)

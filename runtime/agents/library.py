@@ -12,6 +12,7 @@ from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.free.position import CallShape
 from runtime.execution.host import Executable
 from runtime.execution.machine import Machine
+from runtime.execution.processor.idle import Idle
 from runtime.execution.processor.processor import AgentFacts, Processor
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.kinds import judged_triggers, message_trigger, receives_alone
@@ -25,10 +26,13 @@ from runtime.playbooks.module import Module, PlaceholderPython, agents_by_name
 from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
 
+_BUILTINS = {name: CallShape(names, least, name in TAKE_VARIABLES) for name, (least, names) in SIGNATURES.items()}
+"""What every program may call: shared by all sessions."""
+
 
 def call_shapes(program: Program, agent: AgentSpec) -> Mapping[str, CallShape]:
     """Everything that an agent's replies may call."""
-    shapes = {name: CallShape(names, least, name in TAKE_VARIABLES) for name, (least, names) in SIGNATURES.items()}
+    shapes = dict(_BUILTINS)
     for playbook in agent.playbooks:
         shapes[playbook.name] = _shape(playbook)
     for other in program.agents:
@@ -130,11 +134,13 @@ class Library:
         return module
 
     def _execution(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Execution:
-        """The processor of a playbook with steps; a model with statements for all others."""
+        """The processor of a playbook with steps; a model with statements for all others, but see `Idle`."""
+        others = [other for other in self._program.agents if other.name != agent.name]
+        if self._machine.alone and playbook is HANDLER:
+            return Idle(self._machine, frame, agent, playbook, judged_triggers(agent, others, playbook.name))
         interpreter = self._interpreter(agent, frame, playbook)
         if not playbook.walked:
             return interpreter
-        others = [other for other in self._program.agents if other.name != agent.name]
         return Processor(
             self._machine,
             frame,

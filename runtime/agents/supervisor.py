@@ -24,14 +24,15 @@ from runtime.core.clock import Clock
 from runtime.core.errors import ProgramChanged, UnknownTarget
 from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
+from runtime.core.texts import Texts
 from runtime.execution.free.prompt import said_so_far
 from runtime.execution.host import Executable, Host
 from runtime.execution.prompt.heard import heard_content
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target
-from runtime.language.humans import ANYBODY, humans_of
 from runtime.language.participants import participant_of
 from runtime.language.program import AgentKind, AgentSpec, Program, TriggerKind
+from runtime.language.syntax.humans import ANYBODY, humans_of
 from runtime.tape.frame_state import counts
 from runtime.tape.journal import Journal
 
@@ -343,16 +344,21 @@ class Supervisor:
         """See `Keeper`."""
         found = self.of_agent(agent, playbook)
         if found is None:
-            raise ProgramChanged(f"{playbook} was running here and is no longer in the program; /new starts afresh")
+            raise ProgramChanged(f"{playbook} was running here and is no longer in the program")
         return found
 
     async def run_root(self, frame: str, executable: Executable) -> BaseException | None:
         """See `Keeper`."""
         return await self._host.run_frame(frame, executable)
 
+    @property
+    def texts(self) -> Texts:
+        """See `Keeper`."""
+        return self._pages.texts
+
     async def tell(self, key: str, /, **values: object) -> None:
         """See `Keeper`."""
-        await self.say(self._pages.texts(key, **values))
+        await self.say(self.texts(key, **values))
 
     async def say(self, text: str) -> None:
         """Tell the people of the conversation something that is put together already."""

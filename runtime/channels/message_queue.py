@@ -106,6 +106,9 @@ class MessageQueue:
 
     def put_all(self, messages: Sequence[Message]) -> None:
         """Take all of the messages or none; a reader of batches sees them together. Raises as `put`."""
+        if len(messages) == 1:
+            self.put(messages[0])
+            return
         self._check_room(len(messages))
         self._put += len(messages)
         self._messages.update(zip(self._numbers, messages, strict=False))

@@ -18,6 +18,7 @@ class PageSpec:
     `reply_to` is the platform's id of the message it answers. `people` are those who may be mentioned: person ids by
     name. `choices` are offered under the finished text; `file` is posted with it. `leased` pages are shown only while
     the lease of the conversation's shard is surely ours; that is the conversation `home`, if it is not `address`.
+    `stands` is what people may see of it already: it stays until the page is longer, where it may become that again.
     """
 
     id: str
@@ -30,6 +31,7 @@ class PageSpec:
     file: Attachment | None = None
     leased: bool = True
     home: Address | None = None
+    stands: str = ""
 
 
 class PageRecord(Protocol):
@@ -37,6 +39,10 @@ class PageRecord(Protocol):
 
     async def opening(self, part: int, text: str, /) -> None:
         """Before part `part` is sent for the first time, with the text it is sent with."""
+        ...
+
+    async def grows(self, text: str, /) -> None:
+        """Before so much of a page is shown that is not finished."""
         ...
 
     async def sent(self, part: int, platform_id: str, /) -> None:

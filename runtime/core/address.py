@@ -22,6 +22,11 @@ class Address:
         return base if self.thread is None else f"{base}#{self.thread}"
 
 
+def platform_in(key: str) -> str:
+    """The platform of the conversation with this key."""
+    return key.partition(":")[0]
+
+
 def address_data(address: Address) -> list[str | None]:
     """An address as JSON data, for `Address(*data)`."""
     return [address.platform, address.conversation, address.thread]

@@ -2,6 +2,7 @@
 
 ParleyError
 ├── ConfigError                  a setting is wrong; exit code 2, names the key
+│   └── NotInstalled             what it needs is an optional part, and not there
 ├── ProgramError                 the author can fix it; carries the diagnostics
 │   ├── ParseError
 │   ├── CompileError
@@ -9,8 +10,8 @@ ParleyError
 ├── ExecutionError
 │   ├── PlaybookError            a playbook failed; the text is for its caller and, at the top, the person
 │   │   └── SharedStateConflict  somebody else wrote a value of a meeting meanwhile; it was not written
-│   ├── VerificationError        the model's reply was refused twice
-│   │   └── NoUsableAnswer       the model gave no answer that fits its question, several times
+│   ├── VerificationError        what the model makes of a playbook cannot be gone on with
+│   │   └── NoUsableAnswer       no answer of the model fits, several times; people read that alone
 │   ├── SandboxError             model-written code broke a limit or a rule
 │   │   └── NoWorker             the sandbox has no process to run a statement now
 │   ├── QueueTimeout             nothing matching came in time
@@ -41,10 +42,12 @@ ParleyError
 │   ├── ShownDiffers             the platform answered that it shows another text, or shows it elsewhere
 │   └── AuthFailed               the token or the rights are wrong
 ├── LLMError
-│   ├── LLMUnavailable           no model is configured, or it cannot be reached
+│   ├── LLMUnavailable           it cannot be reached
+│   │   └── NoModelSet           no model is configured; the text says what to set
 │   ├── LLMRateLimited
 │   ├── LLMTimeout
-│   ├── LLMRefused               the provider rejects the request (key, model, content)
+│   ├── LLMRefused               the provider rejects the request (model, content)
+│   │   └── LLMKeyRefused        the provider rejects the key
 │   └── ContextTooLong
 └── StorageError
     ├── TapeConflict             the tape's head is not where the writer thought
@@ -69,6 +72,9 @@ class ParleyError(Exception):
 
 
 class ConfigError(ParleyError): ...
+
+
+class NotInstalled(ConfigError): ...
 
 
 class ProgramError(ParleyError): ...
@@ -205,6 +211,9 @@ class LLMError(ParleyError): ...
 class LLMUnavailable(LLMError): ...
 
 
+class NoModelSet(LLMUnavailable): ...
+
+
 class LLMRateLimited(LLMError):
     """The provider asks for a pause; None when it does not say how long."""
 
@@ -217,6 +226,9 @@ class LLMTimeout(LLMError): ...
 
 
 class LLMRefused(LLMError): ...
+
+
+class LLMKeyRefused(LLMRefused): ...
 
 
 class ContextTooLong(LLMError): ...

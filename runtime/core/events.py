@@ -6,13 +6,14 @@ message.routed message.delivered message.undelivered · channel.created channel.
 stream.completed stream.observer_failed · playbook.started playbook.returned playbook.failed · frame.started
 frame.restored frame.parked frame.resumed frame.returned frame.failed frame.stopped · program.logged · turn.completed ·
 step.executed step.rejected · trigger.fired · page.opened page.sent page.finished page.refused page.failed page.closed
-page.orphaned page.checked page.diverged · llm.requested llm.answered llm.broke_off llm.failed · sandbox.failed ·
-adapter.connected adapter.failed adapter.rate_limited · storage.lost storage.back storage.doubted · archive.failed
-content.locked sessions.retired · node.balanced node.handed_over node.shard_lost node.isolated node.returned
-node.draining node.drained · job.failed · access.refused access.paired · debugger.attached debugger.detached
-debugger.refused · participant.posted participant.refused participant.connected participant.left · remote.connected
-remote.listed remote.lost remote.unreachable remote.progressed remote.said · meeting.started meeting.ended
-meeting.placeless · tracing.failed tracing.resumed.
+page.orphaned page.checked page.diverged · llm.requested llm.answered llm.broke_off llm.failed ·
+model.ready model.lost · sandbox.failed sandbox.unjailed ·
+adapter.connected adapter.failed adapter.rate_limited · storage.lost storage.back storage.doubted ·
+archive.failed content.locked sessions.retired · node.balanced node.handed_over node.shard_lost node.isolated
+node.returned node.draining node.drained · job.failed · access.refused access.paired · debugger.attached
+debugger.detached debugger.refused · participant.posted participant.refused participant.connected participant.left ·
+remote.connected remote.listed remote.lost remote.unreachable remote.progressed remote.said · meeting.started
+meeting.ended meeting.placeless · tracing.failed tracing.resumed.
 """
 
 from __future__ import annotations

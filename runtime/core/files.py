@@ -29,14 +29,31 @@ class FileContent:
     data: bytes
 
 
-class FileStore(Protocol):
-    """Contents by their hash. Keeps the latest ones up to a bound in bytes. Raises StorageUnavailable."""
+@dataclass(frozen=True, slots=True)
+class FileBounds:
+    """How many bytes of files are kept: in all, of one person's that no message came with yet, of one conversation."""
 
-    async def keep(self, data: bytes, media_type: str, /) -> str:
+    total_bytes: int = 256 * 1024 * 1024
+    person_bytes: int = 64 * 1024 * 1024
+    conversation_bytes: int = 128 * 1024 * 1024
+
+
+class FileStore(Protocol):
+    """Contents by their hash, within bounds: of too much in a person's or a conversation's account its oldest go, of
+    too much in all the oldest, those first that no message came with. Raises StorageUnavailable."""
+
+    async def keep(
+        self, data: bytes, media_type: str, /, *, person: str | None = None, conversation: str | None = None
+    ) -> str:
         """Keep the content durably and return its id, the same for the same content and type.
 
-        Raises FileTooLarge beyond `MAX_FILE_BYTES`.
+        It is counted for the conversation that it is sent in, else for the person. Raises FileTooLarge beyond
+        `MAX_FILE_BYTES`.
         """
+        ...
+
+    async def attach(self, id_: str, conversation: str, /) -> None:
+        """A message came with the file: it is that conversation's now, and kept longer than what none came with."""
         ...
 
     async def head(self, id_: str, /) -> FileHead | None:

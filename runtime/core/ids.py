@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import uuid
+import secrets
 from typing import NewType
 
 AgentId = NewType("AgentId", str)
@@ -40,12 +40,12 @@ _MEETING = re.compile(r"\s*meeting\s+(\d+)\s*\Z", re.IGNORECASE)
 
 def new_message_id() -> MessageId:
     """A random, unique message id."""
-    return MessageId(uuid.uuid4().hex)
+    return MessageId(secrets.token_hex(16))
 
 
 def new_stream_id() -> StreamId:
     """A random, unique stream id."""
-    return StreamId(uuid.uuid4().hex)
+    return StreamId(secrets.token_hex(16))
 
 
 def is_human_word(text: str) -> bool:

@@ -85,8 +85,8 @@ class Message:
     particular. `answers` is the page of the question that a choice belongs to. Who sends a message with `ack_required`
     wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py). `ends_meeting` says that the
     meeting it is about is over, `gone` is who has left it. A `quiet` notice wakes no model: it is read with the next
-    message. A person's message `aside` is
-    for another person: no question takes it for an answer.
+    message. No question takes a person's message `aside` for an answer: it is for another person, or older than the
+    question.
     """
 
     id: MessageId
@@ -119,36 +119,52 @@ class Message:
         return participant == self.recipient_id or participant in self.target_agent_ids
 
 
+_OPTIONAL = (
+    ("to", "recipient_id"),
+    ("to_class", "recipient_class"),
+    ("meeting", "meeting_id"),
+    ("stream", "stream_id"),
+    ("ack", "ack_required"),
+    ("human", "from_human"),
+    ("name", "sender_name"),
+    ("pid", "platform_id"),
+    ("before", "before"),
+    ("answers", "answers"),
+    ("ends", "ends_meeting"),
+    ("gone", "gone"),
+    ("quiet", "quiet"),
+    ("aside", "aside"),
+)
+"""Fields that are JSON data as they are: the key of each in the data, and its name."""
+
+
 def message_to_data(message: Message) -> dict[str, Any]:
     """The message as JSON data, without what is empty."""
-    quote = message.quote
     data: dict[str, Any] = {
         "id": message.id,
         "from": message.sender_id,
         "class": message.sender_class,
         "text": message.content,
         "at": message.created_at.isoformat(),
-        "to": message.recipient_id,
-        "to_class": message.recipient_class,
         "type": str(message.type),
-        "meeting": message.meeting_id,
-        "targets": sorted(message.target_agent_ids),
-        "stream": message.stream_id,
-        "files": [[a.name, a.media_type, a.url, a.size_bytes] for a in message.attachments],
-        "ack": message.ack_required,
-        "ack_s": message.ack_within_s if message.ack_required else None,
-        "human": message.from_human,
-        "name": message.sender_name,
-        "pid": message.platform_id,
-        "quote": quote and [quote.message_id, quote.author, quote.text],
-        "before": message.before,
-        "answers": message.answers,
-        "ends": message.ends_meeting,
-        "gone": message.gone,
-        "quiet": message.quiet,
-        "aside": message.aside,
     }
-    return {key: value for key, value in data.items() if value not in (None, [], False)}
+    for key, name in _OPTIONAL:
+        value = getattr(message, name)
+        if value is not None and value is not False:
+            data[key] = value
+    if message.target_agent_ids:
+        data["targets"] = sorted(message.target_agent_ids)
+    if message.attachments:
+        data["files"] = [[a.name, a.media_type, a.url, a.size_bytes] for a in message.attachments]
+    if message.ack_required:
+        data["ack_s"] = message.ack_within_s
+    quote = message.quote
+    if quote is not None:
+        data["quote"] = [quote.message_id, quote.author, quote.text]
+    return data
+
+
+_TYPES: Mapping[str, MessageType] = {str(kind): kind for kind in MessageType}
 
 
 def message_from_data(data: Mapping[str, Any]) -> Message:
@@ -163,7 +179,7 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         created_at=datetime.fromisoformat(data["at"]),
         recipient_id=data.get("to"),
         recipient_class=data.get("to_class"),
-        type=MessageType(kind) if kind in MessageType.__members__.values() else kind,
+        type=_TYPES.get(kind, kind),
         meeting_id=data.get("meeting"),
         target_agent_ids=frozenset(data.get("targets", ())),
         stream_id=data.get("stream"),

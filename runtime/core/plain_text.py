@@ -5,6 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
+MAX_ERROR_CHARS = 2_000
+"""What is kept of the text of an exception, where it is caught: it goes onto tapes and into prompts."""
+
 _KEPT = frozenset("\n\t\u200d")
 """Not printable by Python's rules and still part of plain texts: line ends, tabs, what joins emoji."""
 
@@ -30,7 +33,17 @@ def enumerated(names: Sequence[str], conjunction: str = " and ") -> str:
     return f"{', '.join(others)}{conjunction}{last}" if others else last
 
 
+def shortened(text: str, max_chars: int) -> str:
+    """`text`, cut when it is longer than `max_chars`."""
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
+
+
+def error_text(error: BaseException) -> str:
+    """What an exception says, cut when it is long."""
+    return shortened(str(error), MAX_ERROR_CHARS)
+
+
 def one_line(text: str, max_chars: int) -> str:
     """`text` on one line, cut when it is long."""
     line = " ".join(plain(text[: 4 * max_chars]).split())
-    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
+    return shortened(line, max_chars)

@@ -1,7 +1,8 @@
 """Every sentence that people see in a chat and no program says, by key, in the language of the settings.
 
 English stands in `en.toml` beside this module and is complete; a translation has the same keys, or some of them:
-what it lacks is said in English. A text may have placeholders, `{name}`, which the code that says it fills in.
+what it lacks is said in English. A text may have placeholders, `{name}`, which the code that says it fills in. Commands
+stand in it as `/new`; where people write them in another way, `Texts.marked` gives the texts with that.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from runtime.core.errors import ConfigError
 
 LANGUAGE = "en"
 """The language that comes with Parley."""
+SLASH = "/"
+"""What stands before a command where nothing else is said."""
 
 _ENGLISH = Path(__file__).with_name("en.toml")
 _LANGUAGE_FORM = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -26,13 +29,26 @@ _LANGUAGE_FORM = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 class Texts:
     """The texts of one language. Calling it with a key and the values of its placeholders gives the sentence."""
 
-    def __init__(self, language: str, texts: Mapping[str, str]) -> None:
+    def __init__(self, language: str, texts: Mapping[str, str], mark: str = SLASH) -> None:
         self.language = language
+        self.mark = mark
         self._texts = texts
 
     def __call__(self, key: str, /, **values: object) -> str:
         """The sentence. Raises KeyError for a key or a placeholder that is not there: a fault of ours."""
         return self._texts[key].format_map(values)
+
+    def marked(self, mark: str) -> Texts:
+        """The same texts for people who write commands after `mark` in the place of a slash."""
+        if mark == SLASH:
+            return self
+        command = re.compile(rf"(?<![\w/]){SLASH}(?=\{{command\}}|(?:{'|'.join(self._commands())})\b)")
+        texts = {key: command.sub(mark, text) for key, text in self._texts.items()}
+        return Texts(self.language, texts, mark)
+
+    def _commands(self) -> Iterator[str]:
+        found = (re.fullmatch(r"commands\.(\w+)\.what", key) for key in self)
+        return (re.escape(one[1]) for one in found if one is not None)
 
     def __contains__(self, key: object) -> bool:
         return key in self._texts

@@ -20,15 +20,16 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self, cast, get_args
 
 import anyio
 import pydantic_monty as monty
 
 from runtime.core.errors import NoWorker, SandboxError
+from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.sandbox.data import NotData, as_data
 from runtime.sandbox.executor import GuestError, HostCall, Outcome, Snippet
+from runtime.sandbox.wrapping import BARE, Wrapping
 
 _CLOSE_WAIT_S = 0.1
 _LEAVE_LIMIT_S = 5.0
@@ -59,18 +60,17 @@ class SandboxLimits:
 class MontySandbox:
     """A pool of at most `max_workers` worker processes; entering it starts the first, leaving it ends all.
 
-    `wrapper` is a program that runs the worker binary for the pool (see runtime.sandbox.wrapping). Evaluations beyond
+    `wrapping` is the jail around workers, and why there is none (see runtime.sandbox.wrapping). Evaluations beyond
     the number of workers wait their turn, each for as long as others compute, never for as long as others wait.
     """
 
-    def __init__(
-        self, *, max_workers: int = 4, limits: SandboxLimits | None = None, wrapper: Path | None = None
-    ) -> None:
+    def __init__(self, *, max_workers: int = 4, limits: SandboxLimits | None = None, wrapping: Wrapping = BARE) -> None:
         self._limits = limits or SandboxLimits()
         self._max_workers = max_workers
+        self.wrapping = wrapping
         self._free = anyio.Semaphore(max_workers)
         self._pool = monty.AsyncMonty(
-            binary_path=wrapper,
+            binary_path=wrapping.wrapper,
             min_processes=1,
             max_processes=max_workers,
             request_timeout=self._limits.feed_s + 2 * _OVERTIME_S,
@@ -343,19 +343,20 @@ class MontyEvaluation:
         except monty.MontyRuntimeError as error:
             if isinstance(error.exception(), NameError):
                 return
-            self._unkept = f"The variable '{name}' cannot be kept: {error.display('msg')}"
+            self._unkept = f"The variable '{name}' cannot be kept: {shortened(error.display('msg'), MAX_ERROR_CHARS)}"
         except (NotData, ValueError, TypeError, RecursionError) as error:
             self._unkept = f"The variable '{name}' cannot be kept: {error}"
 
     def _guest_error(self, error: Exception) -> GuestError:
         if isinstance(error, monty.MontyCrashedError):
             kind = "TimeoutError" if error.timed_out else "MemoryError"
-            return GuestError(kind, f"the statement was ended with its process: {error}")
+            return GuestError(kind, f"the statement was ended with its process: {error_text(error)}")
         if isinstance(error, monty.MontyRuntimeError | monty.MontySyntaxError):
-            return GuestError(type(error.exception()).__name__, error.display("msg"), self._line(error.traceback()))
+            text = shortened(error.display("msg"), MAX_ERROR_CHARS)
+            return GuestError(type(error.exception()).__name__, text, self._line(error.traceback()))
         if isinstance(error, _TooManyCallsError):
             return GuestError("RuntimeError", str(error))
-        return GuestError(type(error).__name__, str(error))
+        return GuestError(type(error).__name__, error_text(error))
 
     def _line(self, frames: list[monty.Frame]) -> int | None:
         own = f"<python-input-{self._prelude_feeds}>"

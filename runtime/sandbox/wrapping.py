@@ -1,7 +1,8 @@
-"""Puts the sandbox's worker into a bubblewrap jail where the machine allows it.
+"""Puts the sandbox's worker into a jail where the machine allows it: bubblewrap's, else one of Landlock and seccomp.
 
 The worker already runs code without access to files, network or environment; the jail holds should the interpreter
-itself have a hole. bubblewrap needs user namespaces, which many containers refuse: so it is tried once, at start.
+itself have a hole. bubblewrap needs user namespaces, which many containers refuse; the other needs Linux 5.13. So they
+are tried once, at start.
 """
 
 from __future__ import annotations
@@ -9,14 +10,20 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 
+from runtime.sandbox import landlock
+from runtime.sandbox.landlock import LIBRARIES
+
 _PROBE_LIMIT_S = 30.0
-_LIBRARY_DIRECTORIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
+LANDLOCK = Path(landlock.__file__)
+"""The script that starts a program behind Landlock and seccomp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +33,46 @@ class Wrapping:
     wrapper: Path | None
     reason: str
 
+    @property
+    def jailed(self) -> bool:
+        """Whether there is a jail around the workers."""
+        return self.wrapper is not None
 
-async def wrap_worker(directory: Path, *, bwrap: str = "bwrap") -> Wrapping:
+
+BARE = Wrapping(None, "nobody asked for a jail")
+
+
+async def wrap_worker(directory: Path, *, bwrap: str = "bwrap", by_landlock: Path = LANDLOCK) -> Wrapping:
     """Write the wrapper script into `directory` (which exists and belongs to us) and try it.
 
-    Never raises for a machine without bubblewrap: the reason says what is missing.
+    Never raises for a machine without a jail: the reason says what is missing.
     """
-    jail = shutil.which(bwrap)
-    if jail is None:
-        return Wrapping(None, f"{bwrap} is not installed; model-written code runs without a jail around its worker")
     worker = _worker_binary()
     if worker is None:
         return Wrapping(None, "the sandbox's worker program 'monty' was not found; install pydantic-monty again")
     script = anyio.Path(directory) / "sandbox-worker"
-    await script.write_text(_script(jail, worker))
+    jail = shutil.which(bwrap)
+    failures = []
+    if jail is None:
+        failures.append(f"{bwrap} is not installed")
+    else:
+        failure = await _tried(script, _script(_bubblewrap(jail, worker)))
+        if failure is None:
+            return Wrapping(Path(script), f"workers run inside {bwrap}: no network, no files, no environment")
+        failures.append(f"{bwrap} does not work here ({failure})")
+    failure = await _tried(script, _script([sys.executable, "-I", "-S", str(by_landlock), str(worker)]))
+    if failure is None:
+        text = f"workers run behind Landlock and seccomp: no network, no files, no environment; {failures[0]}"
+        return Wrapping(Path(script), text)
+    failures.append(f"nor does Landlock ({failure})")
+    return Wrapping(None, f"{', '.join(failures)}; model-written code runs without a jail around its worker")
+
+
+async def _tried(script: anyio.Path, content: str) -> str | None:
+    """Write the wrapper; None when a worker starts by it, otherwise the last thing that it said."""
+    await script.write_text(content)
     await script.chmod(0o700)
-    failure = await _probe(str(script))
-    if failure is not None:
-        return Wrapping(None, f"{bwrap} does not work here ({failure}); model-written code runs without a jail")
-    return Wrapping(Path(script), f"workers run inside {bwrap}: no network, no files, no environment")
+    return await _probe(str(script))
 
 
 async def _probe(script: str) -> str | None:
@@ -62,11 +90,14 @@ async def _probe(script: str) -> str | None:
     return said[-1] if said else f"exit code {done.returncode}"
 
 
-def _script(jail: str, worker: Path) -> str:
+def _bubblewrap(jail: str, worker: Path) -> list[str]:
     command = [jail, "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
-    for directory in _LIBRARY_DIRECTORIES:
+    for directory in LIBRARIES:
         command += ["--ro-bind-try", directory, directory]
-    command += ["--ro-bind", str(worker), "/monty", "--chdir", "/", "/monty"]
+    return [*command, "--ro-bind", str(worker), "/monty", "--chdir", "/", "/monty"]
+
+
+def _script(command: Sequence[str]) -> str:
     return f'#!/bin/sh\nulimit -c 0\nexec {shlex.join(command)} "$@"\n'
 
 

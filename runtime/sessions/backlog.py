@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import anyio
-
+from runtime.core.signals import Signal
 from runtime.sessions.inbox import InboxEntry
 
 _OVERTAKEN = frozenset({"message", "edit", "choice"})
@@ -33,7 +32,7 @@ class Backlog:
     def __init__(self) -> None:
         self._entries: deque[InboxEntry] = deque()
         self._stops: deque[Stop] = deque()
-        self._changed = anyio.Event()
+        self._changed = Signal()
         self._held = False
 
     def __len__(self) -> int:
@@ -52,8 +51,7 @@ class Backlog:
             self._stops.append(Stop(entry, passed))
         else:
             self._entries.append(entry)
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
+        self._changed.send()
 
     def put_back(self, entries: Sequence[InboxEntry]) -> None:
         """Entries that were taken and not processed: before all others."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from runtime.core.clock import Clock
 from runtime.core.ids import is_human_word, parse_agent_id, parse_meeting_id
-from runtime.language.humans import HumanSpec
+from runtime.language.syntax.humans import HumanSpec
 from runtime.sessions.inbox import InboxEvent
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PersonState

@@ -21,16 +21,16 @@ from runtime.core.errors import (
     StorageUnavailable,
 )
 from runtime.core.ids import SessionId
+from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.sessions.backlog import Backlog, Stop
 from runtime.sessions.fork import forked, why_lost
-from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, PARTICIPANT, Inbox, InboxEntry
+from runtime.sessions.inbox import FORK, FORK_WANTED, Inbox, InboxEntry
 from runtime.sessions.meeting_places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.session import Session
 from runtime.sessions.store import Lease, SessionRecord
 from runtime.sessions.succession import Succession
 from runtime.sessions.surroundings import Surroundings
-from runtime.sessions.timers import TIMER
 
 MAX_ATTEMPTS = 3
 """A session that fails this often in a row, without taking an event in between, is not restored again."""
@@ -165,7 +165,7 @@ class Conversation:
         return record
 
     async def _first(self) -> InboxEntry | None:
-        """The event that begins a session; one that needs a session and finds none is put aside."""
+        """The event that begins a session; of one that needs a session and finds none, who did it is told."""
         while self.waiting:
             stop = self._backlog.take_stop()
             if stop is not None:
@@ -178,13 +178,10 @@ class Conversation:
                 lost = await why_lost(entry.event, self._around.store)
                 if not lost:
                     return entry
-                await self._discard(entry, lost)
+                await self._inbox.discard(entry, self._lease().token, reason=lost)
                 await self._tell(entry, "session.fork_lost")
                 continue
-            if entry.event.kind in (TIMER, MERGED, PARTICIPANT):
-                await self._inbox.dismiss(entry, self._lease().token)
-                continue
-            await self._discard(entry)
+            await self._dismiss(entry)
             if entry.event.kind == "choice":
                 await self._tell(entry, "session.question_closed")
             elif entry.event.kind in _UNANSWERED:
@@ -198,7 +195,7 @@ class Conversation:
             await self._from_a_place(stop.entry)
             return
         for void in stop.entries:
-            await self._discard(void)
+            await self._dismiss(void)
         await self._tell(stop.entry, "session.nothing_runs")
 
     async def _done_here(self) -> InboxEntry | None:
@@ -212,17 +209,18 @@ class Conversation:
         is asked for begins."""
         store = self._around.places
         if store is None or entry.event.place is None:
-            await self._discard(entry)
+            await self._dismiss(entry)
             return
         if entry.event.kind == "new":
             if not await given_back(entry.event, store, self._inbox):
                 await self._tell(entry, "inbound.full")
         elif entry.event.kind not in UNANSWERED_IN_PLACES:
             await self._tell(entry, "session.meeting_place_over")
-        await self._inbox.dismiss(entry, self._lease().token)
+        await self._dismiss(entry)
 
-    async def _discard(self, entry: InboxEntry, reason: str = "there is no session to apply it to") -> None:
-        await self._inbox.discard(entry, self._lease().token, reason=reason)
+    async def _dismiss(self, entry: InboxEntry) -> None:
+        """It is done with: what needs a session and finds none is told about, and no dead letter."""
+        await self._inbox.dismiss(entry, self._lease().token)
 
     async def _tell(self, entry: InboxEntry, key: str) -> None:
         """Say something that belongs to no session; it may be lost in a crash."""
@@ -302,9 +300,9 @@ class Conversation:
         if all(isinstance(error, StorageUnavailable) for error in errors):
             self._attempts = max(self._attempts, 1)  # no session is to blame for that
             return
-        self._attempts, self._cause = self._attempts + 1 if calm else 1, repr(cause)
+        self._attempts, self._cause = self._attempts + 1 if calm else 1, shortened(repr(cause), MAX_ERROR_CHARS)
         if isinstance(cause, JournalError):
-            self._broken = self._around.texts("session.broken", error=cause)
+            self._broken = self._around.texts("session.broken", error=error_text(cause))
         elif self._attempts >= MAX_ATTEMPTS:
             self._broken = self._around.texts("session.failed")
 
@@ -313,6 +311,9 @@ class _Unrecorded:
     """For what may be lost in a crash."""
 
     async def opening(self, part: int, text: str, /) -> None:
+        """Not kept."""
+
+    async def grows(self, text: str, /) -> None:
         """Not kept."""
 
     async def sent(self, part: int, platform_id: str, /) -> None:

@@ -131,6 +131,14 @@ class Intake:
         if meeting is not None:
             await self._in_meeting(event, meeting)
             return
+        question = self._questions.open_on(event.choice, event.person_id) if event.choice else None
+        if question is not None and question.wants(event.person_id):
+            asked_by = AgentId(self._journal.state.frames[question.frame].agent)
+            self.begun(event, self._since)
+            self.heard(event, asked_by)
+            answer = self._message_of(event, asked_by, type=MessageType.CHOICE, answers=question.page)
+            await self._supervisor.hear(answer, asked_by)
+            return
         quoted = event.quote.message_id if event.quote is not None else None
         agent = self._supervisor.recipient(event.text, quoted, event.person_id)
         self.begun(event, self._since)

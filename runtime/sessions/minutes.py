@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.texts import Texts
+from runtime.execution.frames.outcomes import reason
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
 from runtime.meetings.showing import MeetingHabits, Show
@@ -15,12 +16,10 @@ from runtime.meetings.whereabouts import place_of
 from runtime.sessions.succession import words_within
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
+from runtime.tape.talk import told
 
 MAX_OUTCOME_CHARS = 500
 """So much of what came of a meeting is shown."""
-
-_SUMMARY = "__"
-"""The variable in which an agent keeps what it made of its work."""
 
 
 class Minutes:
@@ -72,10 +71,10 @@ class Minutes:
         self._tell(key, self._around(meeting), topic=words_within(meeting.topic), outcome=outcome)
 
     def _outcome(self, meeting: MeetingState, data: Mapping[str, Any]) -> str:
-        """What the host's playbook came to: its value, else what the host summed up."""
-        value = data["exc"][1] if data.get("exc") else data.get("val")
+        """What the host's playbook came to: its value, else what the host wrote of it, else what was said last."""
+        value = reason(data["exc"], self._texts) if data.get("exc") else data.get("val")
         if value in (None, ""):
-            value = self._journal.state.agents[meeting.host].variables.get(_SUMMARY)
+            value = data.get("sum") or (told(meeting.talk) if meeting.place is None else "")
         if value in (None, ""):
             return ""
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.channels.outbox import PageSpec
-from runtime.core.address import GATEWAY
+from runtime.core.address import GATEWAY, platform_in
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.sessions.conversation import UNRECORDED, Conversation
 from runtime.sessions.inbox import LOCKED, NOTICE, Inbox, InboxEntry
@@ -38,6 +38,7 @@ class Registry:
 
     def __init__(self, around: Surroundings, inbox: Inbox, tasks: TaskGroup) -> None:
         self._around = around
+        self._around_on: dict[str, Surroundings] = {}
         self._inbox = inbox
         self._tasks = tasks
         self._conversations: dict[str, _Living] = {}
@@ -120,13 +121,19 @@ class Registry:
             await self._inbox.discard(entry, lease.token, reason=event.text)
             page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, event.address, GATEWAY), UNRECORDED)
             with suppress(AdapterError):  # nobody can be told there
-                await page.finish(self._around.texts("session.content_locked"))
+                await page.finish(self._on(event.address.platform).texts("session.content_locked"))
 
     def _activate(self, lease: Lease, key: str, wake: SessionRecord | None) -> _Living:
-        conversation = Conversation(lease.shard, key, lambda: lease, self._around, self._inbox)
+        conversation = Conversation(lease.shard, key, lambda: lease, self._on(platform_in(key)), self._inbox)
         living = self._conversations[key] = _Living(conversation, lease, anyio.CancelScope(), anyio.Event())
         self._tasks.start_soon(self._live, key, living, wake)
         return living
+
+    def _on(self, platform: str) -> Surroundings:
+        """What the conversations of a platform share."""
+        if platform not in self._around_on:
+            self._around_on[platform] = self._around.on(platform)
+        return self._around_on[platform]
 
     async def _live(self, key: str, living: _Living, wake: SessionRecord | None) -> None:
         try:

@@ -11,6 +11,7 @@ import anyio
 
 from runtime.agents.supervisor import begins
 from runtime.core.errors import TapeConflict
+from runtime.core.signals import Signal
 from runtime.language.program import AgentKind
 from runtime.language.versions import listed, outline
 from runtime.sessions.assembly import Assembly, assembled
@@ -62,7 +63,8 @@ class Session:
         """The events that were being taken when the session ended, for the next one to take."""
         self._listening = False
         self._spoken_with = False
-        self._written = anyio.Event()
+        self._written = Signal()
+        self._idle = anyio.CancelScope()
         self._parts: Assembly
 
     async def _write(self, batch: Batch) -> None:
@@ -88,8 +90,14 @@ class Session:
         self._note_written()
 
     def _note_written(self) -> None:
-        written, self._written = self._written, anyio.Event()
-        written.set()
+        self._written.send()
+        if self.quiet:
+            self._around.resting.begin(self.record.id, self._idle_no_longer)
+        else:
+            self._around.resting.end(self.record.id)
+
+    def _idle_no_longer(self) -> None:
+        self._idle.cancel()
 
     @property
     def quiet(self) -> bool:
@@ -123,7 +131,7 @@ class Session:
             self._parts = assembled(self.record, self._program, self._journal, tasks, self._around, self._inbox)
             with self._showing():
                 tasks.start_soon(self._journal.run)
-                tasks.start_soon(self._snapshots.run)
+                self._snapshots.start(tasks)
                 self.unfinished = [] if first is None else [first]
                 await self._restore(first)
                 tasks.start_soon(self._obey_stops, backlog)
@@ -147,6 +155,7 @@ class Session:
         try:
             yield
         finally:
+            self._around.resting.end(self.record.id)
             self._parts.pages.let_go()
             if self._parts.watcher is not None:
                 self._parts.watcher.left()
@@ -179,7 +188,6 @@ class Session:
             await self._parts.continuity.go_on()
         if self._journal.state.ended:
             self._parts.supervisor.restore()  # for what was said to other processes
-            self._parts.builtins.ended.set()
         elif self._broken is not None:
             await self._parts.pages.close_all()
             self._journal.note("broken", why=self._broken)
@@ -223,15 +231,11 @@ class Session:
 
     async def _serve(self, backlog: Backlog, first: InboxEntry | None) -> Outcome:
         heard: Outcome | None = None
-        async with anyio.create_task_group() as tasks:
-
-            async def watch_end() -> None:
-                await self._parts.builtins.ended.wait()
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(watch_end)
+        with anyio.CancelScope() as listening:
+            self._parts.builtins.on_end = listening.cancel
+            if self._journal.state.ended:
+                listening.cancel()
             heard = await self._listen(backlog, first)
-            tasks.cancel_scope.cancel()
         if heard is not Outcome.RESTING:
             self._parts.intake.ended()
         with anyio.move_on_after(SETTLED_WITHIN_S if heard is Outcome.SUCCEEDED else None):
@@ -254,7 +258,7 @@ class Session:
                 if (outcome := await self._deal_with(entry)) is not None:
                     return outcome
                 entry = None
-            with anyio.move_on_after(self._rest.idle_s(spoken_with=self._spoken_with)):
+            with anyio.move_on_after(self._rest.idle_s(spoken_with=self._spoken_with)) as self._idle:
                 entry = await backlog.receive()
             if entry is None and self._rest.possible(self._parts.pages) and not len(backlog):
                 return Outcome.RESTING

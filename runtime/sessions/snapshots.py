@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
-import anyio
+from anyio.abc import TaskGroup
 
 from runtime.core.errors import StorageError
 from runtime.sessions.store import Lease, SessionRecord, SessionStore
@@ -24,7 +25,7 @@ state becomes, each fact costs the same."""
 
 
 class Snapshots:
-    """Restores a session's journal, and has snapshots of it kept while `run` runs."""
+    """Restores a session's journal, and has snapshots of it kept from `start` on."""
 
     def __init__(
         self,
@@ -44,8 +45,9 @@ class Snapshots:
         self._kept = 0
         self._size_chars = 0
         self._taken: Snapshot | None = None
-        self._due = anyio.Event()
         journal.written = self._written
+        self._tasks: TaskGroup
+        self._keeping = False
 
     async def restore(self) -> None:
         """Bring the journal to where the tapes are. Raises ContentLocked for what cannot be opened."""
@@ -60,17 +62,17 @@ class Snapshots:
         async for fact in self._store.read_session(session, after=self._kept, until=until):
             self._journal.restore(opened(fact))
 
-    async def run(self) -> None:
-        """Keep what was taken, for ever. One that cannot be kept is let go: the facts are there."""
-        while True:
-            await self._due.wait()
-            self._due = anyio.Event()
+    def start(self, tasks: TaskGroup) -> None:
+        """From now on snapshots are taken, and kept in `tasks`."""
+        self._tasks = tasks
+
+    async def _keep(self) -> None:
+        """Keep what was taken. One that cannot be kept is let go: the facts are there."""
+        while self._taken is not None:
             taken, self._taken = self._taken, None
-            if taken is not None:
-                try:
-                    await self._store.keep_snapshot(self._lease(), self._session, taken, taken_in=self._taken_in)
-                except StorageError:
-                    continue
+            with suppress(StorageError):
+                await self._store.keep_snapshot(self._lease(), self._session, taken, taken_in=self._taken_in)
+        self._keeping = False
 
     def _written(self) -> None:
         """Take a snapshot, if it is time: of a moment when all that the state knows is on the tape."""
@@ -81,4 +83,6 @@ class Snapshots:
             return
         self._taken, self._kept = snapshot_of(journal.state), journal.state.seq
         self._size_chars = len(self._taken.text)
-        self._due.set()
+        if not self._keeping:
+            self._keeping = True
+            self._tasks.start_soon(self._keep)

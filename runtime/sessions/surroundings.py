@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from runtime.bus import Bus
@@ -22,6 +22,7 @@ from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.places import PlaceStore
+from runtime.sessions.resting import Resting
 from runtime.sessions.store import SessionStore
 
 Busy = Literal["queue", "steer", "interrupt"]
@@ -44,7 +45,8 @@ class Surroundings:
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
     is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
     `transcript_chars`. Without an `alarm` sessions that wait for a time stay in memory; without `places` meetings are
-    held where their sessions live. `debugger` watches the sessions, where somebody debugs.
+    held where their sessions live. `texts_on` are the texts of platforms by name, with commands as they are written
+    there; where it says nothing, `texts` are. `debugger` watches the sessions, where somebody debugs.
     """
 
     programs: Mapping[str, Program]
@@ -57,6 +59,7 @@ class Surroundings:
     idle_s: float = 900.0
     files: Files | None = None
     texts: Texts = field(default_factory=english)
+    texts_on: Mapping[str, Texts] = field(default_factory=dict)
     busy: Mapping[str, Busy] = field(default_factory=dict)
     allowance: Allowance = unlimited
     servers: RemoteServers = field(default_factory=NoRemoteServers)
@@ -68,6 +71,12 @@ class Surroundings:
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
     debugger: WatchSession | None = None
+    resting: Resting = field(default_factory=Resting)
+
+    def on(self, platform: str) -> Surroundings:
+        """The same with the texts of a platform."""
+        texts = self.texts_on.get(platform, self.texts)
+        return self if texts is self.texts else replace(self, texts=texts)
 
     def program(self, name: str) -> Program:
         """The program of that name, the first for "". One that is not served here any more has no agents."""

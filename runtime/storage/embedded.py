@@ -41,7 +41,11 @@ _LONGEST_PAUSE_S = 0.1
 _LOG_LIMIT_BYTES = 1_000_000
 _SHOWN_LOG_BYTES = 500
 
+_LOG_GROWTH_PERCENT = 50
+"""So much longer than what it holds may the log grow before the server writes it anew; by default twice as long."""
+
 _GUARD = """
+umask 077
 exec 3<&0
 "$@" </dev/null 3<&- &
 server=$!
@@ -65,6 +69,7 @@ def server_arguments(data_dir: Path, socket: Path) -> list[str]:
         "dir": str(data_dir),
         "appendonly": "yes",
         "appendfsync": "no",
+        "auto-aof-rewrite-percentage": str(_LOG_GROWTH_PERCENT),
         "save": "",
         "maxmemory-policy": "noeviction",
         "databases": "1",
@@ -204,6 +209,7 @@ def _try_lock(path: Path) -> int | None:
 
 async def _start(data_dir: Path, socket: Path, lock: int) -> _OwnServer:
     command = [str(find_server_binary()), *server_arguments(data_dir, socket)]
+    _close_to_others(data_dir / "appendonlydir")
     log = _open_log(data_dir)
     try:
         with anyio.CancelScope(shield=True):
@@ -265,6 +271,14 @@ async def _serves(connection: SocketStream, data_dir: Path) -> bool:
         return False
     header = [await answer.receive_until(b"\r\n", 1000) for _ in range(4)]
     return header[0] == b"*2" and await answer.receive_until(b"\r\n", 10_000) == os.fsencode(data_dir)
+
+
+def _close_to_others(folder: Path) -> None:
+    """Files that a server wrote before it was told to let nobody else read them."""
+    if folder.is_dir():
+        folder.chmod(0o700)
+        for path in folder.iterdir():
+            path.chmod(0o600)
 
 
 def _log_path(data_dir: Path) -> Path:

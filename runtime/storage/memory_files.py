@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from runtime.core.errors import FileTooLarge
-from runtime.core.files import MAX_FILE_BYTES, FileContent, FileHead, file_id
+from dataclasses import dataclass
 
-DEFAULT_BOUND_BYTES = 256 * 1024 * 1024
-"""How much all files together may take."""
+from runtime.core.errors import FileTooLarge
+from runtime.core.files import MAX_FILE_BYTES, FileBounds, FileContent, FileHead, file_id
 
 
 def check_size(data: bytes) -> None:
@@ -17,25 +16,65 @@ def check_size(data: bytes) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    content: FileContent
+    person: str | None
+    conversation: str | None
+
+    @property
+    def size(self) -> int:
+        return len(self.content.data)
+
+
 class MemoryFileStore:
-    """Keeps the latest files, `bound_bytes` in all."""
+    """Keeps the latest files within `bounds`."""
 
-    def __init__(self, *, bound_bytes: int = DEFAULT_BOUND_BYTES) -> None:
-        self._bound_bytes = bound_bytes
-        self._files: dict[str, FileContent] = {}
+    def __init__(self, bounds: FileBounds | None = None) -> None:
+        self.bounds = bounds or FileBounds()
+        self._files: dict[str, _Kept] = {}
 
-    async def keep(self, data: bytes, media_type: str, /) -> str:
+    async def keep(
+        self, data: bytes, media_type: str, /, *, person: str | None = None, conversation: str | None = None
+    ) -> str:
         check_size(data)
         id_ = file_id(data, media_type)
-        self._files.pop(id_, None)
-        self._files[id_] = FileContent(media_type, data)
-        while len(self._files) > 1 and sum(len(file.data) for file in self._files.values()) > self._bound_bytes:
-            del self._files[next(iter(self._files))]
+        before = self._files.pop(id_, None)
+        if conversation is None and before is not None and before.conversation is not None:
+            person, conversation = before.person, before.conversation
+        self._count(id_, _Kept(FileContent(media_type, data), person, conversation))
         return id_
 
+    async def attach(self, id_: str, conversation: str, /) -> None:
+        kept = self._files.pop(id_, None)
+        if kept is not None:
+            self._count(id_, _Kept(kept.content, None, conversation))
+
+    def _count(self, id_: str, kept: _Kept) -> None:
+        self._files[id_] = kept
+        if kept.conversation is not None:
+            whose = [one for one, file in self._files.items() if file.conversation == kept.conversation]
+            self._drop(whose, self.bounds.conversation_bytes)
+        elif kept.person is not None:
+            whose = [
+                one for one, file in self._files.items() if (file.person, file.conversation) == (kept.person, None)
+            ]
+            self._drop(whose, self.bounds.person_bytes)
+        self._drop(
+            sorted(self._files, key=lambda one: self._files[one].conversation is not None), self.bounds.total_bytes
+        )
+
+    def _drop(self, ids: list[str], bound: int) -> None:
+        """Forget the first of these files until they are within the bound; the latest of all stays."""
+        latest, total = next(reversed(self._files)), sum(self._files[one].size for one in ids)
+        for one in ids:
+            if total > bound and one != latest:
+                total -= self._files.pop(one).size
+
     async def head(self, id_: str, /) -> FileHead | None:
-        file = self._files.get(id_)
-        return None if file is None else FileHead(file.media_type, len(file.data))
+        kept = self._files.get(id_)
+        return None if kept is None else FileHead(kept.content.media_type, kept.size)
 
     async def content(self, id_: str, /) -> FileContent | None:
-        return self._files.get(id_)
+        kept = self._files.get(id_)
+        return None if kept is None else kept.content

@@ -7,6 +7,7 @@ from typing import Any
 
 from runtime.tape.frame_state import MAX_TRAIL, FrameState
 from runtime.tape.state import SessionState
+from runtime.tape.talk import keep_said
 
 Data = Mapping[str, Any]
 
@@ -23,6 +24,8 @@ def _step(state: SessionState, _: int, data: Data) -> None:
         else:
             frame.loops[line] = {**frame.loops.get(line, {}), **loop}
     frame.heard = data.get("heard", frame.heard)
+    if data.get("heard") and not frame.inbox:  # what the session began with
+        keep_said(frame, "user", data["heard"])
     frame.unwaited += 1
     tell(frame, data)
     frame.records, frame.order, frame.statements, frame.turn_steps = {}, [], [], []
@@ -56,6 +59,7 @@ def end_exchange(frame: FrameState) -> None:
     """What was heard and said becomes part of the frame's transcript."""
     if frame.exchange is not None:
         frame.transcript.append(frame.exchange)
+        frame.said_before = frame.said
     frame.heard, frame.notes, frame.said = "", [], []
 
 

@@ -11,7 +11,7 @@ lineage   branch[session, seq, why, home?] · returned · exchange[seq, person, 
 agent     agent[id, class, participant?] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] ·
           dropped[agent, mids] · changed[agent, message, text, pid] · recalled[agent, message, pid] ·
           aside[agent, message] · posted[agent, mids] · fetched[agent, mids] · altered[agent, set]
-frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc, keep?, art?] ·
+frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc, keep?, art?, sum?, did?] ·
           drop[f, pos, …] · turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
           step[f, at, op, loops?, heard?, notes?, said?] · back[f, to, op, notes?, said?] ·
           compact[f, turns, summary] · park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
@@ -51,6 +51,7 @@ from runtime.tape.meeting_rules import close_meeting
 from runtime.tape.participant_rules import RULES as PARTICIPANT_RULES
 from runtime.tape.people_rules import RULES as PEOPLE_RULES
 from runtime.tape.state import AgentState, ReminderState, SessionState
+from runtime.tape.turn_rules import RULES as TURN_RULES
 
 Data = Mapping[str, Any]
 
@@ -113,7 +114,7 @@ def _agent(state: SessionState, _: int, data: Data) -> None:
 def _anew(state: SessionState, _: int, data: Data) -> None:
     agent = state.agents[data["agent"]]
     take_messages(state, agent.id, data.get("mids") or [])
-    agent.begun, agent.paused = 0, False
+    agent.begun, agent.paused, agent.talk = 0, False, []
     agent.variables.update(data.get("set") or {})
 
 
@@ -150,6 +151,7 @@ _RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     **PEOPLE_RULES,
     **FRAME_RULES,
     **COURSE_RULES,
+    **TURN_RULES,
     **COMPACTION_RULES,
     **MEETING_RULES,
     **LINEAGE_RULES,

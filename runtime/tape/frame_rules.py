@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from runtime.core.errors import Divergence
@@ -11,17 +12,15 @@ from runtime.core.message import Message
 from runtime.tape.acks import settle_message
 from runtime.tape.course_rules import end_exchange, hear
 from runtime.tape.frame_state import (
-    SHARED,
     CallRecord,
     CallSite,
-    Ending,
     FrameState,
     IntentState,
-    StatementState,
     WaitState,
 )
 from runtime.tape.people_state import QuestionState
 from runtime.tape.state import MAX_ARTIFACTS, AgentState, SessionState
+from runtime.tape.talk import SUMMARY, hand_on, keep_heard, keep_said, past_of
 
 Data = Mapping[str, Any]
 
@@ -60,12 +59,17 @@ def _record(state: SessionState, data: Data) -> None:
     state.acks.pop(key, None)
     agent = state.agents[frame.agent]
     variables = agent.variables
-    variables.update(data.get("set") or {})
+    changed = data.get("set") or {}
+    variables.update(changed)
     _keep_artifacts(agent, data.get("art") or {})
     note_addressed(agent, data.get("to"))
     value, error = _outcome(data)
     hidden = bool(data.get("hidden"))
     said = data.get("text")
+    if data["name"] == "Var":
+        frame.summary = str(changed.get(SUMMARY) or frame.summary)
+    if data["name"] == "Say" and said:
+        keep_said(frame, agent.klass, said, data.get("to"))
     frame.records[pos] = CallRecord(data["name"], data["dig"], value, error, dict(variables), hidden, said)
     if not hidden:
         frame.order.append(pos)
@@ -165,29 +169,35 @@ def _start(state: SessionState, _: int, data: Data) -> None:
     mids = data.get("mids") or []
     frame.inbox = [*(_asides(state, agent.id) if mids else ()), *take_messages(state, agent.id, mids)]
     if up is None:
-        frame.transcript, agent.past = agent.past, []
+        frame.transcript, agent.past = agent.past or past_of(agent.talk), []
+        frame.talk = agent.talk
+    keep_heard(frame, frame.inbox)
     state.frames[frame.id] = frame
 
 
 def _ret(state: SessionState, _: int, data: Data) -> None:
-    caller = state.frames[data["f"]].caller
+    frame = state.frames[data["f"]]
+    caller, did = frame.caller, data.get("sum") or data.get("did")
     prune(state, data["f"])
-    if caller is not None:
-        value, error = _outcome(data)
-        _record(
-            state,
-            {
-                "f": caller.frame,
-                "pos": caller.pos,
-                "name": caller.name,
-                "dig": caller.digest,
-                "val": value,
-                "exc": error,
-                "hidden": caller.hidden,
-                "set": dict.fromkeys(data.get("keep") or (), value),
-                "art": data.get("art"),
-            },
-        )
+    if caller is None:
+        state.agents[frame.agent].talk = frame.talk
+        return
+    hand_on(frame, state.frames.get(caller.frame), did)
+    value, error = _outcome(data)
+    _record(
+        state,
+        {
+            "f": caller.frame,
+            "pos": caller.pos,
+            "name": caller.name,
+            "dig": caller.digest,
+            "val": value,
+            "exc": error,
+            "hidden": caller.hidden,
+            "set": dict.fromkeys(data.get("keep") or (), value) | ({SUMMARY: did} if did else {}),
+            "art": data.get("art"),
+        },
+    )
 
 
 def _drop(state: SessionState, _: int, data: Data) -> None:
@@ -222,7 +232,9 @@ def _park(state: SessionState, _: int, data: Data) -> None:
 
 def _steer(state: SessionState, _: int, data: Data) -> None:
     frame = state.frames[data["f"]]
-    frame.inbox += take_messages(state, frame.agent, data["mids"])
+    taken = take_messages(state, frame.agent, data["mids"])
+    frame.inbox += taken
+    keep_heard(frame, taken)
     frame.steered += data["mids"]
     if data.get("heard"):
         frame.heard = f"{frame.heard}\n{data['heard']}".strip()
@@ -244,39 +256,6 @@ def _turn(state: SessionState, _: int, data: Data) -> None:
     if data.get("said") is not None:
         frame.inbox += _asides(state, frame.agent)
     frame.base = dict(state.agents[frame.agent].variables)
-
-
-def _stmt(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
-    variables = dict(state.agents[frame.agent].variables)
-    if frame.meeting is not None and any(SHARED in source for source in (data["src"], *frame.prelude)):
-        shared = state.meetings[frame.meeting].shared
-        variables.setdefault(SHARED, {name: known.value for name, known in shared.items()})
-    frame.statements.append(StatementState(data["src"], variables, remarks=list(data.get("re") or ())))
-
-
-def _done(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
-    frame.statements[-1].done = True
-    frame.locals.update(data.get("loc") or {})
-    frame.prelude.extend(data.get("prelude") or [])
-
-
-def _failed(state: SessionState, _: int, data: Data) -> None:
-    statement = state.frames[data["f"]].statements[-1]
-    statement.done = True
-    statement.error = (data["exc"][0], data["exc"][1])
-
-
-def _rej(state: SessionState, _: int, data: Data) -> None:
-    state.frames[data["f"]].rejections.append({k: v for k, v in data.items() if k != "f"})
-
-
-def _end(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
-    frame.ending = Ending(data["how"], data.get("val"))
-    if frame.statements:
-        frame.statements[-1].done = True
 
 
 def _described(state: SessionState, _: int, data: Data) -> None:
@@ -306,6 +285,7 @@ def _wait(state: SessionState, seq: int, data: Data) -> None:
 def _took(state: SessionState, _: int, data: Data) -> None:
     frame = state.frames[data["f"]]
     taken = take_messages(state, frame.agent, data["mids"])
+    keep_heard(frame, taken)
     if data["pos"] == TURN:
         state.waits.pop(call_key(frame.id, TURN), None)
         frame.inbox += [*_asides(state, frame.agent), *taken]
@@ -324,7 +304,11 @@ def _took(state: SessionState, _: int, data: Data) -> None:
 
 
 def _ask(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages[data["page"]]
+    """What people said before a question was asked does not answer it: the next wait hears it."""
+    page, frame = state.pages[data["page"]], state.frames[data["f"]]
+    agent = state.agents[frame.agent]
+    agent.queue[:] = [replace(message, aside=True) if message.from_human else message for message in agent.queue]
+    keep_said(frame, agent.klass, data["text"])
     question = state.questions[call_key(data["f"], data["pos"])] = QuestionState(
         data["f"], page.id, data["text"], list(data["options"]), data.get("of"), page.reply_to, place=page.place
     )
@@ -333,8 +317,8 @@ def _ask(state: SessionState, _: int, data: Data) -> None:
 
 def _answered(state: SessionState, _: int, data: Data) -> None:
     key = call_key(data["f"], data["pos"])
-    question, wait = state.questions[key], state.waits[key]
-    take_messages(state, state.frames[data["f"]].agent, data["mids"])
+    question, wait, frame = state.questions[key], state.waits[key], state.frames[data["f"]]
+    keep_heard(frame, take_messages(state, frame.agent, data["mids"]))
     question.answers[data["who"]] = data["text"]
     left = [person for name, person in question.each.items() if name not in question.answers]
     wait.source = {**(wait.source or {}), "people": left}
@@ -363,11 +347,6 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "park": _park,
     "steer": _steer,
     "turn": _turn,
-    "stmt": _stmt,
-    "done": _done,
-    "failed": _failed,
-    "rej": _rej,
-    "end": _end,
     "described": _described,
     "res": _res,
     "set": _set,

@@ -51,6 +51,11 @@ class CallSite:
     digest: str
     hidden: bool = False
 
+    @property
+    def delivers(self) -> bool:
+        """Whether it hands what was said over to a playbook that shows it to a person."""
+        return self.hidden and ":d" in self.pos
+
 
 @dataclass(slots=True)
 class Ending:
@@ -112,8 +117,14 @@ class FrameState:
     """What happened since then, for the model."""
     said: list[str] = field(default_factory=list)
     """What was said since then."""
+    said_before: list[str] = field(default_factory=list)
+    """What was said before that, since what was heard then."""
     fired: list[str] = field(default_factory=list)
     """Playbooks whose triggers began to hold by the variables that its call sets: they are executed before it."""
+    talk: list[tuple[str, str]] = field(default_factory=list)
+    """The speakers and words of what was said and heard last, in it and in what it called, see `talk`."""
+    summary: str = ""
+    """What it wrote in `$__`."""
 
     @property
     def exchange(self) -> dict[str, str] | None:
@@ -161,7 +172,7 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     question. Who waits for a meeting also hears what is said to them in private, and who waits `within` one (id), for
     whatever it is, that it has ended; a question hears of who was asked that they have left it. An invitation is for
     none: who is at work cannot come. `notices` is False where a quiet notice does not end the wait.
-    What a person says to another one answers no question.
+    What a person says to another one, or said before it was asked, answers no question.
     """
     if message.type == MessageType.MEETING_INVITATION or (message.aside and "ask" in source):
         return False

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
-import anyio
-
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_characters
+from runtime.core.signals import Signal, Wakeup
+from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
@@ -57,8 +57,55 @@ class Committer(Protocol):
 
 
 def as_data(value: Any) -> Any:
-    """`value` as it reads after a restart: through JSON in UTF-8. Raises TypeError or ValueError for no data."""
-    return json.loads(whole_characters(json.dumps(value, ensure_ascii=False)))
+    """`value` as it reads after a restart: through JSON in UTF-8. Raises TypeError or ValueError for no data, and for
+    more of it than a fact takes."""
+    try:
+        return _Copy().of(value)
+    except (TypeError, RecursionError):
+        text = json.dumps(value, ensure_ascii=False)
+    if len(text) > MAX_FACT_CHARS:
+        raise ValueError(f"it is longer than {MAX_FACT_CHARS:,} characters; keep large values in files")
+    return json.loads(whole_characters(text))
+
+
+_LARGE = 2**63
+"""Whether JSON has an integer of more than this, it says itself."""
+
+_SMALL = 50_000
+"""What has more characters and items is measured as JSON."""
+
+
+class _Copy:
+    """A copy of small values of JSON's own types, of which it makes the same faster."""
+
+    def __init__(self) -> None:
+        self._left = _SMALL
+
+    def of(self, value: Any) -> Any:
+        """The copy. Raises TypeError for any other type, and for a large value."""
+        kind = type(value)
+        if kind is str:
+            self._count(value)
+            return value if value.isascii() else whole_characters(value)
+        if value is None or kind is bool or kind is float or (kind is int and -_LARGE < value < _LARGE):
+            return value
+        if kind is list or kind is tuple:
+            self._count(value)
+            return [self.of(item) for item in value]
+        if kind is not dict:
+            raise TypeError(kind)
+        self._count(value)
+        copy: dict[str, Any] = {}
+        for name, item in value.items():
+            if type(name) is not str or not name.isascii():
+                raise TypeError(name)
+            copy[name] = item if item is None else self.of(item)
+        return copy
+
+    def _count(self, value: Sequence[Any] | Mapping[Any, Any]) -> None:
+        self._left -= len(value)
+        if self._left < 0:
+            raise TypeError("a large value")
 
 
 def _outbox(facts: Sequence[Fact]) -> Mapping[str, bool]:
@@ -76,7 +123,7 @@ def digest_of(name: str, args: object, kwargs: object) -> str:
     """A short digest that tells whether a call is the recorded one. Arguments that are no data have none of their own:
     what is made of them fails by itself."""
     try:
-        text = json.dumps([name, args, kwargs], sort_keys=True, ensure_ascii=False, default=_opaque)
+        text = _DIGESTED([name, args, kwargs])
     except (TypeError, ValueError, RecursionError):
         text = json.dumps([name, "no data"])
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
@@ -84,6 +131,9 @@ def digest_of(name: str, args: object, kwargs: object) -> str:
 
 def _opaque(value: object) -> str:
     return f"<{type(value).__name__}>"
+
+
+_DIGESTED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=_opaque).encode
 
 
 class Journal:
@@ -101,8 +151,8 @@ class Journal:
         self._facts: list[Fact] = []
         self._consume: list[str] = []
         self._committed = 0
-        self._wanted = anyio.Event()
-        self._changed = anyio.Event()
+        self._wanted = Wakeup()
+        self._changed = Signal()
         self._failed: StorageError | None = None
         self._listeners: dict[str, Callable[[], None]] = {}
         self._awake = False
@@ -140,10 +190,12 @@ class Journal:
         self._committed = fact.seq
 
     def note(self, kind: str, **data: Any) -> int:
-        """Make a fact true now and durable with the next commit; returns its `seq`. `data` must be JSON data."""
+        """Make a fact true now and durable with the next commit; returns its `seq`. `data` must be JSON data.
+
+        Raises ValueError for more than a fact takes."""
         if self._failed is not None:
             raise self._failed
-        plain: Mapping[str, Any] = as_data(data)
+        plain: Mapping[str, Any] = as_data(with_short_reasons(data))
         seq = self.state.seq + 1
         tape = self._tape(kind, plain)
         now = self._clock.now()
@@ -172,7 +224,7 @@ class Journal:
 
     def at_work(self) -> bool:
         """Whether something is being done now."""
-        return self._work.goes_on() or self.busy()
+        return self.busy() or self._work.goes_on()
 
     def awake(self) -> bool:
         """Whether a restart takes the session into memory: for work, or for a time that it waits for."""
@@ -217,7 +269,6 @@ class Journal:
         """Write batches as they are wanted, for ever. Ends with the StorageError that broke it."""
         while True:
             await self._wanted.wait()
-            self._wanted = anyio.Event()
             if not self._facts and not self._consume and self.awake() == self._awake:
                 self._announce()
                 continue
@@ -252,8 +303,7 @@ class Journal:
         )
 
     def _announce(self) -> None:
-        done, self._changed = self._changed, anyio.Event()
-        done.set()
+        self._changed.send()
 
     def _tell(self, frame: str) -> None:
         changed = self._listeners.get(frame)

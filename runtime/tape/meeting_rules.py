@@ -9,6 +9,7 @@ from runtime.core.address import Address
 from runtime.core.message import message_from_data
 from runtime.tape.frame_rules import call_key
 from runtime.tape.state import MAX_HISTORY, AskState, MeetingState, SessionState, SharedValue
+from runtime.tape.talk import last_of, said_by, speaker_of
 
 Data = Mapping[str, Any]
 
@@ -74,6 +75,7 @@ def _spoke(state: SessionState, _: int, data: Data) -> None:
     meeting, message = state.meetings[data["id"]], message_from_data(data["message"])
     if meeting.status != "ended":
         meeting.history = [*meeting.history, message][-MAX_HISTORY:]
+    meeting.talk = last_of([*meeting.talk, *said_by(speaker_of(message), message.content)])
     if message.sender_id == meeting.host:
         meeting.cue = None
 

@@ -104,6 +104,12 @@ def _opening(state: SessionState, _: int, data: Data) -> None:
         page.opened.setdefault(data["part"], data["text"])
 
 
+def _grew(state: SessionState, _: int, data: Data) -> None:
+    page = state.pages.get(data["page"])
+    if page is not None:
+        page.stands = page.stands[: data["at"]] + data["text"]
+
+
 def _sent(state: SessionState, _: int, data: Data) -> None:
     page = state.pages.get(data["page"])
     if page is not None:
@@ -149,7 +155,7 @@ def _close(state: SessionState, _: int, data: Data) -> None:
 def _moved(state: SessionState, _: int, data: Data) -> None:
     """A page could not be shown in its place: it begins anew where the session lives."""
     page = state.pages[data["page"]]
-    page.place, page.reply_to, page.parts, page.opened = None, None, {}, {}
+    page.place, page.reply_to, page.parts, page.opened, page.stands = None, None, {}, {}, ""
     for question in state.questions.values():
         if question.page == page.id:
             question.place, question.reply_to, question.parts = None, None, {}
@@ -173,6 +179,7 @@ RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
     "aside": _aside,
     "page": _page,
     "opening": _opening,
+    "grew": _grew,
     "sent": _sent,
     "close": _close,
     "moved": _moved,

@@ -34,6 +34,8 @@ class PageState:
     text: str = ""
     opened: dict[int, str] = field(default_factory=dict)
     parts: dict[int, str] = field(default_factory=dict)
+    stands: str = ""
+    """What people may see of it while it is open."""
     shown: bool = False
     reply_to: str | None = None
     choices: list[list[Any]] = field(default_factory=list)

@@ -60,6 +60,8 @@ class AgentState:
     """Variables that the model is shown by what stands here, a summary."""
     past: list[dict[str, str]] = field(default_factory=list)
     """What was said in a playbook that a message interrupted, for the one that handles it."""
+    talk: list[tuple[str, str]] = field(default_factory=list)
+    """What was said last in playbooks that have ended and that nobody called, for the next one."""
     since: float = 0.0
     """When it was made, or a playbook on it ended last, in seconds since the epoch."""
     participant: str | None = None
@@ -122,6 +124,8 @@ class MeetingState:
     """Of those who are invited and not in it."""
     history: list[Message] = field(default_factory=list)
     """What was said to all in it, the latest `MAX_HISTORY`, until it ended."""
+    talk: list[tuple[str, str]] = field(default_factory=list)
+    """What was said to all in it last, in short."""
     why: str | None = None
     """Why it ended, or did not take place, when not by its own doing."""
     place: Address | None = None
@@ -283,6 +287,8 @@ class SessionState:
 
     def come(self) -> str | None:
         """The latest wait for which something has come, by its key in `waits`; None when there is none."""
+        if not self.acks and not any(agent.queue for agent in self.agents.values()):
+            return None
         return next((key for key in reversed(self.waits) if self.has_come(key)), None)
 
     def has_come(self, key: str) -> bool:

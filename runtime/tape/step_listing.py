@@ -240,6 +240,8 @@ class _Listing:
                 self._close(frame.id, "yld exit" if frame.caller is None else "yld return")
             else:
                 self._act(opened, f"Return[{_shown(data['val']) if data.get('val') is not None else ''}]")
+                if data.get("did"):
+                    self._act(opened, f"Var[$__, {_shown(data['did'])}]")
                 self._close(frame.id, "yld return")
         if frame.caller is not None:
             owner = self._owner(self._state.frames[frame.caller.frame])

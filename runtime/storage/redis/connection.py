@@ -7,7 +7,7 @@ call ──> topology: who serves this key? ──> the call ──> is there a 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -182,6 +182,10 @@ class RedisConnection:
             return heard
 
         return await self._patiently(_serving(channels[0]), call)
+
+    def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have something done for many callers, which ends with the connection. It must not raise."""
+        self._tasks.start_soon(work)
 
     def watch(self) -> StreamWatch:
         """For one caller who waits for news in many streams, wherever they are."""

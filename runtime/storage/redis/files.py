@@ -11,8 +11,8 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from runtime.core.files import FileContent, FileHead, file_id
-from runtime.storage.memory_files import DEFAULT_BOUND_BYTES, check_size
+from runtime.core.files import FileBounds, FileContent, FileHead, file_id
+from runtime.storage.memory_files import check_size
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.script import load_script
 from runtime.storage.sealing import file_binding
@@ -22,22 +22,25 @@ PIECE_BYTES = 192 * 1024
 
 _REGISTER = load_script("file_register")
 _FORGET = load_script("file_forget")
-_COUNTS = ("{parley:files}:order", "{parley:files}:sizes", "{parley:files}:total")
+_COUNTS = tuple(
+    f"{{parley:files}}:{what}" for what in ("order", "sizes", "total", "entries", "accounts", "totals", "last")
+)
 
 
 class RedisFileStore:
-    """Keeps the latest files, `bound_bytes` in all."""
+    """Keeps the latest files within `bounds`."""
 
-    def __init__(self, connection: RedisConnection, *, bound_bytes: int = DEFAULT_BOUND_BYTES) -> None:
+    def __init__(self, connection: RedisConnection, bounds: FileBounds | None = None) -> None:
         self._connection = connection
-        self._bound_bytes = bound_bytes
+        self._bounds = bounds or FileBounds()
 
-    async def keep(self, data: bytes, media_type: str, /) -> str:
+    async def keep(
+        self, data: bytes, media_type: str, /, *, person: str | None = None, conversation: str | None = None
+    ) -> str:
         check_size(data)
         sealing = self._connection.sealing.shared
         id_ = file_id(data, media_type)
-        for gone in await self._connection.run(_REGISTER, _COUNTS, [id_, len(data), self._bound_bytes]):
-            await self.remove(gone)
+        await self._count(id_, len(data), person, conversation)
         if await self.head(id_) is None:
             for number, start in enumerate(range(0, len(data), PIECE_BYTES)):
                 content = sealing.seal_bytes(file_binding(id_, len(data), number), data[start : start + PIECE_BYTES])
@@ -45,6 +48,20 @@ class RedisFileStore:
                 await self._write(id_, {str(number): piece})
             await self._write(id_, {"type": media_type, "size": str(len(data))})
         return id_
+
+    async def attach(self, id_: str, conversation: str, /) -> None:
+        await self._count(id_, "", None, conversation)
+
+    async def _count(self, id_: str, size: int | str, person: str | None, conversation: str | None) -> None:
+        bounds, account, bound = self._bounds, "", 0
+        if conversation is not None:
+            account, bound = f"conversation {conversation}", bounds.conversation_bytes
+        elif person is not None:
+            account, bound = f"person {person}", bounds.person_bytes
+        attached = "0" if conversation is None else "1"
+        told = [id_, size, bounds.total_bytes, account, bound, attached]
+        for gone in await self._connection.run(_REGISTER, _COUNTS, told):
+            await self.remove(gone)
 
     async def head(self, id_: str, /) -> FileHead | None:
         async def call(client: Redis) -> Any:

@@ -37,6 +37,8 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/sealing.py`).
 {parley:shares}                    hash    node -> its part of every shared limit, and until when it lives (server ms)
 {parley:file:<id>}                 hash    a file: type, size, and its pieces by number, Base64 (files.py)
 {parley:files}:order, :sizes, :total       zset, hash, string: which files are kept, how long each is, and all of them
+{parley:files}:entries, :accounts, :totals hash, zset, hash: whose each file is, each account's in order, and its bytes
+{parley:files}:last                        string: the number of the file that was counted last
 {parley:rooms}:news                channel what nodes tell each other of rooms; :<node> for one of them (room_news.py)
 {parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
 {parley:participant:<name>}:mail   stream  letters for a participant in another process: l, JSON (letter_form.py)

@@ -6,9 +6,9 @@ from runtime.sessions.store import LeaseHolder
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.keys import ShardKeys, lease_key, shard_of_lease
 from runtime.storage.redis.script import load_script
+from runtime.storage.redis.together import Together
 
 _ACQUIRE = load_script("lease_acquire")
-_RENEW = load_script("lease_renew")
 
 
 class RedisLeaseStore:
@@ -16,6 +16,7 @@ class RedisLeaseStore:
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
+        self._renewing = Together(connection, load_script("lease_renew"))
 
     async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
         arguments: list[str | int] = [holder.node, _milliseconds(holder)]
@@ -45,7 +46,7 @@ class RedisLeaseStore:
             commits = self._connection.histories.commits(shard, token)
             entry = self._connection.histories.entry(shard, token)
         arguments: list[str | int] = [node, token, milliseconds, commits, *entry]
-        return int(await self._connection.run(_RENEW, keys, arguments, replicated=False))
+        return int(await self._renewing.run(keys, arguments))
 
 
 def _milliseconds(holder: LeaseHolder) -> int:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-import anyio
 from redis.asyncio import Redis
 
 from runtime.core.errors import ContentLocked, TapeConflict
@@ -17,18 +16,13 @@ from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.fact_form import FactReading, anchor_name, anchor_seq, large_values
 from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.session_places import SessionPlaces
+from runtime.storage.redis.tape_news import TapeNews
 from runtime.storage.sealing import snapshot_binding
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, tape_in, tape_owner
 
 _PAGE_OF_FACTS = 500
 _TRIES = 2
-_NEWS_KEPT = 100
-"""So many of a shard's latest commits the scripts keep at least."""
-
-_WAIT_S = 30.0
-_WAIT_AT_ONCE = 3
-"""So many may wait for news at a time: a wait takes a connection, and the inboxes need theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +54,7 @@ class RedisTapes:
     def __init__(self, connection: RedisConnection, places: SessionPlaces) -> None:
         self._connection = connection
         self._places = places
-        self._waiting = anyio.Semaphore(_WAIT_AT_ONCE)
+        self._news = TapeNews(connection)
 
     async def read_session(
         self, session: SessionId, *, after: int = 0, until: int | None = None
@@ -97,13 +91,18 @@ class RedisTapes:
 
     async def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
         seen, found = after, await self._session(session)
-        while found is not None:
-            rung = await self._last_news(found.keys)
-            async for fact in self.read_session(session, after=seen):
-                seen = fact.seq
-                yield fact
-            await self._news_of(session, found.keys, rung)
-            found = await self._session(session)
+        if found is None:
+            return
+        follower = await self._news.follower(session, found.keys.news)
+        try:
+            while found is not None:
+                async for fact in self.read_session(session, after=seen):
+                    seen = fact.seq
+                    yield fact
+                await follower.news()
+                found = await self._session(session)
+        finally:
+            self._news.leave(follower)
 
     async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
         for stretch in reversed(await self._stretches(session, 0, until)):
@@ -232,24 +231,6 @@ class RedisTapes:
             if fact.kind == kind:
                 return fact.seq
         return None
-
-    async def _last_news(self, keys: ShardKeys) -> str:
-        async def call(client: Redis) -> Any:
-            return await client.xrevrange(keys.news, count=1)
-
-        entries = await self._connection.retrying(call, keys.news)
-        return str(entries[0][0]) if entries else "0-0"
-
-    async def _news_of(self, session: SessionId, keys: ShardKeys, rung: str) -> None:
-        """Return when there may be something new of a session since that entry."""
-        while True:
-            async with self._waiting:
-                answer = await self._connection.read_streams({keys.news: rung}, wait_s=_WAIT_S, count=_NEWS_KEPT)
-            entries = answer[0][1] if answer else ()
-            # Without any the server may be another one by now; of so many the session's own may be gone.
-            if not 0 < len(entries) < _NEWS_KEPT or any(fields["s"] == session for _, fields in entries):
-                return
-            rung = entries[-1][0]
 
 
 def _lacks(session: SessionId, seq: int, last: int) -> TapeConflict:

@@ -10,7 +10,7 @@ import pytest
 from runtime.agents.attendees import attendee
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import AgentId
-from runtime.language.humans import HumanSpec
+from runtime.language.syntax.humans import HumanSpec
 from runtime.tape.people_state import PersonState
 from runtime.tape.state import AgentState, SessionState
 

@@ -11,8 +11,8 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import compile_program
 from runtime.language.lint.program import lint
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.language.rules import RulesLowerer
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.calls import counted
 from tests.fakes.talk import Model, talking

@@ -74,3 +74,13 @@ def test_a_language_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_placeholders_are_names() -> None:
     assert placeholders("{a} and {{b}} and {c}") == {"a", "c"}
+
+
+def test_texts_name_commands_by_the_mark_that_people_write_before_them() -> None:
+    texts = english().marked("!")
+    assert (
+        texts("session.finished", agent="A/help desk") == "A/help desk has nothing more to do here. !new starts afresh."
+    )
+    assert texts("commands.unknown", command="x") == "I do not know !x. !help says what can be done here."
+    assert [key for key in texts if "/new" in texts._texts[key] or "/help" in texts._texts[key]] == []
+    assert texts("access.usage").startswith("!access list, approve CODE")

@@ -12,7 +12,7 @@ from runtime.core.errors import LLMUnavailable
 from runtime.language.auto_lowering import AutoLowerer
 from runtime.language.compiler import CompileResult, compile_program
 from runtime.llm.client import Completion, CompletionRequest
-from tests.unit.runtime.language.test_model_lowering import Answer, ScriptedModel
+from tests.unit.runtime.language.lowering.test_model import Answer, ScriptedModel
 
 pytestmark = pytest.mark.anyio
 
@@ -87,6 +87,9 @@ async def test_decisions_are_kept_and_not_asked_for_again(tmp_path: Path) -> Non
         "Clerk.Main:02:JMP 09 Seat the guest at once",
         "Clerk.Main:02:FOO Seat the guest at once",
         "Clerk.Main:02:YLD for exit",
+        "Clerk.Main:02:QUE Seat the guest at once",
+        "Clerk.Main:02:YLD for user; seat the guest at once",
+        "Clerk.Main:02:QUE Say(user, Seat the guest at once); YLD for meeting; Seat($cook)",
         f"{SEAT}\n{SEAT.replace('02', '02')}",
     ],
 )
@@ -94,6 +97,15 @@ async def test_an_answer_that_loses_or_invents_something_leaves_the_step_free(tm
     result = await compiled(tmp_path, ScriptedModel(answer))
     assert free(result) == ["Seat the guest at once", "Frobnicate the gizmo 3 times", "Hurry the waiter along"]
     assert "- 02:EXE Seat the guest at once" in result.program.pbasm
+
+
+async def test_the_report_says_which_steps_a_model_decided_also_out_of_the_cache(tmp_path: Path) -> None:
+    first = await compiled(tmp_path, ScriptedModel(SEAT))
+    again = await compiled(tmp_path, ScriptedModel())
+    offline = await compiled(tmp_path, None)
+    for result in (first, again):
+        assert [(note.playbook, note.line, note.span.line) for note in result.report.decided] == [("Main", "02", 6)]
+    assert offline.report.decided == ()
 
 
 async def test_steps_may_be_taken_apart(tmp_path: Path) -> None:

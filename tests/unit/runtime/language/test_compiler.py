@@ -12,10 +12,10 @@ from runtime.core.errors import CompileError, LLMUnavailable, ParleyError
 from runtime.language.compiler import CompileResult, Progress, compile_program, to_json
 from runtime.language.diagnostics import ProgramRejected, Span
 from runtime.language.flow import Flow
-from runtime.language.lowering import Lowered
-from runtime.language.nodes import ParsedAgent, ParsedProgram
+from runtime.language.lowering.lowerer import Lowered
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Op
-from runtime.language.rules import RulesLowerer
+from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,9 @@ import pytest
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import Diagnostic, Span
 from runtime.language.lint.program import lint
-from runtime.language.parser import parse
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_text
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 
 pytestmark = pytest.mark.anyio
 

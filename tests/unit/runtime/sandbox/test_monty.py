@@ -16,7 +16,7 @@ from runtime.core.errors import SandboxError
 from runtime.execution.frames.signatures import BUILT_IN
 from runtime.sandbox.executor import Evaluation, HostCall, Outcome, Sandbox, Snippet
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
-from runtime.sandbox.wrapping import wrap_worker
+from runtime.sandbox.wrapping import Wrapping, wrap_worker
 from tests.unit.runtime.sandbox.hostile import HOSTILE
 
 pytestmark = pytest.mark.anyio
@@ -421,29 +421,14 @@ async def test_wrapped_worker_runs_statements_or_the_reason_is_told(tmp_path: Pa
     assert wrapping.reason
     before = set(worker_processes())
     calling = snippet("x = await Say(1)", keep=["x"])
-    async with MontySandbox(max_workers=1, wrapper=wrapping.wrapper) as sandbox, sandbox.evaluate(calling) as it:
+    async with MontySandbox(max_workers=1, wrapping=wrapping) as sandbox, sandbox.evaluate(calling) as it:
         await it.start()
         await it.resolve(0, Outcome("one"))
         assert it.kept == {"x": "one"}
     assert set(worker_processes()) - before == set()
 
 
-async def test_missing_bubblewrap_is_told() -> None:
-    wrapping = await wrap_worker(Path("/"), bwrap="no-such-jail")
-    assert wrapping.wrapper is None
-    assert "no-such-jail is not installed" in wrapping.reason
-
-
-async def test_refused_jail_is_told_with_what_it_said(tmp_path: Path) -> None:
-    refusing = tmp_path / "refusing"
-    refusing.write_text("#!/bin/sh\necho 'Creating new namespace failed' >&2\nexit 1\n")
-    refusing.chmod(0o700)
-    wrapping = await wrap_worker(tmp_path, bwrap=str(refusing))
-    assert wrapping.wrapper is None
-    assert "Creating new namespace failed" in wrapping.reason
-
-
 async def test_worker_that_cannot_start_is_told() -> None:
     with pytest.raises(SandboxError, match="could not start"):
-        async with MontySandbox(wrapper=Path("/no/such/worker")):
+        async with MontySandbox(wrapping=Wrapping(Path("/no/such/worker"), "")):
             pass

@@ -51,6 +51,8 @@ class Case:
     and the answer. The first that fits counts."""
     calls: tuple[str, ...] = ()
     """Calls of playbooks that must have been made, each with its arguments, in their order, and no others."""
+    alone: bool = False
+    """The model is a small one: it is asked one question at a time."""
     plays: Plays = lambda _content: ()
     """What somebody in another process does."""
 

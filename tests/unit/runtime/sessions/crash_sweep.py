@@ -129,7 +129,7 @@ class Run:
         rig.player = Player(rig.mailboxes, case.plays, rig.inbox, rig.clock)
         model = Company(case, random.Random(self.seed))
         with anyio.fail_after(LIMIT_S):
-            await live(rig, case.program, model, sandbox, busy=case.busy)
+            await live(rig, case.program, model, sandbox, busy=case.busy, questions_alone=case.alone)
         return rig
 
     async def checked(self, sandbox: MontySandbox) -> Rig:

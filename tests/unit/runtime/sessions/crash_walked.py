@@ -95,9 +95,9 @@ ASIDES = Case(
         "Size 5 in red.",
     ),
     answers=(
+        Answer("come back, in a few", "Five then. Which colour?", heard="no, five"),
         Answer("come back, in a few", "There are four and five. Which one?"),
         Answer("Come back to what", "Which size was it?"),
-        Answer("Confirm the correction", "Five then. Which colour?"),
         Answer("asked", '{"does": "other"}', heard="what sizes"),
         Answer("asked", '{"does": "Hours"}', heard="open"),
         Answer("asked", '{"does": "answer", "size": 4}', heard="four"),
@@ -160,4 +160,38 @@ CELLAR = Case(
     ),
 )
 
-WALKED = {"errand": ERRAND, "asides": ASIDES, "cellar": CELLAR}
+SMALL = Case(
+    program(
+        agent(
+            "Shop",
+            walked(
+                "Main",
+                "01:QUE Say(user, Ask for the $size:int); YLD for user; done when the user gave $size",
+                '02:QUE Say(user, "Size {size}.")',
+                begins=True,
+            ),
+            replace(
+                walked("Order", '01:QUE Say(user, "Ordered: {tea}.")', params=(Param("tea", type="str"),)),
+                triggers=triggers("EVT When the user orders something"),
+            ),
+        )
+    ),
+    (),
+    ("hi", "why?", "size four", "green tea please", "thanks"),
+    ("Which size?", "To find it.", "Which size?", "Size 4.", "Ordered: green tea.", "You are welcome."),
+    answers=(
+        Answer("Answer them in your role", "To find it."),
+        Answer("From this give tea", '{"tea": "green tea"}'),
+        Answer("From this give size", '{"size": null}', heard="why"),
+        Answer("From this give size", '{"size": 4}'),
+        Answer("Is this so", "no"),
+        Answer("Which of these fits", '{"answer": "Order"}', heard="tea"),
+        Answer("Which of these fits", '{"answer": "none"}'),
+        Answer("Which of these is it", '{"answer": "question"}'),
+        Answer("Write a reply to this", "You are welcome."),
+        Answer("size", "Which size?"),
+    ),
+    alone=True,
+)
+
+WALKED = {"errand": ERRAND, "asides": ASIDES, "cellar": CELLAR, "small": SMALL}

@@ -107,6 +107,33 @@ CANCELLED = Case(
     told=UNDERSTOOD,
 )
 
+REPEATED = Case(
+    program(
+        agent(
+            "Talk",
+            walked(
+                "Main",
+                '01:QUE Say(user, "Come in!")',
+                "02:QUE Say(user, Ask for their $name:str); YLD for user; done when the user gave $name",
+                '03:QUE Say(user, "{name}!")',
+                "04:YLD for exit",
+                begins=True,
+            ),
+        )
+    ),
+    ((),),
+    ("hi", "pardon?", "why?", "pardon?", "I am Ada"),
+    (
+        "Come in!",
+        "Who are you?",
+        "Come in!\n\nWho are you?",
+        "For the form. Who are you?",
+        "For the form. Who are you?",
+        "Ada!",
+    ),
+    told=((r"was asked: Ask for their \$name", "pardon", '{"does": "repeat"}'), *UNDERSTOOD),
+)
+
 LOOPS = Case(
     program(
         agent(
@@ -206,6 +233,7 @@ WALKING = {
     "walked_talk": TALK,
     "walked_trigger": TRIGGERED,
     "walked_cancel": CANCELLED,
+    "walked_repeat": REPEATED,
     "walked_loops": LOOPS,
     "walked_free": FREE,
     "walked_meeting": MEETING,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Span
-from runtime.language.parser import parse
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import (
     AgentKind,
     AgentSpec,
@@ -19,8 +19,8 @@ from runtime.language.program import (
     Trigger,
     TriggerKind,
 )
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_text
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 
 SPAN = Span("test.pb", 1)
 

@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from runtime.core.errors import LLMKeyRefused, LLMRateLimited, LLMRefused, LLMTimeout, LLMUnavailable
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.conversation import MAX_ATTEMPTS
@@ -40,6 +41,44 @@ async def test_a_bug_ends_its_playbook_with_a_sentence_and_asks_the_model_no_sec
     async with talking(worker, model, sandbox, world=talk.world) as later:
         await later.rested()
     assert len(model.asked) == 1
+
+
+class FailingModel(BuggyModel):
+    """A model that cannot be had."""
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__()
+        self.failure = failure
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Any]:
+        self.asked.append(request.messages)
+        if self.asked:
+            raise self.failure
+        yield
+
+
+@pytest.mark.parametrize(
+    ("failure", "why"),
+    [
+        (LLMUnavailable("litellm: HTTP 502"), "the language model cannot be reached now"),
+        (LLMRateLimited("litellm: HTTP 429"), "the language model is too busy now"),
+        (LLMTimeout("90 s"), "the language model did not answer in time"),
+        (LLMRefused("litellm: HTTP 403"), "the language model refuses what it was asked"),
+        (
+            LLMKeyRefused("sk-1 is wrong"),
+            "the key for the language model is refused, and whoever runs me has to set another one",
+        ),
+    ],
+)
+async def test_people_are_told_in_plain_words_that_the_model_gave_no_answer_and_the_log_why(
+    failure: Exception, why: str, sandbox: MontySandbox
+) -> None:
+    worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
+    async with talking(worker, FailingModel(failure), sandbox) as talk:
+        told = f"⚠️ I cannot go on now: {why}. What you wrote is kept: write again, and it is tried once more."
+        assert await talk.say("go") == [told]
+        assert [failed.data["error"] for failed in talk.named("llm.failed")] == [f"{type(failure).__name__}: {failure}"]
 
 
 async def test_a_session_that_fails_again_and_again_is_given_up_and_says_so(sandbox: MontySandbox) -> None:

@@ -37,7 +37,7 @@ class FilesAtHand:
             raise NotDelivered(f"{attachment.name} is gone")
         return self.contents[attachment.url]
 
-    async def keep(self, data: bytes, media_type: str, /) -> str:
+    async def keep(self, data: bytes, media_type: str, address: Address, /) -> str:
         self.kept.append(data)
         return file_id(data, media_type)
 
@@ -71,8 +71,12 @@ async def test_a_file_that_began_the_conversation_can_be_read(sandbox: MontySand
 @pytest.mark.parametrize(
     ("file", "content", "complaint"),
     [
-        (PHOTO, b"\x89PNG", "cat.png is image/png, not text"),
-        (Attachment("a.csv", "text/csv", "test:1"), b"PK\x03\x04zip", "a.csv is text/csv, not text"),
+        (PHOTO, b"\x89PNG", "[cat.png cannot be read: it holds no text. ReadFile reads text files only]"),
+        (
+            Attachment("a.csv", "text/csv", "test:1"),
+            b"PK\x03\x04zip",
+            "[a.csv cannot be read: it holds no text. ReadFile reads text files only]",
+        ),
         (Attachment("a.csv", "text/csv", "test:9"), b"", "a.csv is gone"),
         (Attachment("b.csv", "text/csv", "test:1"), b"", "nobody sent a file 'a.csv' here; the files are: b.csv"),
     ],
@@ -101,6 +105,21 @@ async def test_text_is_read_in_the_common_encodings_and_cut(sandbox: MontySandbo
     model = Model(turn('await Say("user", await ReadFile("sales.csv", max_chars=10))'))
     async with talking(READER, model, sandbox, files=FilesAtHand(test_1=content)) as talk:
         assert await talk.say("look", files=[CSV]) == [text]
+
+
+async def test_pdf_that_is_declared_as_text_is_said_to_be_none_and_the_program_goes_on(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await WaitForMessage("user")
+    await Say("user", await ReadFile("report.txt"))
+    await Say("user", "Anything else?")
+"""
+    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    report = Attachment("report.txt", "text/plain", "test:1", 9)
+    async with talking(main, Model(), sandbox, files=FilesAtHand(test_1=b"%PDF-1.7 ")) as talk:
+        await talk.say("hi")
+        unread = "[report.txt cannot be read: it holds no text. ReadFile reads text files only]"
+        assert await talk.say("look", files=[report]) == [unread, "Anything else?"]
 
 
 async def test_a_replay_does_not_fetch_again(sandbox: MontySandbox) -> None:
@@ -139,9 +158,9 @@ class DeadlyFiles(FilesAtHand):
         super().__init__()
         self._world = world
 
-    async def keep(self, data: bytes, media_type: str, /) -> str:
+    async def keep(self, data: bytes, media_type: str, address: Address, /) -> str:
         self._world.point()
-        kept = await super().keep(data, media_type)
+        kept = await super().keep(data, media_type, address)
         self._world.point()
         return kept
 

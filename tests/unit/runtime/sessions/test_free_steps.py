@@ -75,3 +75,32 @@ async def test_a_failure_in_a_free_step_is_corrected_within_it(sandbox: MontySan
     async with talking(cellar(code=code), model, sandbox) as talk:
         assert await talk.say("hi") == ["I cannot get in.", "Cheers!"]
     assert "ValueError: the cellar is locked" in model.told(1)
+
+
+async def test_a_free_step_that_does_not_speak_of_an_end_ends_itself_and_not_the_program(sandbox: MontySandbox) -> None:
+    model = Model(block('await Say("user", "Riesling.")', 'await Yld("exit")'))
+    async with talking(cellar(), model, sandbox) as talk:
+        assert await talk.say("hi") == ["Riesling.", "Cheers!"]
+
+
+async def test_a_free_step_that_does_not_speak_of_an_end_may_not_call_for_it(sandbox: MontySandbox) -> None:
+    model = Model(block("await EndProgram()"), block('await Say("user", "Riesling.")'))
+    async with talking(cellar(), model, sandbox) as talk:
+        assert await talk.say("hi") == ["Riesling.", "Cheers!"]
+        assert [event.data["rule"] for event in talk.named("step.rejected")] == ["fence"]
+    assert "this step does not end the program" in model.told(1)
+
+
+@pytest.mark.parametrize("end", ['await Yld("exit")', "await EndProgram()"])
+async def test_a_free_step_that_speaks_of_an_end_may_end_the_program(end: str, sandbox: MontySandbox) -> None:
+    main = walked("Main", "01:QUE Help the user choose a wine, or end the conversation", "02:RET 1", begins=True)
+    async with talking(program(agent("Cellar", main)), Model(block(end)), sandbox) as talk:
+        assert await talk.say("hi") == []
+        assert talk.facts("ended")
+
+
+async def test_the_last_step_may_end_the_program(sandbox: MontySandbox) -> None:
+    main = walked("Main", "01:QUE Help the user choose a wine", begins=True)
+    async with talking(program(agent("Cellar", main)), Model(block('await Yld("exit")')), sandbox) as talk:
+        await talk.say("hi")
+        assert talk.facts("ended")

@@ -10,7 +10,7 @@ from runtime.language.program import AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
-from tests.unit.runtime.sessions.test_meeting_life import LISTENS, guest, hosted, notices, post, still
+from tests.unit.runtime.sessions.test_meeting_life import LISTENS, facts, guest, hosted, notices, post, still
 from tests.unit.runtime.sessions.test_meeting_people import ALICE, CAROL
 from tests.unit.runtime.sessions.test_meetings import Script, meets
 
@@ -165,6 +165,27 @@ async def test_agents_and_people_hear_after_30_seconds_and_at_each_further_quest
         await post(talk, "join", name="Alice", private=False)
         await clock.advance(120)
         assert talk.chat.count("Waiting for Carol to join.") == 1
+
+
+async def test_a_host_in_natural_language_reads_with_the_first_message_who_was_silent(sandbox: MontySandbox) -> None:
+    script = Script(
+        ("Main", "", ("await Talk()", 'await Yld("exit")')),
+        ("Talk", "please start", ('await Yld("meeting")',)),
+        ("Talk", "", DONE),
+    )
+    host = agent("Host", llm("Main", begins=True), meets("Talk", "Alice", "Carol"))
+    world, clock = still()
+    async with talking(program(host, ALICE, CAROL), script, sandbox, world=world) as talk:
+        talk.post("go", private=False)
+        await talk.until(lambda: len(facts(talk, "asked")) == 2)
+        await clock.advance(31)
+        for name in ("Alice", "Carol"):
+            talk.post("join", name=name, private=False)
+        await talk.until(lambda: len(script.heard("Talk")) == 1)
+        talk.post("here I am", name="Alice", private=False)
+        await talk.until(lambda: len(script.heard("Talk")) == 2)
+    (_, told) = script.heard("Talk")
+    assert told.index("Waiting for Alice and Carol to join") < told.index("here I am")
 
 
 async def test_who_has_said_that_they_are_busy_is_not_silent(sandbox: MontySandbox) -> None:

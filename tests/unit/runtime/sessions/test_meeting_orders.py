@@ -91,7 +91,8 @@ async def test_where_nothing_runs_that_is_said(kind: str, sandbox: MontySandbox)
     async with talking(planning(), Model(), sandbox) as talk:
         talk.post("", kind=kind)
         await talk.rested()
-        assert (talk.chat, len(talk.world.discarded)) == (["Nothing is running."], 1)
+        assert (talk.chat, len(talk.world.dismissed)) == (["Nothing is running."], 1)
+        assert talk.world.discarded == []
 
 
 async def test_a_meeting_is_shown_with_who_is_in_it_since_when_and_what_they_share(sandbox: MontySandbox) -> None:

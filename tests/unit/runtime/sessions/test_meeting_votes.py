@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, talking
+from tests.unit.runtime.sessions.programs import SPAN
 from tests.unit.runtime.sessions.test_meeting_life import hosted, notices, post, still
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +42,23 @@ async def test_the_one_person_who_is_asked_and_leaves_answers_none(sandbox: Mont
         assert (await post(talk, "", private=False, kind="leave"))[-1] == "You have left meeting 100."
         assert (await post(talk, "", name="Bo", private=False, kind="leave"))[-1] == "[None]"
     assert notices(talk, "Host")[-3:-1] == ["Ada has left the meeting", "Bo has left the meeting"]
+
+
+async def test_the_words_by_which_somebody_joins_are_no_vote_and_are_heard_by_the_next_wait(
+    sandbox: MontySandbox,
+) -> None:
+    code = """
+votes = await Ask("Shall we?", ["Yes", "No"], of=["Ada", "Bo"])
+return [votes, [message["text"] for message in await WaitForMessage("user")]]
+"""
+    people = [AgentSpec(name, AgentKind.HUMAN, SPAN) for name in ("Ada", "Bo")]
+    talks = hosted(code, *people, required_attendees=["Ada", "Bo"])
+    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False)
+        assert (await post(talk, "I am here", name="Bo", private=False))[-1] == "@Ada @Bo Shall we?"
+        await post(talk, "Yes", name="Bo", private=False)
+        shown = await post(talk, "No", private=False)
+    assert shown[-1] == "[{'Bo': 'Yes', 'Ada': 'No'}, ['I am here']]"
 
 
 @pytest.mark.parametrize(

@@ -83,11 +83,11 @@ async def test_a_summary_says_who_met_and_what_came_of_it(sandbox: MontySandbox)
         ('{"boats": [1, 2]}', ': {"boats": [1, 2]}'),
         ('"long " * 200', ": " + ("long " * 100)[:499].rstrip() + "…"),
         ('"two\\nlines"', ": two lines"),
-        ("None", "."),
+        ("None", ": Host: “Guest, what do you suggest?” Guest: “a boat”"),
         ('await Var("__", "the agent\'s own words") and None', ": the agent's own words"),
     ],
 )
-async def test_what_came_of_it_is_the_value_or_else_the_hosts_summary_within_a_length(
+async def test_what_came_of_it_is_the_value_else_the_hosts_summary_else_what_was_said_last(
     returns: str, told: str, sandbox: MontySandbox
 ) -> None:
     async with talking(pair(returns), Model(), sandbox, meetings=habits("summaries")) as talk:

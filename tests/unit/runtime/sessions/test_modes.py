@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runtime.core.errors import LLMUnavailable
+from runtime.core.errors import NoModelSet
 from runtime.language.program import Param, PlaybookSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, Reply, block, talking
@@ -70,7 +70,7 @@ async def test_a_raw_answer_is_of_the_declared_type_where_it_says_so(
 
 
 async def test_a_raw_question_is_asked_again_when_the_model_was_away(sandbox: MontySandbox) -> None:
-    model = Model(going('await Say("user", await Judge("it"))'), LLMUnavailable("No model."), Reply("No."))
+    model = Model(going('await Say("user", await Judge("it"))'), NoModelSet("No model."), Reply("No."))
     async with talking(calling(JUDGE), model, sandbox) as talk:
         assert await talk.say("hi") == ["⚠️ No model."]
         assert await talk.say("and?") == ["No."]
@@ -102,13 +102,30 @@ async def test_react_goes_on_call_by_call_and_sees_what_they_gave(sandbox: Monty
 
 
 async def test_react_that_comes_to_no_end_fails_for_its_caller(sandbox: MontySandbox) -> None:
-    rounds = [block("x = 1", 'await Yld("call")') for _ in range(51)]
+    rounds = [block(f"x = {number}", 'await Yld("call")') for number in range(51)]
     model = Model(
         going("await Research()"), *rounds, block("# resume: 2", 'await Say("user", "no end")', 'await Yld("user")')
     )
     async with talking(calling(mode("Research", "react")), model, sandbox) as talk:
         assert await talk.say("hi") == ["no end"]
     assert "went on for 50 turns without waiting for anybody" in model.told(52)
+
+
+async def test_react_whose_turns_do_nothing_again_and_again_fails_early(sandbox: MontySandbox) -> None:
+    rounds = [block('await Yld("call")') for _ in range(5)]
+    model = Model(
+        going("await Research()"), *rounds, block("# resume: 2", 'await Say("user", "no end")', 'await Yld("user")')
+    )
+    async with talking(calling(mode("Research", "react")), model, sandbox) as talk:
+        assert await talk.say("hi") == ["no end"]
+    assert "went on 5 times without doing anything" in model.told(6)
+
+
+async def test_react_may_do_the_same_again_and_again(sandbox: MontySandbox) -> None:
+    rounds = [block('await Fetch("Oslo")', 'await Yld("call")') for _ in range(8)]
+    model = Model(going('await Say("user", await Research())'), *rounds, block('await Return("done")'))
+    async with talking(calling(mode("Research", "react")), model, sandbox) as talk:
+        assert await talk.say("hi") == ["done"]
 
 
 async def test_values_stand_in_a_description_and_are_found_once(sandbox: MontySandbox) -> None:

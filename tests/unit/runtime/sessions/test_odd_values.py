@@ -52,6 +52,11 @@ def trying(line: str) -> Program:
         ('await Sleep("soon")', "PlaybookError: Sleep takes a time in seconds, at most 316224000, not 'soon'"),
         ('await WaitForMessage("user", float("inf"))', "PlaybookError: WaitForMessage takes a time in seconds"),
         ('await Ask("Well?", within_s=[1])', "PlaybookError: Ask takes a time in seconds"),
+        (
+            'await Say("user", "x" * 200_001)',
+            "PlaybookError: Say takes at most 200,000 characters; send more as a file",
+        ),
+        ('await Var("x", "x" * 32_000_001)', "ValueError: it is longer than 32,000,000 characters"),
         ('await Ask("  ")', "PlaybookError: Ask takes a question, a text, not '  '"),
         ("await Ask(None)", "PlaybookError: Ask takes a question, a text, not None"),
         ('await LoadFile("\\0")', "PlaybookError: '\\x00' is not in the folder of the program"),

@@ -23,7 +23,6 @@ from tests.unit.runtime.sessions.test_meeting_places import Stage, council, open
 
 pytestmark = pytest.mark.anyio
 
-WAITING = "Waiting for Scout to join."
 
 ASK = """
 async def Main():
@@ -153,8 +152,8 @@ async def test_it_is_invited_joins_hears_speaks_and_hears_the_end(sandbox: Monty
     world = world_of(plays)
     meeting = lead(TALK, python("Talk", meeting=True, required_attendees=["Scout"]))
     async with talking(meeting, Model(), sandbox, world=world) as talk:
-        assert await talk.say("go") == [WAITING, "What do you suggest?", "a boat", "we chose a boat"]
-        assert talk.speakers == ["Parley", "Lead", "Scout", "Lead"]
+        assert await talk.say("go") == ["What do you suggest?", "a boat", "we chose a boat"]
+        assert talk.speakers == ["Lead", "Scout", "Lead"]
     heard = [(content["kind"], content["text"]) for content in world.player.heard]
     assert heard[0][0] == "meeting_invitation"
     assert ("meeting_notice", "Meeting started") in heard
@@ -179,7 +178,7 @@ async def test_it_reads_and_writes_what_a_meeting_shares(sandbox: MontySandbox) 
     meeting = lead(code, python("Talk", meeting=True, required_attendees=["Scout"]))
     async with talking(meeting, Model(), sandbox, world=world) as talk:
         shared = {"value": 1500, "version": 2, "by": "Scout (agent 1001)"}
-        assert await talk.say("go") == [WAITING, "What do you suggest?", "done", f"we chose {shared}"]
+        assert await talk.say("go") == ["What do you suggest?", "done", f"we chose {shared}"]
     assert world.player.heard[0].get("shared") is None
     [refused] = [content["text"] for content in world.player.heard if content["text"].startswith("share ")]
     assert "version 2 is there, by Scout (agent 1001), and version 0 was expected" in refused
@@ -195,8 +194,7 @@ async def test_it_may_decline_with_a_reason(sandbox: MontySandbox) -> None:
     )
     meeting = lead(TALK, python("Talk", meeting=True, required_attendees=["Scout"]))
     async with talking(meeting, Model(), sandbox, world=world) as talk:
-        waiting, said = await talk.say("go")
-        assert waiting == WAITING
+        (said,) = await talk.say("go")
         assert "REJECTED - on the mountain" in said
 
 

@@ -116,7 +116,7 @@ async def test_what_becomes_of_unknown_messages_begins_nothing_and_says_nothing(
     async with talking(travel(), Model(ASK), sandbox) as talk:
         talk.post("x", kind=kind, message_id="strange")
         await talk.rested()
-        assert (talk.chat, len(talk.world.discarded)) == ([], 1)
+        assert (talk.chat, len(talk.world.dismissed), talk.world.discarded) == ([], 1, [])
         await talk.say("go")
         assert await talk.say("x", kind=kind, message_id="strange") == []
     assert not talk.facts("aside")

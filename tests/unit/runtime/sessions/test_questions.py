@@ -12,6 +12,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.test_meeting_life import post
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +65,20 @@ async def test_the_first_answer_wins_and_later_or_unknown_presses_are_told_so(sa
         assert await talk.say("Yes", kind="choice", choice=first) == [closed]
         assert await talk.say("x", kind="choice", choice="nonsense") == [closed]
         assert await talk.say("x", kind="choice", choice=first.rpartition(".")[0] + ".9") == [closed]
+
+
+async def test_answer_from_a_form_is_for_the_question_below_which_it_was_asked_for(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    one, two = await asyncio.gather(Ask("One?"), Ask("Two?"))
+    await Say("user", f"{one} and {two}")
+"""
+    both = program(agent("Main", python("Main", trigger="BGN When program starts"), code="import asyncio\n" + code))
+    async with talking(both, Model(), sandbox) as talk:
+        await talk.say("go")
+        first, second = (page.choices[0].id for page in talk.world.offered)
+        await talk.say("for two", choice=second)
+        assert await talk.say("for one", choice=first) == ["for one and for two"]
 
 
 async def test_a_question_for_one_person_takes_only_their_answer(sandbox: MontySandbox) -> None:
@@ -330,6 +345,30 @@ async def Main():
             shown = await talk.say("red", name="Bob", private=False)
     assert shown[-1].endswith("['@Bob can you look?', '@bob']")
     assert "blue" in shown[-1]
+
+
+@pytest.mark.parametrize("of", ['of="Ada"', 'of=["Ada"]', "of=None"], ids=["one", "several", "whoever is here"])
+async def test_what_was_written_before_a_question_does_not_answer_it_and_is_heard_by_the_next_wait(
+    of: str, sandbox: MontySandbox
+) -> None:
+    code = f"""
+async def Main():
+    await Sleep(60)
+    answer = await Ask("Ship it?", ["Yes", "No"], {of})
+    heard = [message["text"] for message in await WaitForMessage("user")]
+    await Say("user", f"{{answer}} {{heard}}")
+    await WaitForMessage("user")
+"""
+    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    world, clock = World(()), FakeClock()
+    world.clock = clock  # type: ignore[assignment]
+    async with talking(main, Model(), sandbox, world=world) as talk:
+        await post(talk, "go")
+        assert await post(talk, "yes") == []
+        await clock.advance(60)
+    async with talking(main, Model(), sandbox, world=world) as talk:
+        assert talk.chat == ["Ship it?"]
+        assert (await post(talk, "no"))[-1].endswith("No'} ['yes']" if "[" in of else "No ['yes']")
 
 
 @pytest.mark.parametrize("words", ["@Bobby is my name", "@Ada it is", "@nobody", "not @Bob"])

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import PatientClock, World
+from tests.fakes.crash_world import World
 from tests.fakes.player import Player, says
 from tests.fakes.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
@@ -29,9 +29,7 @@ async def Listen():
 
 def patient() -> World:
     """A world in which what can happen happens before time passes."""
-    world = World(())
-    world.clock = PatientClock()
-    return world
+    return World(())
 
 
 def lead(code: str, *others: AgentSpec, **meeting: Any) -> Program:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import anyio
 import anyio.lowlevel
 import pytest
 
 from runtime.core.errors import StorageUnavailable
+from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import NOTICE
 from runtime.sessions.store import Commit
-from tests.fakes.crash_world import World
+from tests.fakes.crash_world import ADDRESS, World
 from tests.fakes.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -191,3 +194,29 @@ async def test_a_notice_is_said_once_whatever_goes_on_and_begins_no_session(sand
         assert (talk.chat, talk.speakers, len(talk.registry)) == (["You were let in."], ["Parley"], 0)
     async with talking(echo(), Model(), sandbox, world=talk.world) as later:
         assert later.chat == ["You were let in."]
+
+
+async def test_session_names_commands_as_people_write_them_on_its_platform(sandbox: MontySandbox) -> None:
+    code = "async def Main():\n    await Say('user', 'done')\n"
+    quick = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    async with talking(quick, Model(), sandbox, texts_on={ADDRESS.platform: english().marked("!")}) as talk:
+        await talk.say("go")
+        assert await talk.say("hi") == ["Main has nothing more to do here. !new starts afresh."]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("status", ["Nothing is running."]), ("reaction", []), ("edit", []), ("deletion", []), ("choice", [])],
+)
+async def test_an_ordinary_act_after_the_end_is_no_dead_letter(
+    kind: str, told: Sequence[str], sandbox: MontySandbox
+) -> None:
+    code = "async def Main():\n    await Say('user', 'bye')\n    await EndProgram()\n"
+    brief = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    async with talking(brief, Model(), sandbox) as talk:
+        await talk.say("go")
+        before = len(talk.chat)
+        talk.post("x", kind=kind, message_id="m1")
+        await talk.rested()
+        assert talk.world.discarded == []
+        assert talk.chat[before:][: len(told)] == told

@@ -59,14 +59,16 @@ class Album(World):
 
 
 def shown(world: World) -> list[str]:
-    """What people see; how often they are told who is waited for depends on the moment."""
-    return sorted(each.text for each in world.chat if not each.text.startswith("Waiting for "))
+    """What people see."""
+    return sorted(each.text for each in world.chat)
 
 
 async def run(name: str, sandbox: MontySandbox, crashes: Sequence[int], seed: int) -> Album:
     case = CASES[name]
     world = Album(case.people, crashes, seed)
-    await live(world, case.program, Company(case, random.Random(seed)), sandbox, busy=case.busy)
+    await live(
+        world, case.program, Company(case, random.Random(seed)), sandbox, busy=case.busy, questions_alone=case.alone
+    )
     return world
 
 
@@ -150,7 +152,7 @@ async def test_the_larger_a_snapshot_is_the_later_comes_the_next(monkeypatch: py
     kept = snapshots.Snapshots(world, record, lambda: Lease(0, 1), journal)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(journal.run)
-        tasks.start_soon(kept.run)
+        kept.start(tasks)
         for number in range(600):
             journal.note("person", id=f"test:{number}", name="x" * 80)
             await journal.commit()

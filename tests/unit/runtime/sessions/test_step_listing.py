@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from runtime.language.compiler import compile_program
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.language.rules import RulesLowerer
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.step_listing import stretches
 from tests.fakes.talk import Model, Reply, Talk, block, talking
@@ -167,7 +167,7 @@ yld call
 Shop.Warn
 recap: The trigger of Warn holds.
 plan: Warn:01:QUE
-`Step["Warn:01:QUE"]` `Say("That is much.")` `Return[]`
+`Step["Warn:01:QUE"]` `Say("That is much.")` `Return[]` `Var[$__, "Shop: “That is much.”"]`
 yld return
 
 Shop.Main
@@ -186,7 +186,7 @@ yld call
 Shop.Hours
 recap: The trigger of Hours holds.
 plan: Hours:01:QUE
-`Step["Hours:01:QUE"]` `Say("From 9 to 5.")` `Return[]`
+`Step["Hours:01:QUE"]` `Say("From 9 to 5.")` `Return[]` `Var[$__, "Shop: “From 9 to 5.”"]`
 yld return
 
 Shop.Main

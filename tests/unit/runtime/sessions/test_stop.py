@@ -121,7 +121,7 @@ async def test_a_stop_without_a_session_says_so_and_answers_nothing(sandbox: Mon
         talk.post("", kind="stop")
         await talk.rested()
         assert talk.chat == ["Nothing is running."]
-    assert len(talk.world.discarded) == 2
+    assert (len(talk.world.dismissed), talk.world.discarded) == (2, [])
 
 
 @pytest.mark.parametrize("rounds", range(60))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,28 @@ async def test_it_answers_on_a_private_socket_and_forgets_nothing(tmp_path: Path
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads Linux's table of sockets")
+async def test_nobody_else_can_read_what_it_writes_nor_what_was_written_before(tmp_path: Path) -> None:
+    async with EmbeddedValkey(tmp_path) as socket:
+        await anyio.to_thread.run_sync(ask, socket, "SET", "a", "b")
+    folder = tmp_path / "appendonlydir"
+    for path in folder.iterdir():
+        path.chmod(0o644)
+    folder.chmod(0o755)
+    before = os.umask(0o022)
+    try:
+        async with EmbeddedValkey(tmp_path) as socket:
+            await anyio.to_thread.run_sync(ask, socket, "SET", "a", "c")
+            await anyio.to_thread.run_sync(ask, socket, "BGREWRITEAOF")
+            while (await anyio.to_thread.run_sync(ask, socket, "INFO", "persistence"))["aof_rewrite_in_progress"]:
+                await anyio.lowlevel.checkpoint()
+            modes = {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+            growth = await anyio.to_thread.run_sync(ask, socket, "CONFIG", "GET", "auto-aof-rewrite-percentage")
+    finally:
+        os.umask(before)
+    assert (stat.S_IMODE(folder.stat().st_mode), modes) == (0o700, {0o600})
+    assert "50" in str(growth)
+
+
 async def test_it_has_no_tcp_port(tmp_path: Path) -> None:
     async with EmbeddedValkey(tmp_path) as socket:
         process = Path(f"/proc/{server_pid(socket)}")

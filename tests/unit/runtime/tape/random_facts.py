@@ -32,7 +32,7 @@ REFERS: Mapping[str, tuple[str, ...]] = {
         *("turn", "stmt", "done", "failed", "rej", "end", "ret", "res", "set", "wait", "took", "steer", "park", "ask"),
         *("fin", "page", "meeting", "hears", "acks"),
     ),
-    "page": ("opening", "sent", "fin", "close", "moved", "shown", "ask", "closed", "settled"),
+    "page": ("opening", "grew", "sent", "fin", "close", "moved", "shown", "ask", "closed", "settled"),
     "id": (
         "inviting",
         "asked",
@@ -143,6 +143,7 @@ class Facts:
             "due": self._rng.choice([None, 5.0]),
             "fired": ["1"],
             "part": self._rng.randrange(3),
+            "at": self._rng.randrange(3),
             "pid": f"p{self._rng.randrange(40)}",
             "mark": self._rng.choice(["seen", "queued"]),
             "parts": {"0": "p1"},

@@ -80,3 +80,15 @@ def test_a_broadcast_is_followed_without_looking_at_every_agent_after_every_fact
         made.note("wait", f=f"{number}.0", pos="1", name="W", dig="d", source={"any": True}, due=None)
         assert made.at_work() == (number < AGENTS - 1)
     assert looked[0] <= 8 * AGENTS
+
+
+def test_waits_are_not_looked_at_while_nothing_has_come_for_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, looked = journal(), list[str]()
+    for number in range(AGENTS):
+        agent, frame = str(1000 + number), f"{1000 + number}.0"
+        made.note("agent", id=agent, **{"class": "Main"}, vars={})
+        made.note("start", f=frame, agent=agent, pb="Main", args=[], kwargs={}, version="1")
+        made.note("wait", f=frame, pos="0", name="WaitForMessage", dig="d", source={"any": True}, due=None)
+    monkeypatch.setattr(SessionState, "has_come", lambda _state, key: looked.append(key))
+    assert not made.at_work()
+    assert looked == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runtime.core.errors import Divergence, StorageUnavailable, TapeConflict
 from runtime.core.ids import AgentId, MessageId, PersonId, SessionId
@@ -168,8 +171,8 @@ def test_stopping_an_agent_ends_its_meetings_and_takes_it_out_of_others() -> Non
 
 def test_facts_about_a_page_that_is_gone_change_nothing() -> None:
     state = with_agent(START)
-    for kind in ("opening", "sent", "shown"):
-        apply(state, state.seq + 1, kind, {"page": "9", "part": 0, "text": "", "pid": "1"})
+    for kind in ("opening", "grew", "sent", "shown"):
+        apply(state, state.seq + 1, kind, {"page": "9", "part": 0, "text": "", "pid": "1", "at": 0})
     assert state.pages == {}
 
 
@@ -423,3 +426,44 @@ async def test_a_session_rests_when_the_store_knows_that_nothing_goes_on() -> No
             assert not rested.is_set()
             tape.gate.set()
         assert not tape.batches[-1].awake
+
+
+class _Text(str):
+    """A text of a kind of its own."""
+
+
+DATA = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(exclude_categories=()))
+    | st.builds(_Text, st.text()),
+    lambda part: (
+        st.lists(part)
+        | st.lists(part).map(tuple)
+        | st.dictionaries(st.text(st.characters(exclude_categories=())) | st.integers() | st.none(), part)
+    ),
+    max_leaves=20,
+)
+
+
+@given(DATA)
+def test_data_reads_as_it_would_through_json(value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    read, own = as_data(value), json.loads(text)
+    assert read == own
+    assert repr(read) == repr(own)
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), [b"x"], {"a": {("b",): 1}}])
+def test_what_is_no_data_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError):
+        as_data(value)
+
+
+def test_data_shares_nothing_with_what_it_was_made_of() -> None:
+    value = {"list": [1, {"a": []}]}
+    data = as_data(value)
+    data["list"][1]["a"].append(2)
+    assert value == {"list": [1, {"a": []}]}

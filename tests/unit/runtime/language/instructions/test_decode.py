@@ -35,8 +35,8 @@ from runtime.language.instructions.model import (
     Variable,
     Wait,
 )
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Op, PlaybookSpec, Step
-from runtime.language.rules import RulesLowerer
 from tests.language.test_programs import EXAMPLES, PROGRAMS
 
 pytestmark = pytest.mark.anyio
@@ -118,7 +118,11 @@ FOR_NAME = Prose("Ask for $name:str")
             "QUE Say(user, Chat); YLD for user; done when $x is at least 3",
             Ask(("user",), Prose("Chat"), ("user",), (), exact("$x is at least 3")),
         ),
-        ("QUE Say(meeting, Discuss it); YLD for meeting", Ask(("meeting",), Prose("Discuss it"), ("meeting",))),
+        (
+            "QUE Say(meeting, Discuss it); YLD for meeting",
+            Ask(("meeting",), Prose("Discuss it"), ("meeting",), takes_part=True),
+        ),
+        ("QUE Say(meeting, Greet all); YLD for meeting", Ask(("meeting",), Prose("Greet all"), ("meeting",))),
         ('QUE Say(user, "Well?"); YLD for user', Ask(("user",), words("Well?"), ("user",))),
         ("YLD for user", Wait(("user",))),
         ("QUE YLD for meeting", Wait(("meeting",))),
@@ -287,7 +291,7 @@ def test_conditions(line: str, side: Side, test: Expression | Prose | None) -> N
         ("CND Do this until $x is 3", Loop(LoopKind.UNTIL, exact("$x is 3"), body_first=True)),
         ("CND While $x, up to 3 times", Loop(LoopKind.WHILE, exact("$x"), at_most=3)),
         ("CND For each $x in $list", Loop(LoopKind.EACH, exact("$list"), X)),
-        ("CND For every item $x:int of [1, 2]", Loop(LoopKind.EACH, exact("[1, 2]"), X)),
+        ("CND For every item $x:int of [1, 2]", Loop(LoopKind.EACH, exact("[1, 2]"), Variable("x", "int"))),
         ("CND For all $x in the list", Loop(LoopKind.EACH, Prose("the list"), X)),
         ("CND Repeat 3 times", Loop(LoopKind.TIMES, exact("3"))),
         ("CND Repeat $n times:", Loop(LoopKind.TIMES, exact("$n"))),

@@ -10,12 +10,12 @@ import pytest
 
 from runtime.core.errors import CompileError
 from runtime.language.compiler import compile_parsed
-from runtime.language.lowering import Lowered
-from runtime.language.model_lowering import ModelLowerer
-from runtime.language.nodes import ParsedProgram
-from runtime.language.parser import parse
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_text
+from runtime.language.lowering.lowerer import Lowered
+from runtime.language.lowering.model import ModelLowerer
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.syntax.nodes import ParsedProgram
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 from runtime.llm.client import Completion, CompletionRequest, Usage
 
 pytestmark = pytest.mark.anyio

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import ProgramRejected, Span
-from runtime.language.nodes import ParsedAgent, ParsedProgram
-from runtime.language.parser import parse
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm import read, write
 from runtime.language.program import AgentKind, Param
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_text
+from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 
 _PIECES = st.sampled_from(
     [

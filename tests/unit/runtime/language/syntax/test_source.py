@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runtime.language.diagnostics import ProgramRejected
-from runtime.language.source import MAX_FILE_BYTES, MAX_IMPORT_DEPTH, read_paths, read_text
+from runtime.language.syntax.source import MAX_FILE_BYTES, MAX_IMPORT_DEPTH, read_paths, read_text
 
 
 def write(folder: Path, **files: str) -> Path:

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
 from runtime.language.lint.program import lint
-from runtime.language.parser import parse
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.lowering.wording import lost_words
 from runtime.language.pbasm import read
 from runtime.language.program import Op, Program
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_paths, read_text
-from runtime.language.wording import lost_words
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_paths, read_text
 
 pytestmark = pytest.mark.anyio
 

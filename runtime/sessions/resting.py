@@ -1,0 +1,35 @@
+"""Which sessions that rest stay in memory, so that the next message finds them there."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from runtime.core.ids import SessionId
+
+MOST = 1000
+"""About 100 MiB, and what people who are in the middle of a talk need at some twenty messages a second."""
+
+
+class Resting:
+    """The sessions of one node in which nothing goes on, in the order in which they came to rest. With more than `most`
+    of them those that have rested longest leave memory."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._leave: OrderedDict[SessionId, Callable[[], None]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._leave)
+
+    def begin(self, session: SessionId, leave: Callable[[], None]) -> None:
+        """A session has come to rest; `leave` has it leave memory."""
+        self._leave[session] = leave
+        self._leave.move_to_end(session)
+        while len(self._leave) > self._most:
+            _, leave_longest = self._leave.popitem(last=False)
+            leave_longest()
+
+    def end(self, session: SessionId) -> None:
+        """A session does something again, or has left memory."""
+        self._leave.pop(session, None)

@@ -1,0 +1,68 @@
+"""Waiting for what another task does."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from runtime.core.signals import Signal, Wakeup
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_signal_wakes_all_who_wait_and_nobody_who_comes_later() -> None:
+    signal, woken = Signal(), list[str]()
+
+    async def wait(name: str) -> None:
+        await signal.wait()
+        woken.append(name)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait, "one")
+        tasks.start_soon(wait, "two")
+        await anyio.wait_all_tasks_blocked()
+        signal.send()
+        tasks.start_soon(wait, "late")
+        await anyio.wait_all_tasks_blocked()
+        assert sorted(woken) == ["one", "two"]
+        tasks.cancel_scope.cancel()
+
+
+async def test_who_is_cancelled_while_it_waits_leaves_the_others_waiting() -> None:
+    signal, woken, gone = Signal(), list[str](), anyio.CancelScope()
+
+    async def wait(name: str, scope: anyio.CancelScope) -> None:
+        with scope:
+            await signal.wait()
+            woken.append(name)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait, "gone", gone)
+        tasks.start_soon(wait, "there", anyio.CancelScope())
+        await anyio.wait_all_tasks_blocked()
+        gone.cancel()
+        await anyio.wait_all_tasks_blocked()
+        signal.send()
+    assert woken == ["there"]
+
+
+async def test_a_wakeup_that_came_before_is_found_once() -> None:
+    wakeup = Wakeup()
+    wakeup.set()
+    wakeup.set()
+    await wakeup.wait()
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wakeup.wait)
+            await anyio.wait_all_tasks_blocked()
+            scope.cancel()
+    assert scope.cancelled_caught
+
+
+async def test_a_wakeup_wakes_who_waits() -> None:
+    wakeup = Wakeup()
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wakeup.wait)
+            await anyio.wait_all_tasks_blocked()
+            wakeup.set()
