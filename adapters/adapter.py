@@ -19,6 +19,9 @@ Act = Literal["message", "edit", "deletion", "reaction", "choice"]
 Call = Literal["send", "edit", "delete", "open_stream", "append", "close_stream", "typing", "offer", "upload", "react"]
 """A kind of call, for platforms that limit each method by itself."""
 
+NOT_UNDERSTOOD = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
+"""What reading a payload raises that has another form than it should: it is passed over, with a line in the log."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
@@ -31,7 +34,8 @@ class Inbound:
 
     `message_id` is the platform's id of the message that was said, changed, taken back, marked or answered by a
     choice. `quote` is what the message replies to. `space` is the workspace or server it happened in, and `language`
-    the person's (`de`, `pt-BR`), where the platform tells. `program` is asked for by name, `choice` is `Choice.id`.
+    the person's (`de`, `pt-BR`), where the platform tells. `program` is asked for by name, `choice` is `Choice.id`:
+    of the choice that was pressed, or of the free one that a message answers.
     `outsider`: the person does not belong to `space` and only shares a channel with it.
     """
 
@@ -260,6 +264,15 @@ class CanOpenThread(Protocol):
 
         Raises as `open_thread`.
         """
+        ...
+
+
+@runtime_checkable
+class CanTellAlone(Protocol):
+    """Something can be said to one person so that the others do not read it."""
+
+    async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
+        """Tell a person of the conversation, in it or in private. It may be lost. Raises as `open_thread`."""
         ...
 
 

@@ -49,7 +49,9 @@ class Agenda:
     def set_timer(self) -> None:
         """Have the clock wake us for the earliest entry."""
         while self._entries and (self._entries[0][2].due_at != self._entries[0][0] or not self._entries[0][2].waiting):
-            heapq.heappop(self._entries)
+            at, _, text = heapq.heappop(self._entries)
+            if text.due_at == at:
+                text.due_at = math.inf
         if not self._entries or self._entries[0][0] >= self._timer_at:
             return
         if self._timer is not None:

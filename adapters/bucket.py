@@ -8,6 +8,10 @@ its answer only raises the cap. So a call that finds a whole token here finds on
 order of arrival. It holds while the configured limits are true, one mirror serves all calls of a key, and a call
 without an answer stays in flight until it cannot land any more.
 
+Where the platform may count calls in a window instead, a call leaves only if it and all that may have landed within a
+window's length before it are not too many: a call lands between its leaving and its answer, so it counts until the
+window's length has passed since its answer.
+
 Several mirrors on several nodes may serve one key if each has a share of rate and burst, and the shares never sum to
 more than 1: then the levels sum to no more than the one mirror's would.
 """
@@ -42,11 +46,13 @@ class Lesson:
     """What floods taught about a bucket. Times are `Clock.monotonic`, also of a time before this process.
 
     `rate_per_s` is that of the whole bucket, as it was at `clean_since`; no call may be made before `blocked_until`.
+    `calls` are those of the bucket's window.
     """
 
     rate_per_s: float
     clean_since: float
     blocked_until: float
+    calls: tuple[float, ...] = ()
 
 
 class BucketMirror:
@@ -77,11 +83,13 @@ class BucketMirror:
         self._in_flight = 0
         self._doubtful: deque[float] = deque()
         self._accepted: deque[float] = deque(maxlen=PROOF_CALLS)
+        self._counted: deque[float] = deque()
         self._blocked_until = -math.inf
         self._cut_at = -math.inf
         if lesson is not None:
             self._truth = min(1.0, lesson.rate_per_s / budget.rate_per_s)
             self._clean_since, self._blocked_until = lesson.clean_since, lesson.blocked_until
+            self._counted.extend(lesson.calls)
         self._level = self.burst
         if drained_at is not None:
             self._level = min(self.burst, max(0.0, self._as_of - drained_at) * self.rate_per_s)
@@ -120,11 +128,27 @@ class BucketMirror:
 
     @property
     def lesson(self) -> Lesson | None:
-        """What floods have taught and is still true."""
+        """What floods have taught and is still true, and what the window counts."""
         self._recover()
-        if self._truth == 1.0 and not self.blocked:
+        self._refresh()
+        calls = (*self._counted, *[self._as_of] * self._in_flight) if self._configured.window is not None else ()
+        if self._truth == 1.0 and not self.blocked and not calls:
             return None
-        return Lesson(self._configured.rate_per_s * self._truth, self._clean_since, self._blocked_until)
+        return Lesson(self._configured.rate_per_s * self._truth, self._clean_since, self._blocked_until, calls)
+
+    @property
+    def left(self) -> float:
+        """How many calls the window lets leave now; infinite where there is none."""
+        self._refresh()
+        window = self._configured.window
+        if window is None:
+            return math.inf
+        return max(1.0, math.floor(window.calls * self._share)) - self._in_flight - len(self._counted)
+
+    def frees_at(self) -> list[float]:
+        """When the window lets another call leave, one time for each it has counted."""
+        window = self._configured.window
+        return [] if window is None else [at + window.seconds for at in self._counted]
 
     def level(self) -> float:
         """Tokens there are now, whatever pause was asked for."""
@@ -132,7 +156,7 @@ class BucketMirror:
         return self._level
 
     def can_take(self) -> bool:
-        return not self.blocked and self.level() >= 1.0 - _EPSILON
+        return not self.blocked and self.level() >= 1.0 - _EPSILON and self.left >= 1.0
 
     def grant(self, share: float) -> None:
         """From now on this part of the bucket is ours; what a greater part had saved is given up."""
@@ -149,7 +173,7 @@ class BucketMirror:
     def landed(self) -> None:
         """The platform answered, and not with a flood."""
         self._refresh()
-        self._in_flight -= 1
+        self._back()
         self._accepted.append(self._as_of)
 
     def doubted(self) -> None:
@@ -162,7 +186,7 @@ class BucketMirror:
         """The platform refused the call and wants no other for `retry_after_s`; `to_blame`: for this bucket's sake."""
         self._refresh()
         now = self._as_of
-        self._in_flight -= 1
+        self._back()
         self._level = min(self._level, 0.0)
         self._blocked_until = max(self._blocked_until, now + retry_after_s + FLOOD_MARGIN_S)
         if not to_blame:
@@ -178,7 +202,20 @@ class BucketMirror:
         if self.cap < 1.0 - _EPSILON:
             return self._doubtful[0] if self._doubtful else math.inf
         lacking = max(0.0, 1.0 - self._level)
-        return max(self._blocked_until, self._as_of + lacking / self.rate_per_s)
+        return max(self._blocked_until, self._as_of + lacking / self.rate_per_s, self._window_opens_at())
+
+    def _window_opens_at(self) -> float:
+        lacking = 1.0 - self.left
+        if lacking <= 0:
+            return -math.inf
+        frees_at = self.frees_at()
+        return frees_at[int(lacking) - 1] if lacking <= len(frees_at) else math.inf
+
+    def _back(self) -> None:
+        """A call cannot land any more."""
+        self._in_flight -= 1
+        if self._configured.window is not None:
+            self._counted.append(self._as_of)
 
     def _cut(self, now: float) -> float:
         """By which factor the rate falls: n calls accepted in T seconds prove a rate of (n - burst) / T at least."""
@@ -195,8 +232,11 @@ class BucketMirror:
         now = self._clock.monotonic()
         while self._doubtful and self._doubtful[0] <= now:
             self._refill(self._doubtful.popleft())
-            self._in_flight -= 1
+            self._back()
         self._refill(now)
+        window = self._configured.window
+        while window is not None and self._counted and self._counted[0] <= now - window.seconds + _EPSILON:
+            self._counted.popleft()
 
     def _recover(self) -> None:
         now = self._clock.monotonic()

@@ -9,8 +9,18 @@ TextUnit = Literal["codepoints", "utf16"]
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """At most `calls` in any `seconds`."""
+
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Budget:
     """A token bucket: `rate_per_s` tokens a second, at most `burst` at once. One call costs one token.
+
+    `window` is an exact count that is kept besides, where the platform may count so.
 
     `shared` says that conversations which may live on different nodes draw from it (a limit of the whole workspace, a
     chat whose topics are conversations): then every node has its share only, by `gateway/shares.py`.
@@ -19,6 +29,7 @@ class Budget:
     rate_per_s: float
     burst: float
     shared: bool = False
+    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,8 @@ class Capabilities:
     or False is not there: no choices under a message, no files, no quoting of the message that is answered, no words
     beside the typing sign (`status_text`), no marks on people's messages, no room for free answers (`Choice.free`),
     no end of edits: `editable_for_s` is how old a message may be that still grows. An adapter whose platform has that
-    end raises MessageGone for an older one, and the text goes on in a new message.
+    end raises MessageGone for an older one, and the text goes on in a new message. `command_mark` is what people write
+    before a command anywhere on the platform: texts name commands with it.
     """
 
     max_text: int
@@ -77,3 +89,4 @@ class Capabilities:
     editable_for_s: float | None = None
     stream: StreamLimits | None = None
     preview: PreviewLimits | None = None
+    command_mark: str = "/"

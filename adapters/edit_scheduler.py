@@ -18,7 +18,7 @@ from adapters.flood_memory import FloodMemory
 from adapters.frame_policy import AreaPolicy, FramePolicy, Supply
 from adapters.lanes import Lanes
 from adapters.live_text import Frame, FrameSource, Lane, LiveText
-from adapters.pacing import RETRY_FIRST_S, RETRY_MAX_S, SCARCE, TIMER_MIN_S, TYPING_LEAVES
+from adapters.pacing import RETRIES_AT_ONCE, RETRY_FIRST_S, RETRY_MAX_S, SCARCE, TIMER_MIN_S, TYPING_LEAVES
 from runtime.core.clock import Clock
 from runtime.core.errors import BadMarkup, NotDelivered, OutcomeUncertain, RateLimited, StreamOver
 
@@ -219,7 +219,8 @@ class EditScheduler:
             text.doubts = 0
             if text.progress is not None:
                 text.progress.visible = True
-                text.dirty = text.dirty or text.final or text.progress.unshown > 0
+                lacks = text.final or text.progress.unshown > 0
+                text.dirty = text.dirty or lacks or text.source.frame(text.final) is not None
             text.settle()
         elif isinstance(error, RateLimited | StreamOver | BadMarkup):
             _unseen(text, visible, now)
@@ -290,7 +291,7 @@ def _unseen(text: LiveText, visible: int, now: float) -> None:
 
 def _doubt(text: LiveText, frame: Frame, visible: int, now: float) -> None:
     """The frame may have landed. An edit of a growing text need not be repeated: the next one in its time will do."""
-    text.not_before = now + _pause_s(text.doubts + (0 if frame.idempotent else 1))
+    text.not_before = now + _pause_s(text.doubts + (0 if frame.idempotent else RETRIES_AT_ONCE))
     text.doubts += 1
     text.dirty = True
     if text.final or not frame.idempotent or text.progress is None or not text.progress.visible:
@@ -307,7 +308,8 @@ def _token_at(text: LiveText, lanes: Sequence[Lane], now: float) -> float:
 
 def _has_spare(lane: Lane) -> bool:
     left = lane.mirror.level() - 1.0
-    return not any(text.waiting for text in lane.texts) and left >= TYPING_LEAVES * lane.mirror.burst - _EPSILON
+    enough = TYPING_LEAVES * lane.mirror.burst
+    return not any(text.waiting for text in lane.texts) and left >= enough - _EPSILON and lane.mirror.left > enough
 
 
 def _is_scarce(lane: Lane) -> bool:
@@ -316,8 +318,9 @@ def _is_scarce(lane: Lane) -> bool:
 
 def _supply(lane: Lane, now: float) -> Supply:
     mirror = lane.mirror
-    return Supply(mirror.rate_per_s, mirror.burst, mirror.level(), mirror.cap, max(1, lane.growing(now)))
+    texts = max(1, lane.growing(now))
+    return Supply(mirror.rate_per_s, mirror.burst, mirror.level(), mirror.cap, texts, mirror.left, mirror.frees_at())
 
 
 def _pause_s(doubts: int) -> float:
-    return 0.0 if not doubts else min(RETRY_MAX_S, RETRY_FIRST_S * 2.0 ** (doubts - 1))
+    return 0.0 if doubts < RETRIES_AT_ONCE else min(RETRY_MAX_S, RETRY_FIRST_S * 2.0 ** (doubts - RETRIES_AT_ONCE))

@@ -6,6 +6,7 @@ import json
 import logging
 import math
 from datetime import datetime, timedelta
+from typing import Any
 
 import anyio
 
@@ -24,8 +25,10 @@ _log = logging.getLogger(__name__)
 class FloodMemory:
     """Lessons by bucket key in one durable table; what is as configured again is forgotten.
 
-    A value is JSON: `rate_per_s` of the whole bucket, `clean_since` and `blocked_until` as wall-clock times. That
-    of `last calls` is the time until when this process may make calls before it writes again.
+    A value is JSON: `rate_per_s` of the whole bucket, `clean_since` and `blocked_until` as wall-clock times, `calls` of
+    its window in seconds since the epoch.
+
+    That of `last calls` is the time until when this process may make calls before it writes again.
     """
 
     def __init__(self, records: Records, clock: Clock) -> None:
@@ -95,22 +98,26 @@ class FloodMemory:
             self._news = anyio.Event()
 
     def _value(self, lesson: Lesson) -> str:
-        kept: dict[str, float | str] = {
+        kept: dict[str, float | str | list[float]] = {
             "rate_per_s": lesson.rate_per_s,
             "clean_since": self._wall(lesson.clean_since).isoformat(),
         }
         if lesson.blocked_until - self._clock.monotonic() > COOL_DOWN_KEPT_S:
             kept["blocked_until"] = self._wall(lesson.blocked_until).isoformat()
+        if lesson.calls:
+            kept["calls"] = [round(self._wall(at).timestamp(), 3) for at in lesson.calls]
         return json.dumps(kept)
 
-    def _lesson(self, kept: dict[str, float | str]) -> Lesson:
+    def _lesson(self, kept: dict[str, Any]) -> Lesson:
         rate_per_s, blocked_until = float(kept["rate_per_s"]), kept.get("blocked_until")
+        since_s = self._clock.monotonic() - self._clock.now().timestamp()
         if not 0 < rate_per_s < math.inf:
             raise ValueError(f"a rate of {rate_per_s} a second")
         return Lesson(
             rate_per_s,
             self._monotonic(str(kept["clean_since"])),
             -math.inf if blocked_until is None else self._monotonic(str(blocked_until)),
+            tuple(sorted(min(self._clock.monotonic(), since_s + float(at)) for at in kept.get("calls", ()))),
         )
 
     def _wall(self, monotonic_s: float) -> datetime:

@@ -24,6 +24,8 @@ from adapters.pacing import (
     FIRST_HOLD_S,
     PAUSE_WAITS_S,
     SPARE_POWER,
+    WINDOW_KEEPS,
+    WINDOW_REST,
 )
 from adapters.progress import Progress
 
@@ -32,13 +34,18 @@ _EPSILON = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """One bucket as a decision sees it: tokens there are and may be, and how many texts draw from it."""
+    """One bucket as a decision sees it: tokens there are and may be, and how many texts draw from it.
+
+    `left` is how many calls its window allows now, and `frees_at` when it allows one more each.
+    """
 
     rate_per_s: float
     burst: float
     level: float
     cap: float
     texts: int
+    left: float = math.inf
+    frees_at: Sequence[float] = ()
 
 
 class FramePolicy(Protocol):
@@ -60,9 +67,12 @@ class AreaPolicy:
             if len(early_s) == len(holds_s):
                 alone = all(supply.texts <= 1 for supply in supplies)
                 return now if alone and text.produced >= FIRST_CHARS else now - text.age(now) + max(early_s)
-        interval_s = max(_interval_s(supply, text.elapsed(now)) for supply in supplies)
+        interval_s = max(
+            max(_interval_s(supply, text.elapsed(now)), _window_interval_s(supply, text.elapsed(now), now))
+            for supply in supplies
+        )
         oldest_at = now - text.age(now)
-        return min(
+        due_at = min(
             _area_at(text, interval_s, now),
             max(_before_pause_at(supply, text.quiet_at, now) for supply in supplies),
             max(
@@ -70,6 +80,7 @@ class AreaPolicy:
                 for supply in supplies
             ),
         )
+        return max(due_at, *(_window_opens_at(supply, now) for supply in supplies))
 
 
 def _first_hold_s(own: Supply) -> float | None:
@@ -92,6 +103,26 @@ def _interval_s(supply: Supply, elapsed_s: float) -> float:
     return (
         supply.texts / math.pow(crowding, CROWDING_POWER) / (supply.rate_per_s + math.pow(spare, SPARE_POWER) / rest_s)
     )
+
+
+def _window_interval_s(supply: Supply, elapsed_s: float, now: float) -> float:
+    """The shortest interval that a window can keep up for as long as the text may go on."""
+    if supply.left == math.inf:
+        return 0.0
+    ends_at = now + WINDOW_REST * elapsed_s
+    spare = supply.left - 1.0 - WINDOW_KEEPS
+    freed = [at for at in supply.frees_at if at < ends_at]
+    needed_s = [(at - now) / max(1.0, spare + number) for number, at in enumerate([*freed, ends_at], start=1)]
+    crowding = max(1.0, supply.texts / supply.burst)
+    return supply.texts / math.pow(crowding, CROWDING_POWER) * max(needed_s)
+
+
+def _window_opens_at(supply: Supply, now: float) -> float:
+    """When a growing text may have a call of a window: an end needs the last one."""
+    lacking = 1.0 + WINDOW_KEEPS - supply.left
+    if lacking <= 0:
+        return now
+    return supply.frees_at[int(lacking) - 1] if lacking <= len(supply.frees_at) else math.inf
 
 
 def _area_at(text: Progress, interval_s: float, now: float) -> float:

@@ -11,6 +11,8 @@ _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\
 _TAG_BEGUN = re.compile(r"<(?:[A-Za-z/][^\s<>]*)?\Z")
 MARKS_MAX = 32
 """Text that is emphasized in more ways than so many marks can close is shown with its marks: messages have limits."""
+_OPEN_MAX = 100
+"""With more marks or brackets open at once the rest is not read: nobody means them."""
 
 
 @dataclass(slots=True)
@@ -31,12 +33,14 @@ class InlineMarks:
         self._code = 0
         self._end = len(text)
         at = 0
-        while at < self._end:
+        while at < self._end and not self._crowded:
             at = self._read(at)
 
     def closed(self) -> str:
         """The text up to where it is certain, with everything open closed."""
         text = self._text[: self._end]
+        if self._crowded:
+            return text.rstrip()
         for at, length in self._brackets:
             if at and text[at - 1] in "*_~" and text[at + length : at + length + 1] in ("*", "_", "~"):
                 return InlineMarks(text[:at]).closed()
@@ -59,9 +63,13 @@ class InlineMarks:
         return "`" * self._code + (runs if len(runs) <= MARKS_MAX else "")
 
     @property
+    def _crowded(self) -> bool:
+        return len(self._runs) > _OPEN_MAX or len(self._brackets) > _OPEN_MAX
+
+    @property
     def certain(self) -> bool:
         """Whether nothing of the text could still turn into something else."""
-        return self._end == len(self._text) and not self._brackets
+        return self._end == len(self._text) and not self._brackets and not self._crowded
 
     def _read(self, at: int) -> int:
         char = self._text[at]

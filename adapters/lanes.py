@@ -71,6 +71,7 @@ class Lanes:
         self._on_their_way += 1
         for lane in lanes:
             lane.mirror.take()
+        self._note(lanes)
 
     def answered(self, lanes: Sequence[Lane], error: BaseException | None) -> None:
         """The call came back. A flood is one of the lanes it drew from, though never proof against the bot's own."""
@@ -85,9 +86,7 @@ class Lanes:
                     lane.mirror.landed()
                 else:
                     lane.mirror.doubted()
-        if self._memory is not None:
-            for lane in lanes:
-                self._memory.note(lane.key, lane.mirror.lesson)
+        self._note(lanes)
 
     async def drain(self) -> None:
         """Be closed, and return when every call that is on its way has come back."""
@@ -95,6 +94,11 @@ class Lanes:
         while self._on_their_way:
             self._back = anyio.Event()
             await self._back.wait()
+
+    def _note(self, lanes: Sequence[Lane]) -> None:
+        if self._memory is not None:
+            for lane in lanes:
+                self._memory.note(lane.key, lane.mirror.lesson)
 
     def _flooded(self, lanes: Sequence[Lane], retry_after_s: float) -> None:
         """All that were asked must pause, but only the emptiest is taken to be stricter than we thought."""

@@ -13,6 +13,8 @@ from typing import ClassVar, Literal
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from adapters.markdown_bounds import check_bounds
+
 RULE = "———"
 _BULLET = "•"
 
@@ -23,6 +25,12 @@ _MARKS: dict[str, MarkKind] = {"strong_open": "strong", "em_open": "em", "s_open
 PARSER = (
     MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["lheading", "html_block"])
 )
+
+
+def parsed(markdown: str) -> list[Token]:
+    """The blocks of a text. Raises TooMuchMarkdown."""
+    check_bounds(markdown)
+    return PARSER.parse(markdown)
 
 
 class MarkdownWriter(ABC):

@@ -16,6 +16,7 @@ _MARKED = re.compile(r"(?<!\\)<(?=[@!#](?:[A-Z0-9&!]|here|channel|everyone|subte
 _TARGET = re.compile(r"\](?P<open>[(:][\s>]*<?)(?P<target>[^\s)>]*)")
 _AUTOLINK = re.compile(r"(?<!\\)<(?=(?:p|&|\\)[^\s<>]*:)", re.IGNORECASE)
 _LINK = re.compile(r"\[(?:[^\[\]\n\\]|\\.)*\]\([^()\n]*\)|<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*>|https?://[^\s<>]*")
+_MENTION = re.compile(r"(\[@(?:\\.|[^\[\]\\\n])*\]\(person:[\w:.@%-]*\))")
 _CODE = re.compile(r"(?<!`)(?P<marks>`+)(?!`)(?:(?!\n[ \t]*\n).)*?(?<!`)(?P=marks)(?!`)", re.DOTALL)
 _CODE_BEGUN = re.compile(r"(?<!`)(?P<marks>`+)(?!`)(?:(?!\n[ \t]*\n).)*\Z", re.DOTALL)
 _UNPINGED = "@\u200b"
@@ -91,7 +92,7 @@ def _linked(text: str, names: _Names) -> str:
 def _named(text: str, names: _Names) -> str:
     if names.pattern is not None:
         text = names.pattern.sub(lambda found: _mention(found[0], names), text)
-    pieces = re.split(r"(\[@(?:\\.|[^\]\\])*\]\(person:[^)]*\))", text) if names.pattern is not None else [text]
+    pieces = _MENTION.split(text) if names.pattern is not None else [text]
     return "".join(piece if number % 2 else _unpinged(piece) for number, piece in enumerate(pieces))
 
 

@@ -17,6 +17,11 @@ SPARE_POWER = 0.7
 CROWDING_POWER = 0.3
 """Where more texts than the burst has tokens draw from a bucket, each expects a turn this power of the excess sooner
 than if all took turns: many end before theirs comes. Simulated."""
+WINDOW_REST = 0.6
+"""A text is expected to go on for this part of the time it has lasted where calls are counted in a window. Simulated:
+up to 30 s the bucket alone sets the pace, and no gap is longer than 5 s later."""
+WINDOW_KEEPS = 1
+"""So many calls of a window are kept for ends. Chosen."""
 END_WAITS_S = 0.3
 """A frame leaves a bucket such that an end right after it waits for a token no longer than this, seconds. Chosen: a
 call in flight takes as long. It costs up to 2 % of mean delay, 6 % in groups, and shortens tails from seconds."""
@@ -51,8 +56,11 @@ FLOOD_MARGIN_S = 0.02
 """Added to the platform's retry time, seconds: its clock and ours do not tick together."""
 DOUBT_HOLDS_S = 2.0
 """A call without an answer may still land for this long, seconds; until then it counts as in flight. Chosen."""
+RETRIES_AT_ONCE = 3
+"""So many repetitions after unclear answers wait for nothing but a token: most often the platform has done what was
+asked, and the next text shows it. Chosen."""
 RETRY_FIRST_S = 1.0
-"""The second repetition after unclear answers waits this long, seconds; then twice as long each time. Chosen."""
+"""The next repetition waits this long, seconds; then twice as long each time. Chosen."""
 RETRY_MAX_S = 30.0
 """The longest wait between repetitions, seconds. Chosen."""
 PROOF_TOKENS = 8.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from adapters.adapter import CanEdit
@@ -10,7 +11,7 @@ from adapters.choices import fit, listed
 from adapters.live_text import Frame
 from adapters.markdown import close_open
 from adapters.mentions import with_mentions
-from adapters.page_books import SURPLUS
+from adapters.page_books import SURPLUS, letters
 from adapters.page_calls import PageCalls
 from adapters.page_part import Line, Part
 from adapters.paging import Cut, Room, cut_pages
@@ -27,6 +28,7 @@ class Page:
         self.spec = spec
         self._stage = stage
         self._text = ""
+        self._stands = spec.extras.stands
         self._calls = PageCalls(stage, spec, record)
         self._parts = self._calls.parts
         self._calls.know(parts)
@@ -34,7 +36,7 @@ class Page:
         self._offers = bool(spec.extras.choices) and stage.offerer is not None
         self._offers = self._offers and fit(spec.extras.choices, stage.capabilities)
         self._ends = False
-        self._cut: tuple[tuple[str, int, Mapping[int, Room]], list[Cut]] | None = None
+        self._cut: tuple[tuple[str, int, Mapping[int, Room], bool], list[Cut]] | None = None
         self._live = stage.scheduler.open(*stage.adapter.budget(spec.address), self, held=held)
         self._calls.on_wake = self._woken
         self._calls.on_stands = self._stood
@@ -51,6 +53,8 @@ class Page:
 
     def update(self, text: str) -> None:
         """The whole text so far; the newest wins, never blocks."""
+        if len(text) < len(self._text) and not self._comes_again():
+            self._stands = self._text
         self._text = text
         grows = self._stage.editor is not None or self._calls.previews
         if grows and self.spec.extras.file is None:
@@ -96,17 +100,47 @@ class Page:
         self._live.release()
 
     def frame(self, final: bool) -> Frame | None:
-        """See `FrameSource`: the first part that does not look as it should."""
-        cuts = self._cuts(final=final)
-        if self.spec.extras.file is not None and not final:
+        """See `FrameSource`: the first part of which people lack something, else the first that is not as it should be.
+
+        What stands already is not taken away to be shown again: it stays while the text may become it once more.
+        """
+        if final:
+            return self._frame(final=True)
+        if self.spec.extras.file is not None or (self._parts and self._comes_again()):
             return None
+        frame = self._frame(final=False)
+        if frame is None or not self._parts:
+            return frame
+        return replace(frame, call=partial(self._calls.grow, self._text[: frame.covers], frame.call))
+
+    def _comes_again(self) -> bool:
+        """Whether the text is a beginning of what stands."""
+        return len(self._text) < len(self._stands) and self._stands.startswith(self._text)
+
+    def _frame(self, *, final: bool) -> Frame | None:
+        cuts = self._cuts(final=final)
         if final and self._file_number(cuts) == 0:
             return self._upload(0, cuts[0].text if cuts else "")
+        later: Frame | None = None
         for number, cut in enumerate(cuts):
             frame = self._part_frame(number, cut, final or number < len(cuts) - 1 or self._is_ended(number, cut))
-            if frame is not None:
+            if frame is not None and not self._is_seen(number, cut):
                 return frame
-        return self._after_text(cuts) if final else None
+            if frame is not None:
+                later = later or replace(frame, covers=self._covers(cuts[-1]))
+        return later or (self._after_text(cuts) if final else None)
+
+    def _is_seen(self, number: int, cut: Cut) -> bool:
+        """Whether people see the words of a part, though perhaps not in their last form, or nobody knows that they do.
+
+        A part that shows words of the next one counts until these are there.
+        """
+        part = self._parts.get(number)
+        if part is None or part.platform_id is None or part.streaming or part.shown is None:
+            return False
+        shown, wanted = letters(part.shown[0]), letters(cut.text)
+        after = self._parts.get(number + 1)
+        return shown == wanted or (shown.startswith(wanted) and (after is None or after.platform_id is None))
 
     def _lacks_messages(self) -> bool:
         """Whether a message of the whole text is not on the platform yet, or may be missing once a stream has ended."""
@@ -183,7 +217,7 @@ class Page:
     def _edit(self, number: int, part: Part, text: str, final: bool, covers: int) -> Frame | None:
         editor: CanEdit | None = self._stage.editor
         wanted = plain(text) if part.plain else text
-        if editor is None or not wanted.strip() or part.shown == (wanted, final):
+        if editor is None or not wanted.strip() or (part.shown == (wanted, final) and not part.unclear):
             return None
         if not final and self._calls.previews:
             return None
@@ -223,14 +257,14 @@ class Page:
         if not done and limits is not None and is_aged(limits, self._stage.clock.monotonic() - part.opened_at):
             end = ends_at(self._said(final=False), cut.start + len(confirmed) - cut.head)
             rooms = {**self._rooms(), number: Room(self._limit(), end)}
-            cut, done, part.ends_at = self._cut_with(self._said(final=False), rooms)[number], True, end
+            cut, done, part.ends_at = self._cut_with(self._said(final=False), rooms, growing=True)[number], True, end
         raw = cut.text if done else steady(cut, self._limit(), self._measure)
         if not raw.startswith(confirmed):
             if not done and confirmed.startswith(raw):
                 return None
             if raw.rstrip() != confirmed.rstrip():
                 part.leave_stream()
-                return self.frame(self._live.final)
+                return self._frame(final=self._live.final)
             raw = confirmed
         delta = raw[len(confirmed) :]
         if done:
@@ -270,16 +304,16 @@ class Page:
         """The text in parts. A stream that is over and does not have its part of the text is gone on with by edits."""
         text = self._said(final=final)
         while True:
-            cuts = self._cut_with(text, self._rooms())
+            cuts = self._cut_with(text, self._rooms(), growing=not final)
             stale = [part for number, part in sorted(self._parts.items()) if _is_stale(part, cuts[number : number + 1])]
             if not stale:
                 return cuts
             stale[0].leave_stream()
 
-    def _cut_with(self, text: str, rooms: Mapping[int, Room]) -> list[Cut]:
-        key = (text, self._limit(), rooms)
+    def _cut_with(self, text: str, rooms: Mapping[int, Room], *, growing: bool) -> list[Cut]:
+        key = (text, self._limit(), rooms, growing)
         if self._cut is None or self._cut[0] != key:
-            cuts = cut_pages(text, self._limit(), self._measure, rooms) if text.strip() else []
+            cuts = cut_pages(text, self._limit(), self._measure, rooms, growing=growing) if text.strip() else []
             self._cut = (key, cuts)
         return self._cut[1]
 

@@ -45,7 +45,7 @@ class PageBooks:
 
     def check(self, cuts: Sequence[Cut], said: str) -> None:
         """The page's own books, once it is finished: the text shown is the text said, and nothing is left over."""
-        if _letters("".join(self._shown(number, cut) for number, cut in enumerate(cuts))) != _letters(said):
+        if letters("".join(self._shown(number, cut) for number, cut in enumerate(cuts))) != letters(said):
             self._diverges("another text than was said")
         needed = len(cuts) + (self._spec.extras.file is not None)
         surplus = [part for number, part in self.parts.items() if number >= needed and part.platform_id is not None]
@@ -141,5 +141,6 @@ class PageBooks:
         self._stage.tell(event, page_id=self._spec.id, conversation=self._spec.address.key, **data)
 
 
-def _letters(text: str) -> str:
+def letters(text: str) -> str:
+    """What of a text is the same however it is formatted."""
     return "".join(filter(str.isalnum, text))

@@ -8,7 +8,7 @@ message is gone on with by edits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from adapters.adapter import CanEdit, File
 from adapters.page_books import DIFFERS_MAX, PageBooks
@@ -71,6 +71,11 @@ class PageCalls(PageBooks):
         shown = None if unsure and self._stage.editor is not None else (text, final)
         self._look_for_copy(number)
         await self._stands(number, platform_id, shown)
+
+    async def grow(self, text: str, call: Callable[[], Awaitable[bool | None]]) -> bool | None:
+        """Make a call that shows so much of a page that is not finished."""
+        await self._record.grows(text)
+        return await call()
 
     def searches(self, number: int) -> bool:
         """Whether a post of this part may have landed and can be looked for."""
@@ -153,7 +158,7 @@ class PageCalls(PageBooks):
                 final=checked,
             )
         except OutcomeUncertain:
-            part.shown = None
+            part.shown, part.unclear = (text, final), True
             raise
         except MessageGone:
             part.lose_message()
@@ -163,7 +168,7 @@ class PageCalls(PageBooks):
         except AdapterError as error:
             self._refused(number, error)
         else:
-            part.shown = (text, final)
+            part.shown, part.unclear = (text, final), False
             self._stage.landed(self._spec)
 
     async def offer(self, number: int, text: str) -> None:

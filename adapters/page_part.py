@@ -19,6 +19,7 @@ class Extras:
     file: Attachment | None = None
     leased: bool = False
     home: Address | None = None
+    stands: str = ""
 
 
 NO_EXTRAS = Extras()
@@ -38,7 +39,8 @@ class Line:
 class Part:
     """One platform message.
 
-    `shown` is its text and whether that was final; None when it is not known. `opened`: its beginning was recorded.
+    `shown` is its text and whether that was final; None when it is not known. `unclear`: an edit that showed
+    it may not have landed. `opened`: its beginning was recorded.
     `doubtful`: a post may or may not have landed. `plain`: formatting is refused. `posts` counts messages it had.
     `differs` counts answers that showed something else. `streaming`: a native stream is open, and `shown` is exactly
     what was appended; `opened_at` is when it began (`Clock.monotonic`). `wide`: it holds as much as a stream does.
@@ -48,6 +50,7 @@ class Part:
 
     platform_id: str | None = None
     shown: tuple[str, bool] | None = None
+    unclear: bool = False
     opened: bool = False
     doubtful: bool = False
     plain: bool = False

@@ -8,6 +8,8 @@ from functools import lru_cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from adapters.markdown_bounds import TooMuchMarkdown, check_bounds
+
 _LITERAL = re.compile(r"([\\`*_\[\]<>~|&])")
 _LITERAL_START = re.compile(r"^(\s*)([#+-]|\d+(?=[.)]))", re.MULTILINE)
 
@@ -19,14 +21,21 @@ def _parser() -> MarkdownIt:
 
 def plain(text: str) -> str:
     """What `text` says without its formatting, as CommonMark that shows every character literally."""
+    return _LITERAL_START.sub(_escape_start, _LITERAL.sub(r"\\\1", _without_marks(text)))
+
+
+def _without_marks(text: str) -> str:
+    try:
+        check_bounds(text)
+    except TooMuchMarkdown:
+        return text
     pieces: list[str] = []
     for token in _parser().parse(text):
         if token.type == "inline":
             pieces.append(_plain_inline(token.children or []))
         elif token.type in {"fence", "code_block"} or token.type == "html_block":
             pieces.append(token.content.rstrip("\n"))
-    escaped = "\n\n".join(_LITERAL.sub(r"\\\1", piece) for piece in pieces if piece)
-    return _LITERAL_START.sub(_escape_start, escaped)
+    return "\n\n".join(filter(None, pieces))
 
 
 def _escape_start(found: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
-from adapters.adapter import Adapter, CanOpenThread
+from adapters.adapter import Adapter, CanOpenThread, CanTellAlone
 from adapters.choices import fit, shown
 from adapters.edit_scheduler import EditScheduler
 from adapters.mentions import with_mentions
@@ -85,6 +85,11 @@ class Presenter:
     async def link(self, to: Address) -> str | None:
         """Where a link leads to a conversation; None where there is none. Raises AdapterError."""
         return await self.adapter.link(to) if isinstance(self.adapter, CanOpenThread) else None
+
+    async def tell_alone(self, to: Address, person_id: str, text: str) -> None:
+        """Tell one person what others do not read, where the platform can. Raises AdapterError."""
+        if isinstance(self.adapter, CanTellAlone):
+            await self.adapter.tell_alone(to, person_id, text)
 
     async def settle(self, spec: Line, parts: Mapping[int, str], text: str) -> None:
         """Take the choices of a shown page away, in its turn. Raises AdapterError."""

@@ -50,6 +50,10 @@ class Record(Protocol):
     """Keeps what became visible. Each call returns when it is durable; what it raises ends the page."""
 
     async def opening(self, part: int, text: str, /) -> None: ...
+    async def grows(self, text: str, /) -> None:
+        """Before so much of a page is shown that is not finished."""
+        ...
+
     async def sent(self, part: int, platform_id: str, /) -> None: ...
 
 

@@ -11,7 +11,7 @@ Measure = Callable[[str], int]
 
 def measure_utf16(text: str) -> int:
     """Length in UTF-16 units: characters beyond the basic plane count twice."""
-    return len(text) + sum(char > "\uffff" for char in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def measure_codepoints(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from adapters.capabilities import Budget, Capabilities
 from adapters.discord.bot_api import BotApi
 from adapters.discord.calls import Calls
 from adapters.discord.check import health
-from adapters.discord.codec import PLATFORM, BotIdentity, channel_id_of, number_of
+from adapters.discord.codec import PLATFORM, BotIdentity, address_of, channel_id_of, number_of
 from adapters.discord.doubts import Doubts
 from adapters.discord.draws import Draws
 from adapters.discord.hook_api import HookApi
@@ -32,7 +33,7 @@ from adapters.discord.threads import Threads
 from adapters.discord.voice import Utterance, Voice
 from adapters.discord.webhooks import Webhooks
 from adapters.records import Records
-from runtime.core.address import Address, Speaker
+from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, NotDelivered
@@ -118,6 +119,7 @@ class DiscordAdapter:
             tasks.start_soon(intake.run)
             items = intake.items(us)
             try:
+                await intake.listens()
                 yield items
             finally:
                 tasks.cancel_scope.cancel()
@@ -185,6 +187,13 @@ class DiscordAdapter:
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """As the port says: a thread of the channel, a post of the forum."""
         return await self._openings.open(to, title, nonce)
+
+    async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
+        """In the private conversation: in channels Discord shows one person alone only what answers an interaction."""
+        channel = await self._api.private_channel(person_id.partition(":")[2])
+        await self._voice.post(
+            Utterance(address_of(channel, private=True), text, GATEWAY, uuid.uuid4().hex), final=True
+        )
 
     async def link(self, to: Address, /) -> str | None:
         """As the port says."""

@@ -88,6 +88,13 @@ class BotApi:
             message: Any = await self._calls.rest.request(route, json=post_data(post), file=post.file)
             return {**message, "id": str(message["id"])}
 
+    async def private_channel(self, person: str) -> str:
+        """The id of the private conversation with a person."""
+        with self._calls.told("opening a private conversation"):
+            route = Route("POST", "/users/@me/channels")
+            opened: Any = await self._calls.rest.request(route, json={"recipient_id": person})
+            return str(opened["id"])
+
     async def edit(
         self, channel_id: str, message: str, words: Words, choices: Sequence[Choice] | None = None
     ) -> dict[str, Any]:

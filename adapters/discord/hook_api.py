@@ -9,6 +9,7 @@ from typing import Any, Final
 from discord.http import Route
 
 from adapters.discord.calls import Calls
+from adapters.discord.codec import BotIdentity
 from adapters.discord.payload import Post, Words, choice_rows, post_data, text_data
 from runtime.core.message import Choice
 
@@ -50,13 +51,12 @@ class HookApi:
         """How far our calendar is before Discord's, as its last answer told."""
         return self._calls.rest.ahead_s
 
-    async def of_channel(self, channel_id: str, application_id: str) -> list[Hook]:
-        """Our webhooks in a channel."""
+    async def of_channel(self, channel_id: str, us: BotIdentity) -> list[Hook]:
+        """Our webhooks in a channel: those of our application, also where Discord tells only who made them."""
         route = Route("GET", "/channels/{channel_id}/webhooks", channel_id=channel_id)
         with self._calls.told("reading webhooks"):
             found: list[Any] = list(await self._calls.rest.request(route))
-            ours = (hook for hook in found if hook.get("application_id") == application_id and hook.get("token"))
-            return [_hook(hook) for hook in ours]
+            return [_hook(hook) for hook in found if hook.get("token") and _made_by(hook, us)]
 
     async def make(self, channel_id: str, name: str) -> Hook:
         route = Route("POST", "/channels/{channel_id}/webhooks", channel_id=channel_id)
@@ -99,6 +99,11 @@ def _in(spot: Spot) -> dict[str, str]:
 
 def _route(method: str, path: str, hook: Hook, **parameters: str) -> Route:
     return Route(method, path, webhook_id=hook.id, webhook_token=hook.token, **parameters)
+
+
+def _made_by(hook: Mapping[str, Any], us: BotIdentity) -> bool:
+    maker = hook.get("application_id")
+    return us.application_id == maker if maker is not None else us.id == (hook.get("user") or {}).get("id")
 
 
 def _hook(data: Mapping[str, Any]) -> Hook:

@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
-from adapters.adapter import Inbound
+from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.discord.bot_api import BotApi
 from adapters.discord.catch_up import CatchUp
 from adapters.discord.codec import BotIdentity, mark_of, snowflake_at
@@ -35,7 +35,6 @@ from adapters.records import Records
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, NotDelivered
 
-_NOT_UNDERSTOOD: Final = (KeyError, TypeError, ValueError, AttributeError)
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Message: TypeAlias = Mapping[str, Any]
@@ -72,6 +71,10 @@ class Intake:
         """Listen, and acknowledge commands, until cancelled."""
         async with anyio.create_task_group() as self._tasks:
             await self._listener.run()
+
+    async def listens(self) -> None:
+        """Return when Discord tells us what happens, or has refused us: then `items` raises that."""
+        await self._listener.settled.wait()
 
     async def items(self, us: BotIdentity) -> AsyncGenerator[Inbound, None]:
         """What people do. An item is marked as taken, or a command acknowledged, when the next one is asked for."""
@@ -125,7 +128,7 @@ class Intake:
     async def _said(self, message: _Message, us: BotIdentity) -> Inbound | None:
         try:
             return inbound_of(message, us, await self._place(message, str(message["id"])))
-        except _NOT_UNDERSTOOD as error:
+        except NOT_UNDERSTOOD as error:
             _tell_passed_over(error)
             return None
 
@@ -141,7 +144,7 @@ class Intake:
                 place = await self._place(data, number) if data.get("edited_timestamp") else Place()
                 return edit_of(data, us, place, self._recent.message(number))
             return await self._marked(heard, us)
-        except _NOT_UNDERSTOOD as error:
+        except NOT_UNDERSTOOD as error:
             _tell_passed_over(error)
             return None
 

@@ -61,6 +61,8 @@ class Listener:
         self._filled = anyio.Event()
         self._lost = False
         self._shards: list[Shard] = []
+        self.settled = anyio.Event()
+        """Set once Discord tells us what happens, or has refused us."""
 
     async def run(self) -> None:
         """Listen until cancelled, or until Discord refuses the bot: then `next` raises that."""
@@ -126,6 +128,7 @@ class Listener:
                 tasks.start_soon(run, shard)
         if refusals and not (refusals[0] == _TOO_FEW and self._session.shards is None):
             raise AuthFailed(_REFUSED.get(refusals[0], f"Discord refuses the connection with code {refusals[0]}"))
+        self.settled.set()  # it has answered
         _log.warning("Discord wants more connections for this bot")
         await self._clock.sleep_until(self._clock.monotonic() + BETWEEN_SESSIONS_S)
 
@@ -133,6 +136,7 @@ class Listener:
         return next((guild for shard in self._shards for guild in shard.guilds if guild.id == guild_id), None)
 
     def _take(self, heard: Heard) -> None:
+        self.settled.set()
         if self._lost:
             return
         if len(self._buffer) >= self._session.buffer_size:
@@ -145,6 +149,7 @@ class Listener:
 
     def _fail(self, failure: AuthFailed) -> None:
         self._failure = failure
+        self.settled.set()
         self._wake()
 
     def _wake(self) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from adapters.markdown_bounds import check_bounds
 from adapters.markdown_writer import RULE, columns, table_rows
 
 _BREAK = "\u200b"
@@ -20,7 +21,7 @@ _BREAK = "\u200b"
 
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _LINK_TARGET = re.compile(r"<?(?:https?|mailto):[^\s>]*>?")
-_PERSON = re.compile(r"\[@((?:\\.|[^\]\\])*)\]\(<?person:discord:(\d+)>?\)")
+_PERSON = re.compile(r"\[@((?:\\.|[^\[\]\\\n])*)\]\(<?person:discord:(\d+)>?\)")
 _KEPT = re.compile(rf"{_PERSON.pattern}|{_LINK_TARGET.pattern}")
 _STRONG = re.compile(r"(?<![\w_\\])__(?=\S)(?!_)(.+?)(?<=\S)(?<!_)__(?![\w_])", re.DOTALL)
 _UNDERLINE = re.compile(r"(?<!\\)__")
@@ -33,6 +34,8 @@ _PINGS = (
     (re.compile(r"<(@[!&]?)(\d+)>"), rf"<\1{_BREAK}\2>"),
 )
 
+_CHARS_MAX = 4_000
+"""Twice what a message holds."""
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["lheading", "html_block"])
 
 
@@ -75,7 +78,7 @@ def _rewritten(source: str) -> str:
     lines = source.split("\n")
     done: list[str] = []
     at = 0
-    for first, after, rewrite in _pieces(_PARSER.parse(source)):
+    for first, after, rewrite in _pieces(_parsed(source)):
         if first < at:
             continue
         done += lines[at:first]
@@ -83,6 +86,11 @@ def _rewritten(source: str) -> str:
         at = after
     done += lines[at:]
     return "\n".join(done).rstrip()
+
+
+def _parsed(source: str) -> list[Token]:
+    check_bounds(source, most_chars=_CHARS_MAX)
+    return _PARSER.parse(source)
 
 
 _Rewrite = Callable[[list[str]], list[str]]

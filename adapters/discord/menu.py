@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from anyio.abc import TaskGroup
 
-from adapters.adapter import Admits, Inbound
+from adapters.adapter import NOT_UNDERSTOOD, Admits, Inbound
 from adapters.discord.bot_api import BotApi
 from adapters.discord.codec import BotIdentity, address_of, channel_id_of
 from adapters.discord.interaction_api import InteractionApi
@@ -32,7 +32,6 @@ from runtime.core.texts import Texts
 MAX_BEGUN: Final = 1000
 """Sessions that are remembered, so that an event that comes twice opens one thread."""
 
-_NOT_UNDERSTOOD: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 _log = logging.getLogger(__name__)
 
 
@@ -72,7 +71,7 @@ class Menu:
                     return choice_of(interaction, us)
                 case "start":
                     return await self._start(interaction, command_of(interaction, us))
-        except _NOT_UNDERSTOOD as error:
+        except NOT_UNDERSTOOD as error:
             _log.warning("An interaction is not understood and is passed over", extra={"error": repr(error)})
         return None
 
@@ -143,5 +142,5 @@ class Menu:
     async def _answered(self, answer: Any, interaction: Mapping[str, Any]) -> None:
         try:
             await answer(interaction)
-        except (AdapterError, StorageUnavailable, *_NOT_UNDERSTOOD) as error:
+        except (AdapterError, StorageUnavailable, *NOT_UNDERSTOOD) as error:
             _log.warning("A command has no answer", extra={"error": repr(error)})

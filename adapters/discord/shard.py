@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
@@ -144,7 +145,8 @@ class Shard:
         if self._ready_at_s is not None and self._clock.monotonic() - self._ready_at_s >= HEALTHY_AFTER_S:
             self._pause_s = BETWEEN_SESSIONS_S
         self._ready_at_s = None
-        extra = {"error": repr(error), "retry_in_s": self._pause_s, "shard": self._number}
+        told = str(error) if isinstance(error, ConnectionError) else repr(error)
+        extra = {"error": told, "retry_in_s": self._pause_s, "shard": self._number}
         _log.warning("The connection to Discord broke", extra=extra)
 
 
@@ -198,10 +200,18 @@ class _Client(discord.Client):
                 self._session_id = str(frame["d"].get("session_id"))
             self._take(Heard(args[0], frame["d"], f"{self._session_id}.{frame['s']}"))
         elif event == "disconnect":
+            self._give_up_at_the_start()
             self._give_up_in_time()
         elif event in ("connect", "resumed"):
             self._down_since_s = None
         super().dispatch(event, *args, **kwargs)
+
+    def _give_up_at_the_start(self) -> None:
+        """Raise what kept the first connection from being made: there is no session that discord.py could resume."""
+        error = sys.exc_info()[1]
+        socket: object = self.ws  # None before the first one, whatever discord.py's types say
+        if socket is None and not isinstance(error, discord.ConnectionClosed):
+            raise ConnectionError(f"The gateway of Discord cannot be reached: {error or 'no answer'}") from error
 
     def _give_up_in_time(self) -> None:
         """Called at each failed attempt. Raising ends discord.py's loop of attempts, and ours begins a new session."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any, Final, Literal
 
 from adapters.adapter import File
 from adapters.discord.bot_api import BotApi
-from adapters.discord.calls import PlaceGone, TooOld
+from adapters.discord.calls import HookGone, PlaceGone, TooOld
 from adapters.discord.codec import (
     answer_line,
     channel_id_of,
@@ -34,6 +35,8 @@ from runtime.core.message import Choice
 
 MAX_LINES: Final = 5000
 """Messages of webhooks whose line about what they answer is remembered, so that edits keep it."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +113,42 @@ class Voice:
         except TooOld as error:
             await self._make_way(to, message, str(error))
             return
+        except HookGone as error:
+            if choices is None and await self._stands(to, message, words):
+                return
+            taken_away = await self._taken_away(to, message)
+            told = {"message_id": message, "taken_away": taken_away, "error": str(error)}
+            _log.warning("A webhook of ours was deleted, and what it said is said anew", extra=told)
+            raise MessageGone(str(error)) from error
         if final and not _shows(shown, words, channel_id_of(to)):
             raise ShownDiffers(f"Discord shows another text than message {message} should have, or elsewhere")
 
     async def take_away(self, to: Address, message: str) -> None:
         """Delete a message of ours; one that is gone is no error."""
         with suppress(MessageGone, PlaceGone):
-            if is_hooked(message):
-                await self._hooks.delete(_spot(to), message)
-            else:
+            if not is_hooked(message):
                 await self._api.delete(channel_id_of(to), message)
+                return
+            try:
+                await self._hooks.delete(_spot(to), message)
+            except HookGone:
+                await self._taken_away(to, message)
+
+    async def _taken_away(self, to: Address, message: str) -> bool:
+        """Whether the bot itself may delete what a webhook said that is not there any more."""
+        try:
+            await self._api.delete(channel_id_of(to), number_of(message))
+        except AdapterError:
+            return False
+        return True
+
+    async def _stands(self, to: Address, message: str, words: Words) -> bool:
+        """Whether a message shows this already, as far as can be read."""
+        place, number = channel_id_of(to), number_of(message)
+        with suppress(AdapterError):
+            found = await self._api.after(place, str(int(number) - 1))
+            return any(str(one["id"]) == number and _shows(one, words, place) for one in found)
+        return False
 
     async def _posted(self, said: Utterance) -> dict[str, Any]:
         to, speaker = said.to, said.speaker

@@ -12,14 +12,14 @@ import anyio
 
 from adapters.discord.bot_api import PAGE, BotApi
 from adapters.discord.calls import HookGone
-from adapters.discord.codec import number_of, snowflake_at
+from adapters.discord.codec import BotIdentity, number_of, snowflake_at
 from adapters.discord.doubts import Doubt, Doubts
 from adapters.discord.hook_api import Hook, HookApi, Spot
 from adapters.discord.limits import HOOKS_PER_CHANNEL
 from adapters.discord.payload import Post, Words, trace_of
 from adapters.recent import Recent
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain
+from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
 
 HOOK_NAMES: Final = ("Parley", *(f"Parley {number}" for number in range(2, HOOKS_PER_CHANNEL + 1)))
@@ -79,7 +79,7 @@ class Webhooks:
         self._locks: dict[str, anyio.Lock] = {}
         self._posted = Recent[str, str](MAX_POSTED)
         self._newest = Recent[str, int](MAX_POSTED)
-        self._application_id: str | None = None
+        self._us: BotIdentity | None = None
 
     def available(self, channel: str) -> bool:
         """Whether agents speak through a webhook there, as far as is known."""
@@ -112,16 +112,16 @@ class Webhooks:
     async def edit(
         self, spot: Spot, message: str, words: Words, choices: Sequence[Choice] | None = None
     ) -> dict[str, Any]:
-        """Replace the text of a message with an id of ours. Raises as `CanEdit.edit`."""
+        """Replace the text of a message with an id of ours. Raises as `CanEdit.edit`, and HookGone."""
         hook = await self._author(spot, message)
         try:
             return await self._hooks.edit(hook, spot, number_of(message), words, choices)
-        except HookGone as error:
+        except HookGone:
             self._pools[spot.channel].drop(hook)
-            raise MessageGone(str(error)) from error
+            raise
 
     async def delete(self, spot: Spot, message: str) -> None:
-        """Take a message with an id of ours away. Raises as `CanDelete.delete`, and MessageGone."""
+        """Take a message with an id of ours away. Raises as `CanDelete.delete`, and HookGone."""
         hook = await self._author(spot, message)
         await self._hooks.delete(hook, spot, number_of(message))
 
@@ -130,7 +130,7 @@ class Webhooks:
         pool = await self._pool(spot.channel)
         hook = pool.all.get(hook_id) if pool is not None else None
         if hook is None:
-            raise MessageGone(f"The webhook {hook_id} that said message {number} is not there any more")
+            raise HookGone(f"The webhook {hook_id} that said message {number} is not there any more")
         return hook
 
     async def _post(self, hook: Hook, seat: int, spot: Spot, post: Post, nonce: str) -> dict[str, Any]:
@@ -204,9 +204,9 @@ class Webhooks:
         async with self._locks.setdefault(channel, anyio.Lock()):
             if channel not in self._pools and self.available(channel):
                 try:
-                    if self._application_id is None:
-                        self._application_id = (await self._api.identity())[0].application_id
-                    found = await self._hooks.of_channel(channel, self._application_id)
+                    if self._us is None:
+                        self._us = (await self._api.identity())[0]
+                    found = await self._hooks.of_channel(channel, self._us)
                 except NotDelivered as error:
                     self._refuse(channel, error)
                     return None

@@ -22,7 +22,7 @@ from adapters.slack.hearing import Hearing
 from adapters.slack.http_events import HttpEvents
 from adapters.slack.installations import AppKeys, Door, Installations
 from adapters.slack.limits import CAPABILITIES, draws
-from adapters.slack.manifest import lacking
+from adapters.slack.manifest import ESSENTIAL, lacking
 from adapters.slack.patience import Patience
 from adapters.slack.threads import Threads
 from adapters.slack.voice import Voice
@@ -30,7 +30,7 @@ from adapters.slack.workspaces import Workspaces
 from runtime.core.address import Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
-from runtime.core.errors import NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.texts import Texts, english
 
 COMMANDS: Mapping[str, str] = {name: name for name in ("start", "help", "new", "stop", "status")}
@@ -140,7 +140,7 @@ class SlackAdapter(Voice):
         return draws(team_of(to), to.conversation, call)
 
     async def check(self) -> str:
-        """Whether what was set is accepted, and which scopes are missing."""
+        """Whether what was set is accepted, and which scopes are missing: AuthFailed where the app is deaf or mute."""
         try:
             if self._keys.app_token is not None:
                 await self._app.socket_url()
@@ -152,8 +152,12 @@ class SlackAdapter(Voice):
         finally:
             await self.aclose()
         told = f"Slack knows this bot as @{workspace.bot.name} in {workspace.bot.team}"
+        if not workspace.bot.scopes:
+            return f"{told}; Slack does not say which scopes it has"
         if missing := lacking(workspace.bot.scopes):
-            return f"{told}; add these scopes and install the app again: {' '.join(missing)}"
+            told = f"{told}; add these scopes and install the app again: {' '.join(missing)}"
+            if any(scope in ESSENTIAL for scope in missing):
+                raise AuthFailed(told)
         return told
 
     async def aclose(self) -> None:

@@ -13,6 +13,7 @@ from adapters.slack.deliveries import Delivery
 from adapters.slack.interactions import (
     SLASH_COMMAND,
     SlashCommand,
+    Submission,
     answer_form,
     in_form,
     new_form,
@@ -59,10 +60,10 @@ class Commanding:
         refusal = await self._refusal(given, delivery, workspace.bot)
         if refusal is not None:
             return None, only_you(refusal)
-        if not direct and given.name in ("new", "start", ""):
-            return await self._beginning(given, delivery, workspace)
         conversation = f"{workspace.bot.team_id}:{given.channel}"
         at = None if direct else self._threads.latest(conversation, given.user)
+        if not direct and (given.name in ("start", "") or (given.name == "new" and at is None)):
+            return await self._beginning(given, delivery, workspace)
         at = at or Address(PLATFORM, conversation)
         return self._inbound(given, delivery, workspace.bot, at, given.name or None), only_you(DONE)
 
@@ -79,7 +80,7 @@ class Commanding:
             inbound, words = await self._beginning(given, delivery, workspace)
             return inbound, None if inbound is not None or words is None else in_form(words["text"])
         try:
-            return await self._said(given, delivery, workspace, sent.thread), None
+            return await self._said(given, delivery, workspace, sent), None
         except NotDelivered as error:
             return None, in_form(str(error))
 
@@ -93,13 +94,13 @@ class Commanding:
             await workspace.api.open_form(wish.trigger_id, answer_form(wish, self._texts))
         return True
 
-    async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, thread: str | None) -> Inbound:
+    async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, sent: Submission) -> Inbound:
         """What somebody answered, shown to the others where the question stands."""
         said = blocks_of(with_mentions(given.argument, {}), given.user_name)
-        answer = await workspace.api.send(given.channel, thread, said, None, delivery.event_id)
-        at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", thread)
+        answer = await workspace.api.send(given.channel, sent.thread, said, None, delivery.event_id)
+        at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", sent.thread)
         inbound = self._inbound(given, delivery, workspace.bot, at, None)
-        return replace(inbound, message_id=str(answer["ts"]))
+        return replace(inbound, message_id=str(answer["ts"]), choice=sent.choice)
 
     async def _refusal(
         self, given: SlashCommand, delivery: Delivery, bot: BotIdentity, thread: str | None = None

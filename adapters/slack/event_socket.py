@@ -130,7 +130,7 @@ class EventSocket:
 def _parsed(text: str) -> dict[str, Any]:
     try:
         message = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         message = None
     if isinstance(message, dict):
         return message

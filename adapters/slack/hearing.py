@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import anyio
 
-from adapters.adapter import Inbound
+from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.recent import Recent
 from adapters.slack.codec import BotIdentity, Person
 from adapters.slack.commanding import Commanding
@@ -92,7 +92,7 @@ class Hearing:
             return Heard(*await self._commanding.submission(delivery, workspace))
         except NotDelivered as error:
             _log.warning("Something on Slack is passed over", extra={"error": str(error)})
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except NOT_UNDERSTOOD as error:
             _log.warning("An event of Slack's is not understood and is passed over", extra={"error": repr(error)})
         return Heard()
 

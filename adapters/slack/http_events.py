@@ -90,6 +90,6 @@ def _content(request: HttpRequest) -> tuple[str, Mapping[str, Any]] | None:
             form = dict(parse_qsl(request.body.decode(), keep_blank_values=True))
             kind = "interactive" if "payload" in form else "slash_commands"
             body = json.loads(form["payload"]) if "payload" in form else form
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return (kind, body) if isinstance(body, dict) else None

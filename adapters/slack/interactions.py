@@ -58,7 +58,7 @@ def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbo
     container = body["container"]
     channel, user = container["channel_id"], body["user"]
     return Inbound(
-        address=Address(PLATFORM, f"{bot.team_id}:{channel}", container.get("thread_ts")),
+        address=Address(PLATFORM, f"{bot.team_id}:{channel}", _thread_of(body)),
         event_id=event_id,
         person_id=f"{PLATFORM}:{bot.team_id}:{user['id']}",
         person_name=user.get("name") or user["id"],
@@ -74,6 +74,12 @@ def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbo
     )
 
 
+def _thread_of(body: _Json) -> str | None:
+    """The thread of the message below which something was pressed: Slack tells it in one of two places."""
+    told = body["container"].get("thread_ts") or (body.get("message") or {}).get("thread_ts")
+    return None if told is None else str(told)
+
+
 def _action(body: _Json, kind: str) -> _Json | None:
     """The button of this kind that was pressed."""
     if body.get("type") != "block_actions":
@@ -83,7 +89,10 @@ def _action(body: _Json, kind: str) -> _Json | None:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Somebody wants to write an answer. `channel` and `thread` say where; the form opens with `trigger_id`."""
+    """Somebody wants to write an answer. `channel` and `thread` say where; the form opens with `trigger_id`.
+
+    `choice` is the id of the choice that stands for the answer.
+    """
 
     channel: str
     thread: str | None
@@ -91,15 +100,19 @@ class Wish:
     user_name: str
     trigger_id: str
     team: str | None
+    choice: str
 
 
 def wish_in(body: _Json) -> Wish | None:
     """The press of a button that opens a form for an answer, or None. Raises as `pressed`."""
-    if _action(body, ANSWER_ACTION) is None:
+    action = _action(body, ANSWER_ACTION)
+    if action is None:
         return None
     at, user = body["container"], body["user"]
     name = user.get("name") or user["id"]
-    return Wish(at["channel_id"], at.get("thread_ts"), user["id"], name, body["trigger_id"], user.get("team_id"))
+    return Wish(
+        at["channel_id"], _thread_of(body), user["id"], name, body["trigger_id"], user.get("team_id"), action["value"]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +126,7 @@ class Submission:
     thread: str | None
     answers: bool
     team: str | None
+    choice: str | None
 
 
 def submission_in(body: _Json) -> Submission | None:
@@ -121,10 +135,10 @@ def submission_in(body: _Json) -> Submission | None:
         return None
     view, user = body["view"], body["user"]
     text = (view["state"]["values"]["text"]["text"]["value"] or "").strip()
-    channel, _, thread = view["private_metadata"].partition("/")
+    channel, thread, choice = [*view["private_metadata"].split("/", 2), "", ""][:3]
     name = user.get("name") or user["id"]
     answers = view["callback_id"] == ANSWER_FORM
-    return Submission(text, channel, user["id"], name, thread or None, answers, user.get("team_id"))
+    return Submission(text, channel, user["id"], name, thread or None, answers, user.get("team_id"), choice or None)
 
 
 def new_form(channel: str, texts: Texts) -> dict[str, Any]:
@@ -135,7 +149,7 @@ def new_form(channel: str, texts: Texts) -> dict[str, Any]:
 def answer_form(wish: Wish, texts: Texts) -> dict[str, Any]:
     """A form with room for an answer."""
     label = texts("forms.answering")
-    return _form(ANSWER_FORM, f"{wish.channel}/{wish.thread or ''}", label, label, texts)
+    return _form(ANSWER_FORM, f"{wish.channel}/{wish.thread or ''}/{wish.choice}", label, label, texts)
 
 
 def _form(name: str, place: str, title: str, label: str, texts: Texts) -> dict[str, Any]:

@@ -57,6 +57,7 @@ CAPABILITIES = Capabilities(
     max_choices=MAX_BUTTONS,
     max_choice_label=MAX_BUTTON_LABEL,
     free_answers=True,
+    command_mark="!",
     max_file_bytes=MAX_FILE_BYTES,
     stream=StreamLimits(max_age_s=240.0, max_text=11_000, append=_APPENDS, opening=_OPENINGS, worth_chars=300),
     source=(

@@ -23,6 +23,8 @@ SCOPES: Final = (
     "users:read",
 )
 """What a bot's token must be allowed."""
+ESSENTIAL: Final = ("channels:history", "chat:write", "im:history")
+"""Those without which an app is deaf or mute: it cannot serve at all."""
 OWN_NAMES: Final = "chat:write.customize"
 """The scope without which every agent shows under the bot's name."""
 AGENT: Final = "assistant:write"
@@ -61,7 +63,7 @@ def manifest(
     command: dict[str, Any] = {
         "command": SLASH_COMMAND,
         "description": texts("about.command"),
-        "usage_hint": "[help | new | stop | status | programs]",
+        "usage_hint": "[help | start | new | stop | status | programs]",
         "should_escape": False,
     }
     oauth: dict[str, Any] = {"scopes": {"bot": list(SCOPES)}}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
-from adapters.markdown_writer import PARSER, MarkdownWriter, MarkKind
+from adapters.markdown_writer import MarkdownWriter, MarkKind, parsed
 from adapters.slack.escaping import escape, full_width, is_link, link_target
 from adapters.slack.mentioning import person_of
 from adapters.text_length import measure_utf16
@@ -38,7 +38,7 @@ def render(markdown: str, room: int) -> str:
 
 def _formatted(source: str) -> str:
     try:
-        return _written(PARSER.parse(source))
+        return _written(parsed(source))
     except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
         return ""
 

@@ -119,6 +119,11 @@ class Voice:
         self._threads.ours.keep(opened.key, True)
         return opened
 
+    async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
+        """A message that Slack shows to this person only."""
+        workspace = await self._workspaces.of(team_of(to))
+        await workspace.api.tell_alone(channel_of(to), to.thread, person_id.rpartition(":")[2], text)
+
     async def link(self, to: Address, /) -> str | None:
         """The address of the message under which a thread is."""
         if to.thread is None:

@@ -61,6 +61,13 @@ class WebApi:
             told(answer, "ts")
             return answer
 
+    async def tell_alone(self, channel: str, thread: str | None, user: str, text: str) -> None:
+        """Show a person of the channel something that the others do not see, while they are there."""
+        with self._calls.call("chat.postEphemeral"):
+            await self._calls.client.chat_postEphemeral(
+                channel=channel, thread_ts=thread, user=user, text=text, parse="none", link_names=False
+            )
+
     async def edit(self, channel: str, message: str, blocks: Blocks) -> AsyncSlackResponse:
         """Raises MessageGone where there is nothing to edit. Left to itself, chat.update would find names to ping."""
         with self._calls.call("chat.update"):

@@ -113,7 +113,7 @@ class TelegramAdapter:
         if is_private(to):
             return f"{PLATFORM}:{to.conversation}", CAPABILITIES.private_budget
         size = CAPABILITIES.group_budget
-        shared = Budget(size.rate_per_s, size.burst, shared=True) if to.thread is not None else size
+        shared = replace(size, shared=True) if to.thread is not None else size
         return f"{PLATFORM}:{self._memory.current(chat_id_of(to))}", shared
 
     async def check(self) -> str:

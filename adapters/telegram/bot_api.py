@@ -6,20 +6,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import anyio
 from telegram import Bot, BotCommand, InputFile
 from telegram.error import TelegramError
 from telegram.request import RequestData
-from telegram.request._requestparameter import RequestParameter
 
 from adapters.adapter import File
 from adapters.telegram.attachments import kind_of
 from adapters.telegram.failures import translated
 from adapters.telegram.markup import Rendered
 from adapters.telegram.place import BotIdentity
-from adapters.telegram.transport import UNREADABLE, Transport, transport
+from adapters.telegram.transport import UNREADABLE, Parameters, Transport, transport
 from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
 
@@ -214,8 +213,8 @@ class BotApi:
 
     async def _ask(self, transport: Transport, method: str, data: Mapping[str, Any], **timeouts: float) -> Any:
         """The result of a method, as the server wrote it."""
-        given = [RequestParameter.from_input(key, value) for key, value in data.items() if value is not None]
-        return await transport.post(f"{self._bot.base_url}/{method}", RequestData(given), **timeouts)
+        given = cast("RequestData", Parameters(data))
+        return await transport.post(f"{self._bot.base_url}/{method}", given, **timeouts)
 
     @contextmanager
     def _call(self, method: str, *, at_setup: bool = False, timeout_s: float | None = None) -> Iterator[None]:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import anyio
 from anyio.abc import TaskGroup
 
-from adapters.adapter import HttpAnswer, HttpRequest, Inbound
+from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest, Inbound
 from adapters.telegram.codec import Reader, closed_topic_of, migration_of, place_of
 from adapters.telegram.feed import Feed
 from adapters.telegram.numbers import Numbers
@@ -86,7 +86,7 @@ class Intake:
         try:
             update = json.loads(request.body)
             int(update["update_id"])
-        except (ValueError, TypeError, KeyError):
+        except NOT_UNDERSTOOD:
             return HttpAnswer(400)
         with anyio.move_on_after(MAX_WAIT_S):
             if await self.take(bot, reader, [update]):
@@ -113,7 +113,7 @@ class Intake:
             for update in updates:
                 await self._note(bot, reader, update)
             return reader.read(updates)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except NOT_UNDERSTOOD as error:
             _log.warning("An update of Telegram's is not understood and is passed over", extra={"error": repr(error)})
             return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from adapters.capabilities import Budget, Capabilities, PreviewLimits
+from adapters.capabilities import Budget, Capabilities, PreviewLimits, Window
 from runtime.core.message import Mark
 
 MAX_MESSAGE_UNITS = 4096
@@ -34,7 +34,7 @@ CAPABILITIES = Capabilities(
     idempotent_send=False,
     typing_lasts_s=5.0,
     private_budget=Budget(rate_per_s=1.0, burst=3.0),
-    group_budget=Budget(rate_per_s=15 / 60, burst=5.0),
+    group_budget=Budget(rate_per_s=20 / 60, burst=5.0, window=Window(20, 60.0)),
     total_budget=Budget(rate_per_s=30.0, burst=30.0, shared=True),
     deletes=True,
     quotes=True,
@@ -46,8 +46,8 @@ CAPABILITIES = Capabilities(
     source=(
         "Bot API 10.3. max_text: sendMessage takes 4096 UTF-16 units; 196 stay free for a speaker's name, closing "
         "marks and the columns of a table. private: at most about one message a second in one chat (Bot FAQ); short "
-        "bursts pass, 3 is what public reports bear out. group: 20 messages a minute (Bot FAQ), edits included; if "
-        "that is a window of any 60 s, a bucket keeps within it only while burst + 60 s x rate <= 20, hence 5 + 15. "
+        "bursts pass, 3 is what public reports bear out. group: 20 messages a minute (Bot FAQ), edits included; "
+        "a bucket with bursts of 5, and not more than 20 in any 60 s, whichever of them Telegram counts. "
         "total: about 30 messages a second for one bot (Bot FAQ). typing: 5 s or until a message comes "
         "(sendChatAction). deletes: one's own messages, for 48 h (deleteMessage). reactions: setMessageReaction, one "
         "emoji of a fixed set. choices: inline keyboards, callback_data of at most 64 bytes; 24 buttons and labels of "

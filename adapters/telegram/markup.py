@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 
-from adapters.markdown_writer import PARSER, MarkdownWriter, MarkKind
+from adapters.markdown_writer import MarkdownWriter, MarkKind, parsed
 from adapters.text_length import measure_utf16
 
 MAX_ENTITIES = 100
@@ -27,6 +27,8 @@ _PERSON = re.compile(r"person:telegram:(\d+)")
 _USER_NAME = re.compile(r"(?<!\w)@(?=\w{2})")
 _BREAK = "@\u2060"
 """An @ that mentions nobody: a word joiner is not seen, and is no part of a user name."""
+
+_SPACE, _HARD_SPACE = " ".encode("utf-16-le"), "\u00a0".encode("utf-16-le")
 
 _KINDS: dict[MarkKind, str] = {"heading": "bold", "strong": "bold", "em": "italic", "s": "strikethrough"}
 
@@ -53,6 +55,16 @@ class Rendered:
     text: str
     entities: tuple[Entity, ...] = ()
 
+    def respaced(self) -> Rendered:
+        """The same to the eye, and another text to Telegram: its last space outside of code does not break."""
+        units = self.text.encode("utf-16-le")
+        code = [e for e in self.entities if e.kind in ("pre", "code")]
+        at = len(units)
+        while (at := units.rfind(_SPACE, 0, at)) >= 0:
+            if at % 2 == 0 and not any(e.offset <= at // 2 < e.offset + e.length for e in code):
+                return replace(self, text=(units[:at] + _HARD_SPACE + units[at + 2 :]).decode("utf-16-le"))
+        return self
+
 
 def render(markdown: str) -> Rendered:
     """The text as Telegram shows it. Never fails: what cannot be formatted is shown as it is written.
@@ -62,7 +74,7 @@ def render(markdown: str) -> Rendered:
     source = markdown.encode("utf-8", "replace").decode("utf-8")
     try:
         writer = _Writer()
-        writer.blocks(PARSER.parse(source))
+        writer.blocks(parsed(source))
         rendered = writer.rendered()
     except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
         return bare(source)
@@ -72,11 +84,6 @@ def render(markdown: str) -> Rendered:
 def bare(text: str) -> Rendered:
     """The text as it is written, with no formatting; it mentions nobody."""
     return Rendered(_USER_NAME.sub(_BREAK, text))
-
-
-def parsed(markdown: str) -> list[Token]:
-    """The blocks of a text."""
-    return PARSER.parse(markdown)
 
 
 def with_heading(name: str, body: Rendered) -> Rendered:

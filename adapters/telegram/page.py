@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from adapters.markdown_bounds import TooMuchMarkdown
+from adapters.markdown_writer import parsed
 from adapters.telegram.limits import MAX_CAPTION_UNITS, MAX_MESSAGE_UNITS
-from adapters.telegram.markup import Rendered, bare, parsed, render, with_heading
+from adapters.telegram.markup import Rendered, bare, render, with_heading
 from adapters.telegram.place import topic_of
 from adapters.text_length import measure_utf16
 from runtime.core.address import Speaker
@@ -61,7 +63,10 @@ class Page:
 
     def gains(self) -> bool:
         """Whether a rich message shows it better: tables and task lists, for which there are no entities."""
-        tables = "|" in self.markdown and any(token.type == "table_open" for token in parsed(self.markdown))
+        try:
+            tables = "|" in self.markdown and any(token.type == "table_open" for token in parsed(self.markdown))
+        except TooMuchMarkdown:
+            return False
         return tables or bool(_TASK.search(self.markdown))
 
     def fits_caption(self) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
+from telegram import InputFile
 from telegram.request import HTTPXRequest, RequestData
 
 from adapters.telegram.failures import FloodWait
@@ -40,6 +42,30 @@ class Transport(HTTPXRequest):
         if code == 429:
             raise FloodWait(_retry_after_s(payload))
         return code, payload
+
+
+class Parameters:
+    """What a call is given, with the properties of the library's RequestData that its documentation names; how one of
+    those is made, it keeps to itself. Values that are None are left out, files are sent beside the others."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def contains_files(self) -> bool:
+        """Whether a file is to be uploaded."""
+        return bool(self.multipart_data)
+
+    @property
+    def json_parameters(self) -> dict[str, str]:
+        """Everything but files: texts as they are, all else as JSON."""
+        plain = {name: value for name, value in self._values.items() if not isinstance(value, InputFile)}
+        return {name: value if isinstance(value, str) else json.dumps(value) for name, value in plain.items()}
+
+    @property
+    def multipart_data(self) -> dict[str, Any]:
+        """The files."""
+        return {name: value.field_tuple for name, value in self._values.items() if isinstance(value, InputFile)}
 
 
 def transport(connections: int, timeout_s: float) -> Transport:

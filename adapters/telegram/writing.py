@@ -7,22 +7,29 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from adapters.recent import Recent
 from adapters.telegram.bot_api import BotApi, Target
 from adapters.telegram.failures import ChatMoved, NotModified, NotWelcome, UnknownMethod
 from adapters.telegram.markup import Rendered
+from adapters.telegram.memory import MAX_RECENT
 from adapters.telegram.page import Page, Rich, shows_it
-from runtime.core.errors import AdapterError, BadMarkup, NotDelivered, ShownDiffers
+from runtime.core.errors import AdapterError, BadMarkup, NotDelivered, OutcomeUncertain, ShownDiffers
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 
 class Writing:
-    """Formatting that is refused is left out. What a server does not know is remembered while the process lives."""
+    """Formatting that is refused is left out. What a server does not know is remembered while the process lives.
+
+    An edit that was not answered is repeated with one space of another kind: if it had been done, the same once more
+    would be refused.
+    """
 
     def __init__(self, rich: Rich) -> None:
         self._rich = rich
         self._rich_known = rich != "never"
+        self._unclear: Recent[tuple[int, int], Rendered] = Recent(MAX_RECENT)
 
     async def post(self, api: BotApi, target: Target, page: Page, *, final: bool) -> int:
         """The message's number. Raises ShownDiffers after it has taken away what stands wrong."""
@@ -42,7 +49,16 @@ class Writing:
                 answer = await self._unless_refused(lambda: api.edit_rich(target.chat_id, message, page.rich()))
                 if answer is not None:
                     return _compare(answer, None, target)
-            shown = await _plain_if_refused(page.rendered(), lambda text: api.edit(target.chat_id, message, text))
+            place, rendered = (target.chat_id, message), page.rendered()
+            unclear, wanted = self._unclear.get(place), rendered
+            if unclear == rendered:
+                wanted = rendered.respaced()
+            try:
+                shown = await _plain_if_refused(wanted, lambda text: api.edit(target.chat_id, message, text))
+            except OutcomeUncertain:
+                self._unclear.keep(place, wanted)
+                raise
+            self._unclear.forget(place)
             if final:
                 _compare(*shown, target)
         return None

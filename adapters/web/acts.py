@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -115,6 +115,7 @@ class Acts:
         if not _is_repetition(kept, post):
             self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it anew."))
             return
+        await self._keep_attached(_address(say.room, kept), kept.files)
         command, text = command_of(say.text)
         inbound = replace(
             self._inbound(_address(say.room, kept), say.id, text),
@@ -134,6 +135,12 @@ class Acts:
                 return "invalid", f"The file {clean_file_name(name)} is not here any more. Attach it again."
             attached.append(Attachment(clean_file_name(name), head.media_type, FILE_URL + id_, head.size_bytes))
         return attached
+
+    async def _keep_attached(self, address: Address, files: Sequence[Attachment]) -> None:
+        """What came with a message is its conversation's, and is kept longer than what was only uploaded."""
+        if self._ledger.files is not None:
+            for file in files:
+                await self._ledger.files.attach(file.url.removeprefix(FILE_URL), address.key)
 
     async def _quoted(self, say: Say) -> Quote | None:
         return None if say.reply_to is None else await quote_of(self._ledger.board, say.room, say.reply_to)

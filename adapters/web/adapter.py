@@ -207,6 +207,15 @@ class WebAdapter:
         self._hub.to_room(to.conversation, frame)
         self._echo.frame(to.conversation, frame)
 
+    @property
+    def pages(self) -> int:
+        """Pages that are open."""
+        return self._hub.pages
+
+    async def tell_pages(self) -> None:
+        """Tell pages what they are told now and then, for ever."""
+        await self._hub.bulletin.run(self._clock)
+
     async def attend(self, link: Link, person: Person, *, language: str | None = None) -> None:
         """Serve one page over its WebSocket until either side ends it. `language` is the person's, such as `de`."""
         await Visit(self._house, link, person, language).run()

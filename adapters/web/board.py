@@ -45,6 +45,7 @@ class Board:
         self._echo = echo or Echo(None)
         self._seen: dict[str, int] = {}
         hub.on_empty = self._left
+        hub.bulletin.on_turn = self._echo.active
         self._first_room = first_room
         self._locks: dict[str, anyio.Lock] = {}
         self._heads: dict[str, int] = {}
@@ -67,10 +68,7 @@ class Board:
                 self._remember(room, kept)
             self._hub.to_room(room, codec.message(room, self._now(kept)))
             if kept.seq > head:
-                self._hub.to_others(room, codec.activity(RoomHead(room, kept.seq)))
-                self._echo.active(room, kept.seq)
-        if head == 0 and room != self._first_room:
-            self._hub.to_all(codec.rooms(await self.rooms()))
+                self._hub.bulletin.active(room, kept.seq, here=True)
         return kept
 
     async def change(self, room: str, message_id: str, text: str, /, *, final: bool) -> None:
@@ -128,7 +126,7 @@ class Board:
                 cut = await self._page(room, before_seq=None, reset=True)
             self._seen.setdefault(room, max((shown.message.version for shown in cut.messages), default=version or 0))
             self._hub.show(browser, room)
-            browser.push(codec.joined(room, cut, self._hub.people(room)))
+            browser.push(codec.joined(room, cut, self._hub.presence(room)))
         if await self._echo.follow(room):  # the last page before this one had left meanwhile
             await self.catch_up(room)
 
@@ -151,7 +149,7 @@ class Board:
             self._seen[room] = max((kept.version for kept in found), default=self._seen[room])
             if len(found) > MAX_CHANGES:
                 cut = await self._page(room, before_seq=None, reset=True)
-                self._hub.to_room(room, codec.joined(room, cut, self._hub.people(room)))
+                self._hub.to_room(room, codec.joined(room, cut, self._hub.presence(room)))
                 return
             for kept in found:
                 if kept.final:
@@ -184,10 +182,8 @@ class Board:
 
     async def active(self, room: str, seq: int, /) -> None:
         """Tell the list of rooms."""
-        is_new, self._heads[room] = await self._head(room) == seq, max(seq, self._heads.get(room, 0))
-        self._hub.to_others(room, codec.activity(RoomHead(room, seq)))
-        if is_new and room != self._first_room:
-            self._hub.to_all(codec.rooms(await self.rooms()))
+        self._heads[room] = max(seq, self._heads.get(room, 0))
+        self._hub.bulletin.active(room, seq, here=False)
 
     def show(self, room: str, frame: str, /) -> None:
         """Show a frame of another node's."""

@@ -19,7 +19,7 @@ The gateway says:
 
     welcome you {id, name}, rooms [room…], max_text, max_file_bytes, max_files, marks [mark…], commands [{name, about}…]
             first of all; without `max_file_bytes` no files are taken
-    joined  room, reset, messages [message…], more, people [person…]
+    joined  room, reset, messages [message…], more, people [person…], present
             With `reset` the page forgets what it has of the room. Else `messages` is exactly what changed since
             `version`, and every message that grows right now. `more`: there are older messages.
     older   room, messages, more
@@ -29,11 +29,10 @@ The gateway says:
     taken   id                      the message is safe: the page may forget its copy
     refused id, code, text          the message was not taken. `too_long`, `invalid`, `conflict`: never will be;
                                     `busy`, `slow_down`: the same message again in a few seconds
-    people  room, people            who looks at the room
+    people  room, people, present   who looks at the room: the first hundred by name, and how many in all
     typing  room, thread, by, name, kind, doing?, ended?
             for about 5 s, or until `by` says something, or until the same comes with `ended`
-    rooms   rooms                   the list has changed
-    room    room                    something happened in a room that this page does not show
+    activity rooms [room…]          rooms with new messages that this page does not show; some may be new themselves
     opened  room                    the answer to `open`
     error   text                    what was asked for cannot be done, and what to do
     pong
@@ -44,14 +43,15 @@ deleted?, to?}; `live`: its text still grows; `deleted`: nothing is left of it; 
 name, and others read it too. `[@Name](person:<id>)` in a text mentions
 somebody. A room is {id, seq}; `seq` is its newest message's. Frames of one connection are in order, and `joined` is one
 cut through a room: what comes behind it applies to it. So nothing is lost and nothing shown twice. The connection is
-closed with 1013 when the page reads too slowly or the store is away (come back in a moment), and with 1008 when it
-sends too much.
+closed with 1013 when the page reads too slowly or the store is away (come back in a moment), with 1008 when it sends
+too much, and with 4429 when too many pages are open: the reason says it in words for people. `people` and `activity`
+come at most four times a second, and more rarely when very many pages are open.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -74,6 +74,14 @@ class Person:
 
     id: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Who looks at a room: some of them by name, and how many there are."""
+
+    people: Sequence[Person]
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +183,10 @@ def welcome(person: Person, rooms: Iterable[RoomHead], *, max_file_bytes: int, c
     )
 
 
-def joined(room: str, cut: Cut, people: Iterable[Person]) -> str:
+def joined(room: str, cut: Cut, who: Presence) -> str:
     messages = [_message(shown.message, shown.live) for shown in cut.messages]
-    return _frame("joined", room=room, reset=cut.reset, messages=messages, more=cut.more, people=_people(people))
+    here = {"people": _people(who.people), "present": who.count}
+    return _frame("joined", room=room, reset=cut.reset, messages=messages, more=cut.more, **here)
 
 
 def older(room: str, cut: Cut) -> str:
@@ -222,8 +231,8 @@ def refused(message_id: str, code: RefusalCode, text: str) -> str:
     return _frame("refused", id=message_id, code=code, text=text)
 
 
-def people(room: str, present: Iterable[Person]) -> str:
-    return _frame("people", room=room, people=_people(present))
+def people(room: str, who: Presence) -> str:
+    return _frame("people", room=room, people=_people(who.people), present=who.count)
 
 
 def typing(
@@ -239,12 +248,8 @@ def typing(
     return _frame("typing", room=room, thread=thread, by=who.id, name=who.name, kind=kind, **more)
 
 
-def rooms(heads: Iterable[RoomHead]) -> str:
-    return _frame("rooms", rooms=_rooms(heads))
-
-
-def activity(head: RoomHead) -> str:
-    return _frame("room", room={"id": head.id, "seq": head.seq})
+def activity(heads: Iterable[RoomHead]) -> str:
+    return _frame("activity", rooms=_rooms(heads))
 
 
 def opened(room: str) -> str:

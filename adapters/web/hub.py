@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable
+from itertools import islice
 
 import anyio
 
-from adapters.web import codec
-from adapters.web.codec import Person
+from adapters.web.bulletin import Bulletin
+from adapters.web.codec import Person, Presence
 
 MAX_WAITING_FRAMES = 1_000
 """A page with more frames waiting is too slow."""
 
 MAX_WAITING_CHARACTERS = 16_000_000
 """Likewise, by the length of the frames."""
+
+MAX_PAGES = 10_000
+"""Pages that may be open at once on a node."""
+
+MAX_PAGES_A_PERSON = 20
+"""Likewise, of one person."""
+
+MAX_NAMED = 100
+"""People of a room who are told by name."""
 
 
 class Browser:
@@ -27,6 +37,11 @@ class Browser:
         self._frames: deque[str] = deque()
         self._characters = 0
         self._news = anyio.Event()
+
+    @property
+    def waiting(self) -> int:
+        """Frames that wait."""
+        return len(self._frames)
 
     def push(self, frame: str) -> None:
         """Queue a frame. A page that lets too much wait is marked as too slow and gets nothing more."""
@@ -50,60 +65,97 @@ class Browser:
         return frame
 
 
-class Hub:
-    """All connected pages."""
+class _Room:
+    """The pages that show a room, and whose they are."""
 
     def __init__(self) -> None:
-        self._browsers: dict[Browser, None] = {}
-        self._in_room: dict[str, dict[Browser, None]] = {}
+        self.pages: dict[Browser, None] = {}
+        self.people: dict[str, Person] = {}
+        self._pages_of: Counter[str] = Counter()
+
+    def add(self, browser: Browser) -> None:
+        self.pages[browser] = None
+        self.people[browser.person.id] = browser.person
+        self._pages_of[browser.person.id] += 1
+
+    def remove(self, browser: Browser) -> None:
+        del self.pages[browser]
+        _count_down(self._pages_of, browser.person.id)
+        if browser.person.id not in self._pages_of:
+            del self.people[browser.person.id]
+
+
+class Hub:
+    """All connected pages. What happens in a room costs by the pages that show it, however many there are elsewhere."""
+
+    def __init__(self) -> None:
+        self.bulletin = Bulletin(self.presence)
+        self._pages_of: Counter[str] = Counter()
+        self._rooms: dict[str, _Room] = {}
         self.on_empty: Callable[[str], None] = lambda _room: None
         """Called when no page shows a room any more."""
 
+    @property
+    def pages(self) -> int:
+        """How many there are."""
+        return self._pages_of.total()
+
+    def refusal(self, person: Person) -> str | None:
+        """Why this person cannot open one more page, in words for them; None when they can."""
+        if self._pages_of[person.id] >= MAX_PAGES_A_PERSON:
+            return f"You have this chat open in {MAX_PAGES_A_PERSON} pages already. Close one of them."
+        if self.pages >= MAX_PAGES:
+            return "This chat is open in as many pages as it can serve. Try again later."
+        return None
+
     def enter(self, browser: Browser) -> None:
-        self._browsers[browser] = None
+        """Ask `refusal` first."""
+        self._pages_of[browser.person.id] += 1
+        self.bulletin.enter(browser)
 
     def leave(self, browser: Browser) -> None:
-        """Forget a page, and tell the others in its room."""
-        self._browsers.pop(browser, None)
+        """Forget a page."""
+        _count_down(self._pages_of, browser.person.id)
+        self.bulletin.leave(browser)
         self._leave_room(browser)
 
     def show(self, browser: Browser, room: str) -> None:
-        """From now on the page shows this room; tells those whom it concerns."""
+        """From now on the page shows this room."""
         if browser.room == room:
             return
         self._leave_room(browser)
         browser.room = room
-        self._in_room.setdefault(room, {})[browser] = None
-        self.to_room(room, codec.people(room, self.people(room)), but=browser)
+        self._rooms.setdefault(room, _Room()).add(browser)
+        self.bulletin.people_changed(room)
 
-    def people(self, room: str) -> Sequence[Person]:
+    def presence(self, room: str) -> Presence:
         """Who looks at the room, once each, in the order of arrival. The newest page knows a person's name."""
-        return list({browser.person.id: browser.person for browser in self._in_room.get(room, ())}.values())
+        known = self._rooms.get(room)
+        people = {} if known is None else known.people
+        return Presence(tuple(islice(people.values(), MAX_NAMED)), len(people))
 
     def to_room(self, room: str, frame: str, *, but: Browser | None = None) -> None:
         """To every page that shows the room."""
-        for browser in self._in_room.get(room, ()):
+        known = self._rooms.get(room)
+        for browser in () if known is None else known.pages:
             if browser is not but:
                 browser.push(frame)
-
-    def to_others(self, room: str, frame: str) -> None:
-        """To every page that does not show the room."""
-        for browser in self._browsers:
-            if browser.room != room:
-                browser.push(frame)
-
-    def to_all(self, frame: str) -> None:
-        for browser in self._browsers:
-            browser.push(frame)
 
     def _leave_room(self, browser: Browser) -> None:
         room = browser.room
         if room is None:
             return
         browser.room = None
-        self._in_room[room].pop(browser, None)
-        if not self._in_room[room]:
-            del self._in_room[room]
+        self._rooms[room].remove(browser)
+        if not self._rooms[room].pages:
+            del self._rooms[room]
+            self.bulletin.forget(room)
             self.on_empty(room)
             return
-        self.to_room(room, codec.people(room, self.people(room)))
+        self.bulletin.people_changed(room)
+
+
+def _count_down(counts: Counter[str], key: str) -> None:
+    counts[key] -= 1
+    if not counts[key]:
+        del counts[key]

@@ -41,6 +41,8 @@ SEND_TIMEOUT_S = 20.0
 CLOSE_TIMEOUT_S = 1.0
 CLOSE_TRY_AGAIN = 1013
 CLOSE_TOO_MUCH = 1008
+CLOSE_TOO_MANY_PAGES = 4429
+"""One more page cannot be opened; the reason says it in words for people."""
 
 MESSAGES = Budget(rate_per_s=1.0, burst=15)
 """What one person may say."""
@@ -86,7 +88,11 @@ class Visit:
         self._farewell: tuple[int, str] | None = None
 
     async def run(self) -> None:
-        """Serve the page until it leaves."""
+        """Serve the page until it leaves; one too many is told so and closed."""
+        refusal = self._house.hub.refusal(self._browser.person)
+        if refusal is not None:
+            await self._link.close(CLOSE_TOO_MANY_PAGES, refusal)
+            return
         self._house.hub.enter(self._browser)
         try:
             async with anyio.create_task_group() as tasks:

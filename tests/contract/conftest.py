@@ -9,7 +9,7 @@ import pytest
 
 from adapters.web.rooms import RoomStore
 from runtime.core.clock import SystemClock
-from runtime.core.files import FileStore
+from runtime.core.files import FileBounds, FileStore
 from runtime.sessions.catalog import SessionCatalog
 from runtime.sessions.dead_letters import DeadLetters
 from runtime.sessions.inbox import Inbox
@@ -37,7 +37,7 @@ BOUND = 5
 """How much fits in a shard's inbox and in a room."""
 
 
-FILE_BOUND_BYTES = 900_000
+FILE_BOUNDS = FileBounds(total_bytes=900_000, person_bytes=300_000, conversation_bytes=600_000)
 """How much all files together may take."""
 
 
@@ -60,7 +60,7 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
     if request.param == "memory":
         leases = MemoryLeaseStore(SystemClock())
         inbox = MemoryInbox(leases, bound=BOUND)
-        rooms, files = MemoryRoomStore(bound=BOUND), MemoryFileStore(bound_bytes=FILE_BOUND_BYTES)
+        rooms, files = MemoryRoomStore(bound=BOUND), MemoryFileStore(FILE_BOUNDS)
         sessions = MemorySessionStore(leases, inbox)
         catalog = MemorySessionCatalog(sessions, leases)
         yield Stores(sessions, inbox, leases, rooms, files, MemoryDeadLetters(inbox), catalog, MemoryNodeStore())
@@ -72,7 +72,7 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
             RedisInbox(connection, bound=BOUND),
             RedisLeaseStore(connection),
             RedisRoomStore(connection, bound=BOUND),
-            RedisFileStore(connection, bound_bytes=FILE_BOUND_BYTES),
+            RedisFileStore(connection, FILE_BOUNDS),
             RedisDeadLetters(connection, bound=BOUND),
             RedisSessionCatalog(connection),
             RedisNodeStore(connection),

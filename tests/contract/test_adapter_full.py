@@ -21,7 +21,8 @@ async def test_who_is_not_taken_in_is_told_and_the_platform_brings_it_no_more(st
     door = Door(access)
     door.inbox.fault = full
     router = InboundRouter(stand.adapter, access, door.entrance)
-    told = TEXTS("inbound.crowded", limit=200) if isinstance(full, ConversationFull) else TEXTS("inbound.full")
+    texts = TEXTS.marked(stand.adapter.capabilities.command_mark)
+    told = texts("inbound.crowded", limit=200) if isinstance(full, ConversationFull) else texts("inbound.full")
     async with stand.listening() as inbound:
         await stand.say("first", stand.private)
         await router.take(await anext(inbound))

@@ -34,6 +34,9 @@ class Books:
     async def opening(self, part: int, text: str, /) -> None:
         """Nothing to keep here."""
 
+    async def grows(self, text: str, /) -> None:
+        """Not looked at."""
+
     async def sent(self, part: int, platform_id: str, /) -> None:
         self.parts[part] = platform_id
         self.sent_once.set()

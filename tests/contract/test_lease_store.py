@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
+from typing import Any
 
+import anyio
+import pytest
+from redis.asyncio import Redis
+
+from runtime.sessions.store import SHARDS
+from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.leases import RedisLeaseStore
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import NODE, OTHER_NODE
 
@@ -59,3 +67,27 @@ async def test_names_are_independent(stores: Stores) -> None:
 
 async def test_a_lease_nobody_ever_held_cannot_be_renewed(stores: Stores) -> None:
     assert not await stores.leases.renew("shard:9", NODE, 1)
+
+
+async def test_leases_that_are_renewed_at_once_are_renewed_in_one_call(valkey_socket: Path) -> None:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
+        leases, kept = RedisLeaseStore(connection), dict[int, bool]()
+        tokens = {shard: await leases.acquire(f"shard:{shard}", NODE) or 0 for shard in range(SHARDS)}
+        await leases.acquire("shard:5", NODE)  # a new token: the first one is void
+
+        async def renew(shard: int) -> None:
+            kept[shard] = await leases.renew(f"shard:{shard}", NODE, tokens[shard])
+
+        async def sent(client: Redis) -> tuple[int, int]:
+            stats: Any = await client.info("commandstats")
+            return int(stats["cmdstat_evalsha"]["calls"]), int((await client.info("stats"))["total_reads_processed"])
+
+        await renew(1)  # the server knows the script from here on
+        scripts, reads = await connection.retrying(sent, "")
+        async with anyio.create_task_group() as tasks:
+            for shard in tokens:
+                tasks.start_soon(renew, shard)
+        scripts_after, reads_after = await connection.retrying(sent, "")
+        assert kept == {shard: shard != 5 for shard in tokens}
+        assert scripts_after - scripts == SHARDS
+        assert reads_after - reads <= 8

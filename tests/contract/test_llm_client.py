@@ -1,4 +1,4 @@
-"""The port to a language model, kept by litellm against a server on loopback."""
+"""The port to a language model, kept by the model's process, with litellm and without, against a server on loopback."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import gc
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,16 +15,23 @@ import anyio
 import httpx
 import pytest
 
+from gateway.settings.tree import model_environment
+from runtime.core.clock import SystemClock
 from runtime.core.errors import (
     ContextTooLong,
     LLMError,
+    LLMKeyRefused,
     LLMRateLimited,
     LLMRefused,
     LLMTimeout,
     LLMUnavailable,
 )
+from runtime.llm.answering import AnsweringClient
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
-from runtime.llm.provider import LiteLLMClient, ModelOptions, ModelTimeouts
+from runtime.llm.options import ModelOptions, ModelTimeouts
+from runtime.llm.process import ModelProcess
+from runtime.llm.worker.library import LiteLLMProvider
+from runtime.llm.worker.openai_server import OpenAIServerReader
 from tests.fakes.openai_server import OpenAIServer, Reply
 
 pytestmark = pytest.mark.anyio
@@ -50,10 +58,34 @@ class SkippingClock:
         await anyio.lowlevel.checkpoint()
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[OpenAIServer]:
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """Everything runs on asyncio; the model's processes are those of the whole module."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def running_server() -> AsyncIterator[OpenAIServer]:
     async with OpenAIServer() as started:
         yield started
+
+
+@pytest.fixture
+def server(running_server: OpenAIServer) -> OpenAIServer:
+    running_server.forget()
+    return running_server
+
+
+@pytest.fixture(scope="module", params=["litellm", "own reader"])
+def provider(request: pytest.FixtureRequest) -> str:
+    """litellm's prefix for a server that speaks OpenAI's protocol: with the one it is litellm that asks."""
+    return {"litellm": "custom_openai", "own reader": "openai"}[request.param]
+
+
+@pytest.fixture(scope="module")
+async def process(running_server: OpenAIServer, provider: str) -> AsyncIterator[ModelProcess]:
+    async with started(options_for(running_server, f"{provider}/test")) as made:
+        yield made
 
 
 @pytest.fixture
@@ -62,16 +94,30 @@ def clock() -> SkippingClock:
 
 
 @pytest.fixture
-async def client(server: OpenAIServer, clock: SkippingClock) -> AsyncIterator[LiteLLMClient]:
-    async with connected(server, clock) as made:
-        yield made
+def name(provider: str) -> str:
+    return f"{provider}/test"
 
 
-def connected(
-    server: OpenAIServer, clock: SkippingClock, timeouts: ModelTimeouts | None = None, name: str = "openai/test"
-) -> LiteLLMClient:
-    options = ModelOptions(name, base_url=server.base_url, timeouts=timeouts or ModelTimeouts(), max_retries=2)
-    return LiteLLMClient(options, clock)
+@pytest.fixture
+def client(server: OpenAIServer, process: ModelProcess, clock: SkippingClock, name: str) -> AnsweringClient:
+    return AnsweringClient(process, options_for(server, name), clock)
+
+
+def options_for(server: OpenAIServer, name: str, timeouts: ModelTimeouts | None = None) -> ModelOptions:
+    return ModelOptions(name, base_url=server.base_url, timeouts=timeouts or ModelTimeouts(), max_retries=2)
+
+
+def started(options: ModelOptions) -> ModelProcess:
+    return ModelProcess(options, model_environment(), SystemClock())
+
+
+@asynccontextmanager
+async def connected(server: OpenAIServer, clock: SkippingClock, name: str) -> AsyncIterator[AnsweringClient]:
+    """A client with a process of its own, for another server or model."""
+    options = options_for(server, name)
+    async with started(options) as process:
+        await process.warm_up()
+        yield AnsweringClient(process, options, clock)
 
 
 async def ask(client: LLMClient, request: CompletionRequest = HELLO) -> tuple[list[str], Usage]:
@@ -80,23 +126,25 @@ async def ask(client: LLMClient, request: CompletionRequest = HELLO) -> tuple[li
         return pieces, completion.usage
 
 
-async def test_text_comes_in_the_providers_pieces_and_usage_at_the_end(
-    client: LiteLLMClient, server: OpenAIServer
-) -> None:
+async def test_text_comes_whole_and_usage_at_the_end(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply("Hallo, schöne Welt!", chunk_chars=7, usage=(120, 9, 64)))
     pieces, usage = await ask(client)
-    assert pieces == ["Hallo, ", "schöne ", "Welt!"]
+    assert "".join(pieces) == "Hallo, schöne Welt!"
     assert usage == Usage(input_tokens=120, output_tokens=9, cached_tokens=64)
 
 
-async def test_an_answer_of_a_model_with_a_known_price_has_its_cost(server: OpenAIServer, clock: SkippingClock) -> None:
-    server.add(Reply("hi", usage=(1_000_000, 100_000, 0)))
-    async with connected(server, clock, name="openai/gpt-4.1-mini") as client:
+async def test_an_answer_of_a_model_with_a_known_price_has_its_cost_and_its_window(
+    server: OpenAIServer, clock: SkippingClock, provider: str
+) -> None:
+    server.add(Reply("hi", usage=(1_000_000, 100_000, 400_000)))
+    named = "openai/gpt-4.1-mini" if provider == "openai" else "gpt-4.1-mini"  # which litellm takes for OpenAI's
+    async with connected(server, clock, named) as client:
         _, usage = await ask(client)
-    assert usage.cost_usd == pytest.approx(0.40 + 0.16)
+    assert usage.cost_usd == pytest.approx(0.6 * 0.40 + 0.4 * 0.10 + 0.16)
+    assert usage.window_tokens == 1_047_576
 
 
-async def test_piece_is_handed_on_before_the_next_is_written(client: LiteLLMClient, server: OpenAIServer) -> None:
+async def test_piece_is_handed_on_before_the_next_is_written(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply("first second", hold_after_chars=6, chunk_chars=6))
     async with client.stream(HELLO) as completion:
         pieces = aiter(completion)
@@ -107,7 +155,7 @@ async def test_piece_is_handed_on_before_the_next_is_written(client: LiteLLMClie
 
 
 async def test_request_carries_messages_stops_and_a_placeholder_key(
-    client: LiteLLMClient, server: OpenAIServer
+    client: AnsweringClient, server: OpenAIServer
 ) -> None:
     server.add(Reply("x"))
     await ask(client, CompletionRequest(HELLO.messages, stop=("END",)))
@@ -121,7 +169,32 @@ async def test_request_carries_messages_stops_and_a_placeholder_key(
     assert server.headers[0]["authorization"].startswith("Bearer ")
 
 
-async def test_empty_answer_has_no_pieces(client: LiteLLMClient, server: OpenAIServer) -> None:
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+HELD = CompletionRequest(HELLO.messages, schema=SCHEMA)
+
+
+async def test_a_server_is_sent_the_schema_that_an_answer_is_held_to(
+    client: AnsweringClient, server: OpenAIServer
+) -> None:
+    server.add(Reply('{"n": 3}'))
+    await ask(client, HELD)
+    form = server.requests[0]["response_format"]
+    assert form["type"] == "json_schema"
+    assert form["json_schema"]["schema"] == SCHEMA
+
+
+async def test_a_server_that_knows_no_schemas_is_asked_without_one_from_then_on(
+    server: OpenAIServer, clock: SkippingClock, name: str
+) -> None:
+    server.add(Reply(status=400), Reply('{"n": 3}'), Reply('{"n": 4}'))
+    async with started(options_for(server, name)) as process:
+        client = AnsweringClient(process, options_for(server, name), clock)
+        assert "".join((await ask(client, HELD))[0]) == '{"n": 3}'
+        assert "".join((await ask(client, HELD))[0]) == '{"n": 4}'
+    assert ["response_format" in request for request in server.requests] == [True, False, False]
+
+
+async def test_empty_answer_has_no_pieces(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply(""))
     pieces, usage = await ask(client)
     assert pieces == []
@@ -129,7 +202,7 @@ async def test_empty_answer_has_no_pieces(client: LiteLLMClient, server: OpenAIS
 
 
 async def test_rate_limit_waits_as_long_as_the_provider_asks(
-    client: LiteLLMClient, server: OpenAIServer, clock: SkippingClock
+    client: AnsweringClient, server: OpenAIServer, clock: SkippingClock
 ) -> None:
     server.add(Reply(status=429, retry_after_s=7), Reply("late"))
     pieces, _ = await ask(client)
@@ -138,7 +211,7 @@ async def test_rate_limit_waits_as_long_as_the_provider_asks(
 
 
 async def test_rate_limit_that_lasts_is_told_with_its_pause(
-    client: LiteLLMClient, server: OpenAIServer, clock: SkippingClock
+    client: AnsweringClient, server: OpenAIServer, clock: SkippingClock
 ) -> None:
     server.add(*[Reply(status=429, retry_after_s=2)] * 3)
     with pytest.raises(LLMRateLimited) as caught:
@@ -148,7 +221,7 @@ async def test_rate_limit_that_lasts_is_told_with_its_pause(
 
 
 async def test_pause_of_an_hour_is_not_waited_for(
-    client: LiteLLMClient, server: OpenAIServer, clock: SkippingClock
+    client: AnsweringClient, server: OpenAIServer, clock: SkippingClock
 ) -> None:
     server.add(Reply(status=429, retry_after_s=3600))
     with pytest.raises(LLMRateLimited):
@@ -158,7 +231,7 @@ async def test_pause_of_an_hour_is_not_waited_for(
 
 @pytest.mark.parametrize("status", [500, 502, 503])
 async def test_server_error_is_tried_again_after_a_growing_pause(
-    client: LiteLLMClient, server: OpenAIServer, clock: SkippingClock, status: int
+    client: AnsweringClient, server: OpenAIServer, clock: SkippingClock, status: int
 ) -> None:
     server.add(Reply(status=status), Reply(status=status), Reply("at last"))
     pieces, _ = await ask(client)
@@ -167,47 +240,54 @@ async def test_server_error_is_tried_again_after_a_growing_pause(
     assert 0.25 <= first_s <= 0.5 <= second_s <= 1.0
 
 
-async def test_server_error_that_lasts_is_unavailable(client: LiteLLMClient, server: OpenAIServer) -> None:
+async def test_server_error_that_lasts_is_unavailable(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply(status=500, repeat=True))
     with pytest.raises(LLMUnavailable, match="scripted 500"):
         await ask(client)
     assert len(server.requests) == 3
 
 
-async def test_nobody_listening_is_unavailable(clock: SkippingClock) -> None:
+async def test_nobody_listening_is_unavailable(clock: SkippingClock, name: str) -> None:
     async with OpenAIServer() as gone:
         pass
-    async with connected(gone, clock) as client:
-        with pytest.raises(LLMUnavailable, match="openai/test"):
+    async with connected(gone, clock, name) as client:
+        with pytest.raises(LLMUnavailable, match=name):
             await ask(client)
     assert len(clock.slept_s) == 2
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404])
-async def test_rejected_request_is_not_tried_again(client: LiteLLMClient, server: OpenAIServer, status: int) -> None:
+@pytest.mark.parametrize("status", [400, 403, 404])
+async def test_rejected_request_is_not_tried_again(client: AnsweringClient, server: OpenAIServer, status: int) -> None:
     server.add(Reply(status=status, error={"message": "no such thing"}, repeat=True))
     with pytest.raises(LLMRefused, match=r"rejects the request: no such thing$"):
         await ask(client)
     assert len(server.requests) == 1
 
 
+async def test_refused_key_is_said_to_be_that(client: AnsweringClient, server: OpenAIServer) -> None:
+    server.add(Reply(status=401, error={"message": "no such key"}, repeat=True))
+    with pytest.raises(LLMKeyRefused, match=r"openai/test refuses its key; set another one: no such key$"):
+        await ask(client)
+    assert len(server.requests) == 1
+
+
 async def test_rejection_that_litellm_swallows_is_one_all_the_same(
-    client: LiteLLMClient, server: OpenAIServer, clock: SkippingClock
+    client: AnsweringClient, server: OpenAIServer, clock: SkippingClock, provider: str
 ) -> None:
     server.add(Reply(status=422, repeat=True))
-    with pytest.raises(LLMRefused, match="does not say why"):
+    with pytest.raises(LLMRefused, match="scripted 422" if provider == "openai" else "does not say why"):
         await ask(client)
     assert clock.slept_s == []
 
 
-async def test_too_long_a_prompt_is_told_apart(client: LiteLLMClient, server: OpenAIServer) -> None:
+async def test_too_long_a_prompt_is_told_apart(client: AnsweringClient, server: OpenAIServer) -> None:
     error = {"message": "This model's maximum context length is 4096 tokens.", "code": "context_length_exceeded"}
     server.add(Reply(status=400, error=error))
     with pytest.raises(ContextTooLong):
         await ask(client)
 
 
-async def test_withheld_answer_is_refused(client: LiteLLMClient, server: OpenAIServer) -> None:
+async def test_withheld_answer_is_refused(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply("I", finish_reason="content_filter"))
     with pytest.raises(LLMRefused, match="content filter"):
         await ask(client)
@@ -215,58 +295,68 @@ async def test_withheld_answer_is_refused(client: LiteLLMClient, server: OpenAIS
 
 @pytest.mark.parametrize("reply", [Reply("x", hold_before=True), Reply("", hold_after_chars=0)])
 async def test_silence_before_the_first_piece_times_out(
-    server: OpenAIServer, clock: SkippingClock, reply: Reply
+    server: OpenAIServer, process: ModelProcess, clock: SkippingClock, name: str, reply: Reply
 ) -> None:
     server.add(reply)
-    async with connected(server, clock, ModelTimeouts(first_piece_s=2.0)) as client:
-        with pytest.raises(LLMTimeout, match=r"openai/test"):
-            await ask(client)
+    await process.warm_up()
+    client = AnsweringClient(process, options_for(server, name, ModelTimeouts(first_piece_s=2.0)), clock)
+    with pytest.raises(LLMTimeout, match=name):
+        await ask(client)
     assert len(server.requests) == 1
     await server.until(lambda: server.disconnects == 1)
 
 
-async def test_silence_between_pieces_times_out(server: OpenAIServer, clock: SkippingClock) -> None:
+async def test_silence_between_pieces_times_out(
+    server: OpenAIServer, process: ModelProcess, clock: SkippingClock, name: str
+) -> None:
     server.add(Reply("first second", hold_after_chars=6))
-    async with connected(server, clock, ModelTimeouts(between_pieces_s=0.1)) as client:
-        with pytest.raises(LLMTimeout, match="next piece"):
-            await ask(client)
+    client = AnsweringClient(process, options_for(server, name, ModelTimeouts(between_pieces_s=0.1)), clock)
+    with pytest.raises(LLMTimeout, match="next piece"):
+        await ask(client)
 
 
-async def test_answer_without_end_times_out(server: OpenAIServer, clock: SkippingClock) -> None:
-    server.add(Reply("x" * 1_000, chunk_chars=1, chunk_delay_s=0.01))
-    async with connected(server, clock, ModelTimeouts(whole_s=0.5)) as client:
-        with pytest.raises(LLMTimeout):
-            await ask(client)
+async def test_answer_without_end_times_out(
+    server: OpenAIServer, process: ModelProcess, clock: SkippingClock, name: str
+) -> None:
+    server.add(Reply("0123456789" * 100, chunk_chars=1, chunk_delay_s=0.01))
+    client = AnsweringClient(process, options_for(server, name, ModelTimeouts(whole_s=0.5)), clock)
+    with pytest.raises(LLMTimeout):
+        await ask(client)
 
 
 async def test_connection_cut_in_mid_stream_is_an_error_and_not_tried_again(
-    client: LiteLLMClient, server: OpenAIServer
+    client: AnsweringClient, server: OpenAIServer
 ) -> None:
     server.add(Reply("0123456789" * 4, chunk_chars=10, drop_after_chars=20), Reply("again"))
-    async with client.stream(HELLO) as completion:
-        pieces = aiter(completion)
-        assert [await anext(pieces), await anext(pieces)] == ["0123456789", "0123456789"]
-        with pytest.raises(LLMError):
-            await anext(pieces)
+    heard: list[str] = []
+
+    async def hear() -> None:
+        async with client.stream(HELLO) as completion:
+            async for piece in completion:
+                heard.extend([piece])
+
+    with pytest.raises(LLMError):
+        await hear()
+    assert "".join(heard) == "0123456789" * 2
     assert len(server.requests) == 1
 
 
 async def test_connection_cut_before_the_first_piece_is_tried_again(
-    client: LiteLLMClient, server: OpenAIServer
+    client: AnsweringClient, server: OpenAIServer
 ) -> None:
     server.add(Reply("lost", drop_after_chars=0), Reply("kept"))
     pieces, _ = await ask(client)
     assert pieces == ["kept"]
 
 
-async def test_leaving_the_context_stops_the_request(client: LiteLLMClient, server: OpenAIServer) -> None:
+async def test_leaving_the_context_stops_the_request(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply("first second", hold_after_chars=6, chunk_chars=6))
     async with client.stream(HELLO) as completion:
         assert await anext(aiter(completion)) == "first "
     await server.until(lambda: server.disconnects == 1)
 
 
-async def test_cancelling_stops_the_request(client: LiteLLMClient, server: OpenAIServer) -> None:
+async def test_cancelling_stops_the_request(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply("first second", hold_after_chars=6, chunk_chars=6))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(ask, client)
@@ -275,21 +365,19 @@ async def test_cancelling_stops_the_request(client: LiteLLMClient, server: OpenA
     await server.until(lambda: server.disconnects == 1)
 
 
-async def test_anthropic_models_get_cache_marks(clock: SkippingClock) -> None:
+@pytest.mark.parametrize("kind", [LiteLLMProvider, OpenAIServerReader])
+async def test_anthropic_models_get_cache_marks(
+    server: OpenAIServer, kind: Callable[[ModelOptions], LiteLLMProvider | OpenAIServerReader]
+) -> None:
     """The mark goes on the wire as Anthropic's own field; OpenAI's wire passes it through here so that it shows."""
     messages = tuple(ChatMessage("user", str(number), cacheable=True) for number in range(6))
-    async with OpenAIServer([Reply("x")]) as server, connected(server, clock, name="openai/claude-test") as client:
-        await ask(client, CompletionRequest(messages))
+    server.add(Reply("x"))
+    asked = kind(options_for(server, "openai/claude-test"))
+    async with aclosing(asked.answer(CompletionRequest(messages))) as parts:
+        assert "x" in [part async for part in parts]
+    await asked.aclose()
     marked = ["cache_control" in json.dumps(message) for message in server.requests[0]["messages"]]
     assert marked == [False, False, True, True, True, True]
-
-
-async def test_closing_leaves_nothing_open_and_the_client_usable(client: LiteLLMClient, server: OpenAIServer) -> None:
-    server.add(Reply("one"), Reply("two"))
-    assert (await ask(client))[0] == ["one"]
-    await client.aclose()
-    assert (await ask(client))[0] == ["two"]
-    await client.aclose()
     gc.collect()  # an unclosed session would warn here, and warnings are errors
 
 
@@ -302,9 +390,10 @@ async def test_fake_server_serves_other_processes(tmp_path: Path, clock: Skippin
         base_url = (await process.stdout.receive()).decode().strip()
         control = base_url.removesuffix("/v1") + "/control"
         async with (
-            LiteLLMClient(ModelOptions("openai/test", base_url=base_url), clock) as client,
+            started(ModelOptions("openai/test", base_url=base_url)) as asked,
             httpx.AsyncClient(timeout=60) as http,
         ):
+            client = AnsweringClient(asked, ModelOptions("openai/test"), clock)
             assert (await ask(client))[0] == ["plain"]
             await http.post(f"{control}/release")
             magic = CompletionRequest((ChatMessage("user", "the magic word"),))

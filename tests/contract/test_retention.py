@@ -10,7 +10,7 @@ import pytest
 
 from gateway.erasure import Erasure
 from gateway.retention import Done, Retention
-from gateway.settings_retention import RetentionSettings
+from gateway.settings.retention import RetentionSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable

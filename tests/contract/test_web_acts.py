@@ -22,7 +22,7 @@ from adapters.web.adapter import WebAdapter
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain
-from runtime.core.files import MAX_FILE_BYTES, file_id
+from runtime.core.files import MAX_FILE_BYTES, FileBounds, file_id
 from runtime.core.message import Choice, Quote
 from tests.fakes.page_socket import ADA, GRACE, PageSocket, page_socket
 from tests.fakes.web_chat import WebChat, web_chat
@@ -204,6 +204,19 @@ async def test_a_file_goes_with_a_message_when_it_was_posted() -> None:
         sent = await scene.ada.say("lost", files=[{"id": "0" * 64, "name": "b.csv"}])
         refused = await scene.ada.until("refused", id=sent)
         assert (refused["code"], "b.csv is not here" in refused["text"]) == ("invalid", True)
+
+
+async def test_a_file_that_went_with_a_message_outlasts_later_uploads() -> None:
+    async with lobby() as scene:
+        files = scene.chat.files
+        files.bounds = FileBounds(total_bytes=10, person_bytes=6, conversation_bytes=6)
+        kept = await files.keep(b"a,b", "text/csv", person=ADA.id)
+        await scene.ada.say("", files=[{"id": kept, "name": "a.csv"}])
+        await scene.heard()
+        for number in range(5):
+            await files.keep(bytes([number]) * 3, "text/csv", person=ADA.id)
+            await files.keep(bytes([number]) * 3, "text/csv", person="web:eve")
+        assert await files.content(kept) is not None
 
 
 async def test_an_agents_file_is_a_message_with_it() -> None:

@@ -42,7 +42,7 @@ async def asked(scrape: Scrape | None, **headers: str) -> httpx.Response:
 
 def counted() -> Scrape:
     bus = Bus(SystemClock())
-    metrics = Metrics(Gauges(lambda: {1}, lambda: 0, lambda: 0, lambda: 0, lambda: 0, waiting))
+    metrics = Metrics(Gauges(lambda: {1}, lambda: 0, lambda: 0, lambda: 0, lambda: 0, lambda: True, waiting))
     metrics.attach(bus)
     bus.publish("turn.completed")
     return Scrape(TOKEN, metrics.text, CONTENT_TYPE)

@@ -30,17 +30,13 @@ async def test_a_page_that_does_not_read_is_closed_and_holds_up_nobody(monkeypat
         await fast.join()
         async with page_socket(chat, GRACE, compression=None, max_queue=1, close_timeout=0.1) as slow:
             await slow.join()
-            await fast.until("people")
+            await fast.until("people", present=2)
             await chat.adapter.send(LOBBY, "0", speaker=GUIDE, nonce="n1", final=False)
-            left = False
             for number in range(400):
                 text = str(number % 10) * 90_000
                 await chat.adapter.edit(LOBBY, "n1", text, speaker=GUIDE, nonce="n1", final=False)
-                while (frame := await fast.next())["t"] != "grow":
-                    left = left or (frame["t"] == "people" and [each["name"] for each in frame["people"]] == ["Ada"])
-                if left:
-                    break
-            assert left
+                await fast.until("grow")
+            await fast.until("people", present=1)
             assert (await slow.farewell())[0] in (0, 1013)
 
 
@@ -103,9 +99,9 @@ async def test_rooms_are_opened_by_name_and_their_activity_is_told_to_those_else
         await ada.send("open", name="Tax & Ideas")
         assert (await ada.until("opened"))["room"] == "tax-ideas"
         await ada.join("tax-ideas")
-        assert [room["id"] for room in (await grace.until("rooms"))["rooms"]] == ["lobby", "tax-ideas"]
+        assert (await grace.until("activity"))["rooms"] == [{"id": "tax-ideas", "seq": 1}]
         await ada.say("anybody here?", room="tax-ideas")
-        assert (await grace.until("room"))["room"] == {"id": "tax-ideas", "seq": 2}
+        assert (await grace.until("activity"))["rooms"] == [{"id": "tax-ideas", "seq": 2}]
         await grace.send("open", name="tax ideas")
         assert texts(await grace.join("tax-ideas")) == ["Ada opened this room.", "anybody here?"]
 
@@ -115,7 +111,7 @@ async def test_people_see_who_is_here_and_who_is_typing() -> None:
         await ada.join()
         async with page_socket(chat, GRACE) as grace:
             assert [each["name"] for each in (await grace.join())["people"]] == ["Ada", "Grace"]
-            assert [each["name"] for each in (await ada.until("people"))["people"]] == ["Ada", "Grace"]
+            assert [each["name"] for each in (await ada.until("people", present=2))["people"]] == ["Ada", "Grace"]
             await grace.send("typing", room="lobby", thread=None)
             assert (await ada.until("typing"))["name"] == "Grace"
             await chat.adapter.typing(LOBBY, GUIDE)
@@ -126,7 +122,7 @@ async def test_people_see_who_is_here_and_who_is_typing() -> None:
             await chat.adapter.end_typing(LOBBY, GUIDE)
             ended = await grace.until("typing")
             assert (ended["by"], ended["thread"], ended["ended"]) == ("1000", None, True)
-        assert [each["name"] for each in (await ada.until("people"))["people"]] == ["Ada"]
+        assert [each["name"] for each in (await ada.until("people", present=1))["people"]] == ["Ada"]
 
 
 async def test_the_chat_outlives_its_store() -> None:
@@ -157,3 +153,39 @@ async def test_a_foreign_page_cannot_open_the_chat(origin: str | None) -> None:
             async with page_socket(chat, origin=origin):
                 pass
         assert refused.value.response.status_code == 403
+
+
+async def test_who_opens_too_many_pages_is_told_so_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "MAX_PAGES_A_PERSON", 1)
+    async with web_chat() as chat, page_socket(chat) as first:
+        await first.join()
+        async with page_socket(chat) as second, page_socket(chat, GRACE) as another:
+            assert await second.farewell() == (4429, "You have this chat open in 1 pages already. Close one of them.")
+            await another.join()
+        await first.say("still here")
+        assert (await first.until("message"))["message"]["text"] == "still here"
+
+
+async def test_a_slow_page_that_was_cut_off_comes_back_and_misses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "MAX_WAITING_CHARACTERS", 300_000)
+    async with web_chat() as chat, page_socket(chat) as fast:
+        await fast.join()
+        async with page_socket(chat, GRACE, max_queue=1, close_timeout=0.1) as slow:
+            joined = await slow.join()
+            assert joined["messages"] == []
+            await fast.until("people", present=2)
+            said = 0
+            while chat.adapter.pages > 1:
+                said += 1
+                await chat.adapter.send(LOBBY, f"{said} " + "x" * 90_000, speaker=GUIDE, nonce=f"n{said}", final=True)
+                await fast.until("message")
+            seen = 0
+            with suppress(ConnectionClosed):
+                while True:
+                    frame = await slow.next()
+                    seen = frame["message"]["version"] if frame["t"] == "message" else seen
+        assert 0 < seen < said
+        async with page_socket(chat, GRACE) as again:
+            back = await again.join(version=seen)
+        assert not back["reset"]
+        assert [text.split()[0] for text in texts(back)] == [str(number) for number in range(seen + 1, said + 1)]

@@ -312,3 +312,28 @@ async def test_leaving_ends_the_connection(adapter: DiscordAdapter, platform: Di
     async with listening(adapter, platform):
         pass
     await platform.until(lambda: not platform.gateway.connected)
+
+
+async def test_gateway_that_cannot_be_reached_is_said_plainly_and_nobody_listens_until_it_can(
+    options: DiscordOptions, platform: DiscordPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, platform.gateway.address = platform.gateway.address, "ws://127.0.0.1:1"
+    listens, broken, errors = anyio.Event(), anyio.Event(), list[str]()
+
+    def warn(_message: str, *, extra: dict[str, object]) -> None:
+        errors.append(str(extra["error"]))
+        broken.set()
+
+    monkeypatch.setattr(logging.getLogger("adapters.discord.shard"), "warning", warn)
+    async with aclosing(new_adapter(options, clock=HastyClock())) as adapter, anyio.create_task_group() as tasks:
+
+        async def listen() -> None:
+            async with adapter.connect():
+                listens.set()
+
+        tasks.start_soon(listen)
+        await broken.wait()
+        assert errors[0].startswith("The gateway of Discord cannot be reached: Cannot connect to host 127.0.0.1:1")
+        assert not listens.is_set()
+        platform.gateway.address = there
+        await listens.wait()

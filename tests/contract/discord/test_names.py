@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from contextlib import aclosing
 from dataclasses import replace
@@ -141,6 +142,40 @@ async def test_name_that_discord_refuses_is_changed(
     [posted] = platform.world.messages(platform.world.general)
     assert posted.hook is not None
     assert 1 <= len(posted.author) <= 80
+
+
+async def test_webhooks_that_do_not_tell_their_application_are_found_again(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    platform.world.tells_applications = False
+    for number in range(3):
+        async with aclosing(new_adapter(options)) as adapter:
+            await send(adapter, "hi", to=general(platform), nonce=f"{number}.0")
+    assert len(platform.calls_of("make_hook")) == 1
+
+
+async def test_text_that_stands_whole_is_not_said_anew_when_its_webhook_is_gone(
+    adapter: DiscordAdapter, platform: DiscordPlatform
+) -> None:
+    said = await send(adapter, "one two", to=general(platform))
+    platform.world.backend.delete_webhook(int(said.partition("@")[2]))
+    await adapter.edit(general(platform), said, "one two", speaker=HOST, nonce="page.0", final=True)
+    assert [each.text for each in platform.world.messages(platform.world.general)] == ["one two"]
+
+
+@pytest.mark.parametrize("may", [True, False])
+async def test_text_whose_webhook_is_gone_makes_way_where_the_bot_may_and_the_log_says_so(
+    may: bool, adapter: DiscordAdapter, platform: DiscordPlatform, caplog: pytest.LogCaptureFixture
+) -> None:
+    if not may:
+        platform.world.forbid("manage_messages")
+    said = await send(adapter, "one", to=general(platform))
+    platform.world.backend.delete_webhook(int(said.partition("@")[2]))
+    with caplog.at_level(logging.WARNING, "adapters.discord"), pytest.raises(MessageGone):
+        await edit(adapter, said, "one two", to=general(platform))
+    [told] = [record for record in caplog.records if "webhook of ours was deleted" in record.msg]
+    assert vars(told)["taken_away"] is may
+    assert [each.text for each in platform.world.messages(platform.world.general)] == ([] if may else ["one"])
 
 
 async def test_deleted_webhook_is_made_anew(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:

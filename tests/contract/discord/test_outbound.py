@@ -223,3 +223,10 @@ async def test_right_that_is_missing_in_a_server_is_told(adapter: DiscordAdapter
     platform.world.forbid("send_messages")
     with pytest.raises(AuthFailed, match="In Us the bot lacks Send Messages"):
         await adapter.check()
+
+
+async def test_one_person_is_told_alone_in_private(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    world = platform.world
+    await adapter.tell_alone(general(platform), f"discord:{world.bob.id}", "Ask Ada.")
+    assert [posted.text for posted in world.messages(world.private(world.bob))] == ["Ask Ada."]
+    assert world.messages(world.general) == []

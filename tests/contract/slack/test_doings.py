@@ -224,15 +224,42 @@ async def test_bot_outside_of_the_channel_says_so_to_the_person_alone(
     adapter: SlackAdapter, platform: SlackPlatform
 ) -> None:
     platform.conversations.open(CHANNEL).member = False
-    event_id = platform.command("new what is new?")
+    event_id = platform.command("start what is new?")
     platform.say("next", channel=DIRECT)
     async with adapter.connect() as inbound:
         assert (await anext(inbound)).text == "next"
     assert "/invite" in platform.events.events[event_id].words["text"]
 
 
-async def test_longer_text_is_written_in_a_form(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+@pytest.mark.parametrize("given", ["!new", "/parley new"])
+async def test_new_means_the_same_as_a_word_and_as_a_slash_command(
+    given: str, adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    root = platform.mention("hello")
+    async with adapter.connect() as inbound:
+        await anext(inbound)
+        if given == "!new":
+            platform.say("!new", thread=root)
+        else:
+            platform.command("new")
+        heard = await anext(inbound)
+    assert (heard.command, heard.address) == ("new", thread(root))
+    assert platform.surfaces.views == []
+
+
+async def test_new_opens_a_form_where_there_is_no_conversation_to_end(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
     platform.command("new")
+    platform.say("next", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        assert (await anext(inbound)).text == "next"
+    [view] = platform.surfaces.views
+    assert view["callback_id"] == "parley_new"
+
+
+async def test_longer_text_is_written_in_a_form(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    platform.command("start")
     async with adapter.connect() as inbound, anyio.create_task_group() as tasks:
 
         async def fill_in() -> None:
@@ -334,7 +361,7 @@ async def test_who_is_shut_out_while_writing_in_the_form_is_told_in_it(
         aclosing(new_adapter(replace(options, admits=admits), clock=clock)) as adapter,
         adapter.connect() as inbound,
     ):
-        platform.command("new")
+        platform.command("start")
         platform.say("first", channel=DIRECT)
         await anext(inbound)
         sent = platform.submit("a long story")
@@ -352,7 +379,7 @@ async def test_forms_and_statuses_are_in_the_language_of_the_settings(
     german = '[forms]\nnew = "Neues Gespräch"\nsend = "Senden"\n[doing]\nthinks = "überlegt …"\n'
     (tmp_path / "de.toml").write_text(german, encoding="utf-8")
     root = platform.mention("hello")
-    platform.command("new")
+    platform.command("start")
     platform.say("next", channel=DIRECT)
     speaking = replace(options, texts=load_texts("de", tmp_path))
     async with aclosing(new_adapter(speaking, clock=clock)) as adapter, adapter.connect() as inbound:
@@ -387,11 +414,30 @@ async def test_free_answer_is_written_in_a_form_and_said_in_the_thread(
         platform.say("next", thread=root)
         await anext(inbound)
     assert (heard.act, heard.text, heard.address, heard.addressed) == ("message", "a long\n\nstory", thread(root), True)
-    assert (heard.person_id, heard.choice) == (f"slack:{TEAM}:{FRIEND}", None)
+    assert (heard.person_id, heard.choice) == (f"slack:{TEAM}:{FRIEND}", "q1.free")
     shown = next(posted for posted in platform.messages() if posted.ts == heard.message_id)
     assert shown.thread_ts == root
     assert shown.shown == "*Bob*\na long\n\nstory"
     assert platform.events.events[sent].words in (None, {})
+
+
+async def test_thread_of_a_form_and_of_a_choice_is_known_where_only_the_message_tells_it(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    root = platform.mention("hello")
+    async with adapter.connect() as inbound:
+        await anext(inbound)
+        ts = await send(adapter, "What is it about?", to=thread(root))
+        choices = [Choice("q1.0", "Yes"), Choice("q1.free", "Answer…", free=True)]
+        await adapter.offer(thread(root), ts, "What is it about?", choices, speaker=HOST, nonce="page.0")
+        platform.press("Yes", platform.messages()[0], contained=False)
+        assert (await anext(inbound)).address == thread(root)
+        platform.press("Answer…", platform.messages()[0], contained=False)
+        platform.say("meanwhile", thread=root)
+        await anext(inbound)
+        platform.submit("a story")
+        answer = await anext(inbound)
+    assert (answer.address, answer.choice, answer.act) == (thread(root), "q1.free", "message")
 
 
 async def test_answer_that_cannot_be_posted_stays_in_its_form(adapter: SlackAdapter, platform: SlackPlatform) -> None:

@@ -85,8 +85,9 @@ async def test_changed_body_is_refused(adapter: SlackAdapter, clock: FakeClock) 
 async def test_signed_nonsense_is_refused(adapter: SlackAdapter, platform: SlackPlatform, clock: FakeClock) -> None:
     assert (await _receive(adapter, clock, {"type": "event_callback"})).status == 200
     headers, raw = slack_http.request(clock, "interactive", {})
-    for body in (b"payload=%7B", b"payload=1"):
-        signed, _ = slack_http.request(clock, "interactive", {})
+    deep = b"[" * 100_000 + b"]" * 100_000
+    for kind, body in (("interactive", b"payload=%7B"), ("interactive", b"payload=1"), ("events_api", deep)):
+        signed, _ = slack_http.request(clock, kind, {})
         verifier = SignatureVerifier(SIGNING_SECRET)
         stamp = signed["x-slack-request-timestamp"]
         signed["x-slack-signature"] = verifier.generate_signature(timestamp=stamp, body=body) or ""

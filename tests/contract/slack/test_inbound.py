@@ -364,3 +364,14 @@ async def test_check_tells_a_wrong_token_from_a_server_that_is_down(
     platform.fail("auth.test", "bad_gateway")
     with pytest.raises(NotDelivered, match="cannot be told"):
         await adapter.check()
+
+
+async def test_check_fails_where_the_app_may_not_hear_or_speak(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    platform.scopes -= {"chat:write", "channels:history"}
+    with pytest.raises(AuthFailed, match=r"add these scopes and install the app again: channels:history chat:write$"):
+        await adapter.check()
+
+
+async def test_check_says_that_slack_does_not_tell_the_scopes(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    platform.scopes.clear()
+    assert (await adapter.check()).endswith("Slack does not say which scopes it has")

@@ -41,7 +41,7 @@ async def _do_everything(adapter: SlackAdapter, platform: SlackPlatform) -> None
     platform.say("a title", channel=DIRECT, thread=assistant)
     file = platform.files.given("a.txt", b"a")
     platform.react("eyes", root)
-    platform.command("new")
+    platform.command("start")
     platform.say("last", channel=DIRECT)
     async with adapter.connect() as inbound:
         while (await anext(inbound)).text != "last":

@@ -23,7 +23,7 @@ from runtime.core.errors import (
 )
 from tests.contract.slack.speaking import ADA, US, edit, new_adapter, send, thread
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack_people import CHANNEL, DIRECT
+from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND
 from tests.fakes.slack_platform import FaultKind, SlackPlatform
 
 pytestmark = pytest.mark.anyio
@@ -317,3 +317,10 @@ async def test_connections_are_closed_with_what_opened_them(options: SlackOption
     del adapter
     gc.collect()
     assert len(platform.messages(DIRECT)) == 1
+
+
+async def test_one_person_is_told_alone_in_the_thread(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    root = platform.mention("hello", person=FRIEND)
+    await adapter.tell_alone(thread(root), f"slack:T0001:{FRIEND}", "Ask Ada.")
+    assert platform.alone == [(FRIEND, CHANNEL, root, "Ask Ada.")]
+    assert platform.messages() == []

@@ -209,3 +209,19 @@ async def test_message_follows_a_group_to_its_new_id(adapter: TelegramAdapter, p
     assert [m.text for m in platform.messages(GROUP)] == ["Host\none", "Host\ntwo"]
     assert [call.status for call in platform.calls] == [400, 200, 200]
     assert adapter.budget(old)[0] == adapter.budget(US)[0]
+
+
+async def test_an_edit_that_was_done_and_not_answered_is_repeated_without_being_refused(
+    adapter: TelegramAdapter, platform: TelegramPlatform
+) -> None:
+    message = await send(adapter, "0")
+    platform.fail("editMessageText", "bad_gateway", applied=True)
+    with pytest.raises(OutcomeUncertain):
+        await edit(adapter, message, "one `two three`")
+    await edit(adapter, message, "one `two three`")
+    [posted] = platform.messages(PERSON)
+    assert posted.text == "one\u00a0two three"
+    await edit(adapter, message, "one `two three` four")
+    [posted] = platform.messages(PERSON)
+    assert posted.text == "one two three four"
+    assert [call.status for call in platform.calls_of("editMessageText")] == [502, 200, 200]

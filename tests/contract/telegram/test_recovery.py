@@ -93,7 +93,7 @@ async def test_a_flood_and_an_unclear_answer_pass_and_it_is_found_at_the_same_nu
     with pytest.raises(OutcomeUncertain):
         await find(adapter)
     assert await find(adapter) == str(platform.messages(PERSON)[1].message_id)
-    assert texts(platform) == ["before", "beginning and more"]
+    assert texts(platform) == ["before", "beginning and\u00a0more"]
 
 
 async def test_what_people_write_meanwhile_is_not_tried(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
@@ -200,6 +200,7 @@ class Shown:
     parts: dict[int, str] = field(default_factory=dict)
 
     async def opening(self, part: int, text: str, /) -> None: ...
+    async def grows(self, text: str, /) -> None: ...
 
     async def sent(self, part: int, platform_id: str, /) -> None:
         self.parts[part] = platform_id

@@ -100,6 +100,41 @@ async def test_request_that_is_not_telegrams_is_refused(
         assert (await hooked.receive(refused)).status == status
 
 
+def raw(body: bytes) -> HttpRequest:
+    return HttpRequest("POST", "/part", {}, {"x-telegram-bot-api-secret-token": SECRET}, body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"update_id": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"update_id": 1e999}',
+    ],
+    ids=["deep", "deep below a key", "a number without end"],
+)
+async def test_a_body_that_cannot_be_read_is_refused_and_not_asked_for_again(
+    hooked: TelegramAdapter, body: bytes
+) -> None:
+    async with hooked.connect():
+        assert (await hooked.receive(raw(body))).status == 400
+
+
+@pytest.mark.parametrize("date", [10**20, -(10**20), 1e300, None, "soon"])
+async def test_an_update_from_no_time_is_passed_over_and_the_next_is_heard(
+    hooked: TelegramAdapter, date: object
+) -> None:
+    odd = update("odd")
+    assert isinstance(odd["message"], dict)
+    odd["message"]["date"] = date
+    async with hooked.connect() as inbound, anyio.create_task_group() as tasks:
+        with anyio.fail_after(60):
+            assert (await hooked.receive(request(odd))).status == 200
+            tasks.start_soon(hooked.receive, request(update("well", 2)))
+            assert (await anext(inbound)).text == "well"
+        tasks.cancel_scope.cancel()
+
+
 async def test_request_is_answered_only_when_the_next_item_is_asked_for(hooked: TelegramAdapter) -> None:
     answers: list[int] = []
 

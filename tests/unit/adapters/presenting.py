@@ -35,6 +35,7 @@ class Journal:
 
     def __init__(self) -> None:
         self.entries: list[tuple[str, int, str]] = []
+        self.grown = ""
 
     @property
     def sent_parts(self) -> dict[int, str]:
@@ -46,6 +47,9 @@ class Journal:
 
     async def opening(self, part: int, text: str, /) -> None:
         self.entries.append(("opening", part, text))
+
+    async def grows(self, text: str, /) -> None:
+        self.grown = text
 
     async def sent(self, part: int, platform_id: str, /) -> None:
         self.entries.append(("sent", part, platform_id))

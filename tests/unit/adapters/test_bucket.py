@@ -7,7 +7,7 @@ import math
 import pytest
 
 from adapters.bucket import BucketMirror
-from adapters.capabilities import Budget
+from adapters.capabilities import Budget, Window
 from adapters.pacing import CLEAN_S, DOUBT_HOLDS_S, FLOOD_MARGIN_S
 from runtime.core.errors import ConfigError
 from tests.fakes.clock import FakeClock
@@ -82,6 +82,34 @@ async def test_one_flood_of_many_calls_lowers_the_rate_once(clock: FakeClock) ->
     for _ in range(3):
         mirror.flooded(1.0)
     assert mirror.rate_per_s == pytest.approx(0.8)
+
+
+async def test_a_window_counts_calls_until_its_length_has_passed_since_their_answers(clock: FakeClock) -> None:
+    mirror = BucketMirror(Budget(10.0, 10, window=Window(3, 60.0)), clock)
+    for _ in range(3):
+        mirror.take()
+    assert not mirror.can_take()
+    assert mirror.next_token_at() == math.inf
+    await clock.advance(4)
+    mirror.landed()
+    await clock.advance(1)
+    mirror.landed()
+    mirror.doubted()
+    assert mirror.next_token_at() == 64.0
+    await clock.advance(58.9)
+    assert not mirror.can_take()
+    await clock.advance(0.1)
+    assert mirror.can_take()
+    mirror.take()
+    assert mirror.next_token_at() == 65.0
+    await clock.advance(1)
+    assert mirror.left == 1
+    await clock.advance(DOUBT_HOLDS_S)
+    assert mirror.left == 2
+
+
+async def test_nodes_share_a_window(clock: FakeClock) -> None:
+    assert BucketMirror(Budget(10.0, 10, window=Window(20, 60.0)), clock, share=1 / 3).left == 6
 
 
 def test_a_budget_that_never_pays_for_a_call_is_refused(clock: FakeClock) -> None:

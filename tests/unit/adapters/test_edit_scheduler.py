@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.capabilities import Budget
+from adapters.capabilities import Budget, Window
 from adapters.edit_scheduler import EditScheduler
 from adapters.frame_policy import AreaPolicy, Supply
 from adapters.live_text import Frame
@@ -170,16 +170,34 @@ async def test_a_held_text_waits_until_it_is_released() -> None:
         assert line.shown == 100
 
 
-async def test_an_unclear_answer_is_repeated_at_once_and_then_ever_later() -> None:
+async def test_an_unclear_answer_is_repeated_at_once_a_few_times_and_then_ever_later() -> None:
     async with bench() as b:
         line = b.line("a", lasts_s=0.0)
-        line.errors = [OutcomeUncertain("502") for _ in range(4)]
+        line.errors = [OutcomeUncertain("502") for _ in range(6)]
         line.said = 3
         b.tasks.start_soon(b.scheduler.open("room", ROOMY, line).finish, 3)
         await b.clock.advance(30)
         waits = [later[1] - earlier[1] for earlier, later in zip(b.log, b.log[1:], strict=False)]
-        assert waits == pytest.approx([0.0, 1.0, 2.0, 4.0], abs=0.01)
+        assert waits == pytest.approx([0.0, 0.0, 0.0, 1.0, 2.0, 4.0], abs=0.01)
         assert line.final_shown
+
+
+async def test_a_text_that_is_put_off_to_the_same_time_again_is_not_forgotten() -> None:
+    async with bench() as b:
+        line = b.line("a", lasts_s=0.0)
+        live = b.scheduler.open("room", Budget(5.0, 5, window=Window(2, 10.0)), line)
+        line.said = 30
+        live.said(30)
+        await b.clock.advance(1.0)
+        line.said = 60
+        live.said(60)
+        await b.clock.advance(1.0)
+        line.errors = [OutcomeUncertain("502")]
+        b.tasks.start_soon(live.finish, 60)
+        await b.clock.advance(1.0)
+        assert (len(b.log), line.final_shown) == (2, False)
+        await b.clock.advance(9.0)
+        assert (len(b.log), line.final_shown) == (3, True)
 
 
 async def test_an_unclear_answer_to_an_edit_costs_a_growing_text_no_further_call() -> None:

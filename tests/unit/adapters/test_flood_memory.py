@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from adapters.bucket import BucketMirror
-from adapters.capabilities import Budget
+from adapters.capabilities import Budget, Window
 from adapters.edit_scheduler import EditScheduler
 from adapters.flood_memory import LAST_CALLS, FloodMemory
 from adapters.pacing import CALLS_PROMISED_S, CLEAN_S
@@ -53,6 +54,27 @@ async def test_a_learned_rate_and_a_long_pause_outlive_the_process() -> None:
     assert mirror.rate_per_s == pytest.approx(0.8)
     assert not mirror.can_take()
     assert mirror.next_token_at() == pytest.approx(300.02, abs=0.01)
+
+
+async def test_what_a_window_counts_outlives_the_process() -> None:
+    clock, records, windowed = FakeClock(), MemoryRecords(), Budget(1.0, 5, window=Window(3, 60.0))
+    memory = FloodMemory(records, clock)
+    await memory.open()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(memory.run)
+        scheduler = EditScheduler(TOTAL, clock, tasks, memory=memory)
+        for _ in range(2):
+            tasks.start_soon(scheduler.make, "room", windowed, anyio.lowlevel.checkpoint)
+            await clock.advance(10)
+        tasks.start_soon(scheduler.make, "room", windowed, anyio.sleep_forever)
+        await clock.advance(5)
+        tasks.cancel_scope.cancel()
+    memory = FloodMemory(records, clock)
+    await memory.open()
+    mirror = BucketMirror(windowed, clock, lesson=memory.recall("room"))
+    assert mirror.left == 0
+    assert mirror.next_token_at() == pytest.approx(60.0, abs=0.01)
+    assert mirror.rate_per_s == 1.0
 
 
 async def test_a_short_pause_is_not_kept_but_the_rate_is() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from adapters.inline_marks import MARKS_MAX
 from adapters.markdown import close_open
-from adapters.paging import split_pages
+from adapters.paging import LATE_FROM, cut_pages, split_pages
 from adapters.plain_text import plain
 from adapters.text_length import measure_codepoints, measure_utf16
 
@@ -140,9 +143,67 @@ def test_words_survive_paging_and_fit(text: str, limit: int) -> None:
     assert all(measure_utf16(page) <= limit for page in pages)
 
 
-def test_a_page_ends_at_a_paragraph_rather_than_at_a_line() -> None:
-    text = "a" * 70 + "\n" + "b" * 8 + "\n\n" + "c" * 60
-    assert split_pages(text, 100, measure_codepoints) == ["a" * 70 + "\n" + "b" * 8, "c" * 60]
+def long_document(chance: random.Random) -> str:
+    def words(most: int) -> str:
+        return " ".join("x" * chance.randint(1, 6) for _ in range(chance.randint(1, most)))
+
+    def line() -> str:
+        return ". ".join(f"{words(4)} **{words(3)}** `{words(2)}` [{words(2)}](https://x.y/z)" for _ in range(2)) + "."
+
+    def rows() -> str:
+        return "| a | b |\n|---|---|\n" + "\n".join(f"| {words(2)} | {words(2)} |" for _ in range(4))
+
+    def title() -> str:
+        return f"## {words(4)}"
+
+    def code() -> str:
+        return "```python\n" + "\n".join(words(5) for _ in range(chance.randint(1, 6))) + "\n```"
+
+    return "\n\n".join(chance.choice([line, rows, code, title])() for _ in range(20))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_shown_of_a_page_that_grows_stands_in_it_to_the_end(seed: int) -> None:
+    chance = random.Random(seed)
+    document, limit = long_document(chance), chance.randint(200, 600)
+    whole = cut_pages(document, limit, measure_codepoints)
+    assert len(whole) > 2
+    for end in [end for cut in whole for end in range(cut.end - 20, cut.end + 10) if 0 <= end < len(document)]:
+        for part, last in zip(cut_pages(document[:end], limit, measure_codepoints, growing=True), whole, strict=False):
+            assert part.start == last.start
+            torn = re.split(r"[ \n]", document[: part.end])[-1] + re.split(r"[ \n]", document[part.end :])[0]
+            assert part.end <= last.end or len(torn) > (1 - LATE_FROM) * limit
+
+
+@given(LINES.flatmap(lambda line: st.tuples(st.just(line), st.integers(0, 40))))
+def test_one_page_holds_whatever_fits_in_it(given_text: tuple[str, int]) -> None:
+    text, spare = given_text
+    assert split_pages(text, len(text) + spare, measure_codepoints) == [text]
+
+
+@settings(max_examples=50)
+@given(st.lists(BLOCKS, min_size=1, max_size=30).map("\n\n".join), st.integers(200, 500))
+def test_no_page_but_the_last_is_under_a_third_of_another(document: str, limit: int) -> None:
+    pages = [len(document[cut.start : cut.end]) + cut.head for cut in cut_pages(document, limit, measure_codepoints)]
+    assert all(3 * one >= max(pages) for one in pages[:-1])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x" * 964 + ". and\nso\n\n", "on. It goes"),
+        ("x" * 964 + ". and\n", "so it goes on. And"),
+        ("x" * 964 + " and so on. ", "It goes " + "y" * 40),
+        ("x" * 900 + ". y " + "z" * 78 + " ", "and_so_on_and_on_it_goes"),
+        ("x" * 800 + "\n| " + "y" * 100 + " |\n", "| " + "z" * 120 + " |"),
+        ("x" * 800 + "\n\n" + "y" * 100 + "\n", "# " + "z" * 120),
+    ],
+    ids=["paragraph", "line", "sentence", "word", "row", "title"],
+)
+def test_a_page_ends_late_at_a_paragraph_else_a_line_else_a_sentence_else_a_word(before: str, after: str) -> None:
+    pages = split_pages(before + after + " w" * 100, 1000, measure_codepoints)
+    assert pages[0] == before.rstrip()
+    assert pages[1].startswith(after)
 
 
 def test_a_code_fence_is_closed_and_opened_again_with_its_language() -> None:
@@ -160,7 +221,7 @@ def test_a_table_that_goes_on_has_its_head_on_every_page() -> None:
     pages = split_pages(text, 200, measure_codepoints)
     assert len(pages) > 3
     assert all(len(page) <= 200 for page in pages)
-    assert all(page.startswith(f"{head}\n| name") for page in pages[1:])
+    assert all(page.startswith(f"{head}\n| name") for page in pages[1:] if "| name" in page)
     assert [line for page in pages for line in page.split("\n") if line.startswith("| name")] == rows
     for page in pages:
         cells = [token.content for token in PARSER.parse(page) if token.type == "inline"]

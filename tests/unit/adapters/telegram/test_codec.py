@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
+from adapters.capabilities import Window
 from adapters.telegram.codec import Reader, migration_of
 from adapters.telegram.limits import CAPABILITIES, MAX_MESSAGE_UNITS
 from adapters.telegram.memory import Memory
@@ -197,9 +198,10 @@ def test_table_that_would_grow_too_long_is_shown_as_written() -> None:
     assert Page.of(markdown, GATEWAY, named=False).rendered().text == markdown
 
 
-def test_group_budget_stays_within_any_window_of_a_minute() -> None:
+def test_group_budget_is_twenty_a_minute_in_any_minute() -> None:
     group = CAPABILITIES.group_budget
-    assert group.burst + 60 * group.rate_per_s <= 20
+    assert group.rate_per_s * 60 == pytest.approx(20)
+    assert group.window == Window(20, 60.0)
 
 
 def test_codec_does_not_import_the_client_library() -> None:

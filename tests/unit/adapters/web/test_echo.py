@@ -105,8 +105,8 @@ class House:
             before = self.shown[frame["id"]]
             self.shown[frame["id"]] = before[: len(before) - frame.get("cut", 0)] + frame["add"]
             (self.live.discard if "done" in frame else self.live.add)(frame["id"])
-        if frame["t"] == "rooms":
-            self.rooms = [room["id"] for room in frame["rooms"]]
+        if frame["t"] == "activity":
+            self.rooms += [room["id"] for room in frame["rooms"]]
 
 
 @asynccontextmanager
@@ -116,6 +116,7 @@ async def houses(*names: str) -> AsyncIterator[list[House]]:
     async with anyio.create_task_group() as tasks:
         for house in made:
             tasks.start_soon(house.echo.run, house.board)
+            tasks.start_soon(house.hub.bulletin.run, SystemClock())
         yield made
         tasks.cancel_scope.cancel()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from adapters.web import hub
@@ -41,33 +39,54 @@ async def test_two_pages_of_one_person_are_one_person_present() -> None:
     for page in (first, second):
         house.enter(page)
         house.show(page, "lobby")
-    assert [person.name for person in house.people("lobby")] == ["Ada"]
+    assert [person.name for person in house.presence("lobby").people] == ["Ada"]
     house.leave(first)
-    assert [person.name for person in house.people("lobby")] == ["Ada"]
+    assert [person.name for person in house.presence("lobby").people] == ["Ada"]
     house.leave(second)
-    assert house.people("lobby") == []
+    assert house.presence("lobby").count == 0
 
 
-async def test_changing_rooms_is_told_in_both() -> None:
+async def test_a_message_is_pushed_to_the_pages_of_its_room_and_to_no_other() -> None:
     house = Hub()
-    ada, grace, linus = browser("Ada"), browser("Grace"), browser("Linus")
-    for page, room in ((ada, "lobby"), (grace, "ideas"), (linus, "lobby")):
+    here = [browser(f"Here{number}") for number in range(3)]
+    elsewhere = [browser(f"Elsewhere{number}") for number in range(50)]
+    for page, room in [(page, "lobby") for page in here] + [(page, "ideas") for page in elsewhere]:
         house.enter(page)
         house.show(page, room)
-    await ada.next_frame()
-    house.show(linus, "ideas")
-    here = [json.loads(await page.next_frame()) for page in (ada, grace)]
-    assert [[each["name"] for each in frame["people"]] for frame in here] == [["Ada"], ["Grace", "Linus"]]
-
-
-async def test_news_of_a_room_goes_to_those_elsewhere() -> None:
-    house = Hub()
-    here, elsewhere, nowhere = browser("Ada"), browser("Grace"), browser("Linus")
-    for page in (here, elsewhere, nowhere):
-        house.enter(page)
-    house.show(here, "lobby")
-    house.show(elsewhere, "ideas")
     house.to_room("lobby", "in the room")
-    house.to_others("lobby", "news of the room")
-    assert await here.next_frame() == "in the room"
-    assert [await elsewhere.next_frame(), await nowhere.next_frame()] == ["news of the room"] * 2
+    assert [page.waiting for page in here] == [1] * 3
+    assert [page.waiting for page in elsewhere] == [0] * 50
+
+
+def test_of_very_many_people_the_first_are_named_and_all_are_counted() -> None:
+    house = Hub()
+    for number in range(hub.MAX_NAMED + 5):
+        page = browser(f"P{number}")
+        house.enter(page)
+        house.show(page, "lobby")
+    presence = house.presence("lobby")
+    assert [person.name for person in presence.people] == [f"P{number}" for number in range(hub.MAX_NAMED)]
+    assert presence.count == hub.MAX_NAMED + 5
+
+
+def test_one_person_cannot_take_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "MAX_PAGES_A_PERSON", 2)
+    house = Hub()
+    first, second = browser("Ada"), browser("Ada")
+    house.enter(first)
+    house.enter(second)
+    assert house.refusal(first.person) == "You have this chat open in 2 pages already. Close one of them."
+    assert house.refusal(Person("web:grace", "Grace")) is None
+    house.leave(first)
+    assert house.refusal(first.person) is None
+
+
+def test_pages_are_bounded_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "MAX_PAGES", 1)
+    house = Hub()
+    page = browser("Ada")
+    house.enter(page)
+    refusal = house.refusal(Person("web:grace", "Grace"))
+    assert refusal == "This chat is open in as many pages as it can serve. Try again later."
+    house.leave(page)
+    assert house.refusal(Person("web:grace", "Grace")) is None

@@ -1,0 +1,141 @@
+"""What pages are told now and then: which other rooms have new messages, and who looks at their own.
+
+Nothing is done for a page when something happens. A turn comes four times a second while there is news; then the pages
+whose turn it is are told all of it at once. Each turn is bounded, so with very many pages each is told more rarely.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from itertools import islice, takewhile
+from typing import Protocol
+
+import anyio
+
+from adapters.web import codec
+from adapters.web.codec import Presence, RoomHead
+from runtime.core.clock import Clock
+
+TURN_S = 0.25
+"""From one turn to the next."""
+
+MAX_TOLD_A_TURN = 250
+"""Pages that are told in one turn."""
+
+
+class Reader(Protocol):
+    """A page, as far as telling it needs."""
+
+    room: str | None
+
+    def push(self, frame: str, /) -> None:
+        """Queue a frame."""
+        ...
+
+
+class Bulletin:
+    """Everything that happens has a number; of each page we know up to which it has been told."""
+
+    def __init__(self, presence: Callable[[str], Presence]) -> None:
+        self._presence = presence
+        self._number = 0
+        self._heads: OrderedDict[str, tuple[int, RoomHead]] = OrderedDict()
+        self._people: dict[str, int] = {}
+        self._told: OrderedDict[Reader, int] = OrderedDict()
+        self._here: dict[str, int] = {}
+        self._news = anyio.Event()
+        self.on_turn: Callable[[str, int], None] = lambda _room, _seq: None
+        """Called once a turn for each room with new messages of this node, with the newest one's `seq`."""
+
+    async def run(self, clock: Clock) -> None:
+        """Tell, for ever."""
+        while True:
+            await self._news.wait()
+            self._news = anyio.Event()
+            self._turn()
+            await clock.sleep_until(clock.monotonic() + TURN_S)
+
+    def enter(self, reader: Reader) -> None:
+        """A page has come; it is told what happens from now on."""
+        self._told[reader] = self._number
+
+    def leave(self, reader: Reader) -> None:
+        """A page has gone."""
+        del self._told[reader]
+
+    def active(self, room: str, seq: int, *, here: bool) -> None:
+        """A room has a new message; `here` says that it came to this node."""
+        self._heads[room] = (self._next_number(), RoomHead(room, seq))
+        self._heads.move_to_end(room)
+        if here:
+            self._here[room] = seq
+
+    def people_changed(self, room: str) -> None:
+        """Other people than before look at a room."""
+        self._people[room] = self._next_number()
+
+    def forget(self, room: str) -> None:
+        """No page looks at a room any more."""
+        self._people.pop(room, None)
+
+    def _next_number(self) -> int:
+        self._number += 1
+        self._news.set()
+        return self._number
+
+    def _turn(self) -> None:
+        """Tell the pages that have been told nothing for the longest."""
+        for room, seq in self._here.items():
+            self.on_turn(room, seq)
+        self._here.clear()
+        frames = _Frames(self._presence, self._heads)
+        behind = takewhile(lambda each: each[1] < self._number, self._told.items())
+        for reader, told in list(islice(behind, MAX_TOLD_A_TURN)):
+            self._tell(reader, told, frames)
+            self._told[reader] = self._number
+            self._told.move_to_end(reader)
+        if next(iter(self._told.values()), self._number) < self._number:
+            self._news.set()
+
+    def _tell(self, reader: Reader, told: int, frames: _Frames) -> None:
+        if reader.room is not None and self._people.get(reader.room, 0) > told:
+            reader.push(frames.people(reader.room))
+        activity = frames.activity(told, reader.room)
+        if activity is not None:
+            reader.push(activity)
+
+
+class _Frames:
+    """The frames of one turn, each encoded once."""
+
+    def __init__(self, presence: Callable[[str], Presence], heads: OrderedDict[str, tuple[int, RoomHead]]) -> None:
+        self._presence = presence
+        self._heads = heads
+        self._news: dict[int, dict[str, RoomHead]] = {}
+        self._activity: dict[tuple[int, str | None], str] = {}
+        self._people: dict[str, str] = {}
+
+    def people(self, room: str) -> str:
+        if room not in self._people:
+            self._people[room] = codec.people(room, self._presence(room))
+        return self._people[room]
+
+    def activity(self, told: int, but: str | None) -> str | None:
+        """What happened in rooms since, without one of them; None when that is nothing."""
+        news = self._since(told)
+        but = but if but in news else None
+        if len(news) == (but is not None):
+            return None
+        if (told, but) not in self._activity:
+            self._activity[told, but] = codec.activity(head for room, head in news.items() if room != but)
+        return self._activity[told, but]
+
+    def _since(self, told: int) -> dict[str, RoomHead]:
+        if told not in self._news:
+            news = self._news[told] = {}
+            for room, (number, head) in reversed(self._heads.items()):
+                if number <= told:
+                    break
+                news[room] = head
+        return self._news[told]
