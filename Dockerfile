@@ -15,7 +15,9 @@ FROM python:3.12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --create-home parley && install -d -o parley -g parley -m 700 /data
 COPY --from=build /venv /venv
-ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PARLEY_DATA_DIR=/data PARLEY_WEB__HOST=0.0.0.0 PARLEY_WEB__PORT=8420
+# The jail is bubblewrap where the container allows user namespaces, else Landlock and seccomp, which need no rights.
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PARLEY_DATA_DIR=/data PARLEY_SANDBOX__JAIL=required \
+    PARLEY_WEB__HOST=0.0.0.0 PARLEY_WEB__PORT=8420 PARLEY_WEB__PUBLIC_HOSTS=localhost
 USER parley
 WORKDIR /home/parley
 VOLUME /data

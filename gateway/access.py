@@ -40,6 +40,8 @@ class Verdict(Enum):
     """A stranger, who is told the code that an owner has to approve."""
     REFUSE = auto()
     """A stranger, who is told politely that the bot is private."""
+    STRANGER = auto()
+    """A stranger among others, who is told once, alone, whom to ask."""
     BLOCKED = auto()
     """Somebody who is blocked, and is told so politely."""
     IGNORE = auto()
@@ -62,8 +64,8 @@ class AccessRules:
 
     On an `enclosed` platform whoever gets in was asked for a password before: its conversations count as private, and
     the start-up code makes an owner of somebody who may talk already. `visitors` is what those are whom only the chat
-    or the space lets in. A stranger's code holds `pairing_minutes`, and `open_requests` strangers may wait for approval
-    at once.
+    or the space lets in. A stranger's code holds `pairing_minutes`, and `open_requests` strangers of one
+    space may wait for approval at once.
     """
 
     mode: Literal["pairing", "allowlist", "open"]
@@ -82,6 +84,7 @@ class AccessRules:
 class _Stranger:
     attempts: list[float] = field(default_factory=list)
     told_at: float | None = None
+    advised: bool = False
 
 
 class Access:
@@ -94,6 +97,16 @@ class Access:
         self._clock = clock
         self._strangers: dict[str, _Stranger] = {}
         self.code: str | None = None
+
+    @property
+    def open_to(self) -> str:
+        """Who may talk, for people."""
+        rules = self._rules
+        if rules.mode == "open":
+            return "everybody"
+        whom = "whom an owner lets in" if rules.mode == "pairing" else "those in the settings"
+        places = len(rules.chats) + len(rules.spaces)
+        return f"{whom}, and to everybody in {places} chats or spaces" if places else whom
 
     async def open(self) -> None:
         """Make a code when nobody is an owner yet."""
@@ -120,10 +133,16 @@ class Access:
         if role is Role.BLOCKED:
             return self._once(event, Verdict.BLOCKED)
         if not event.private:
-            return Judgement(Verdict.IGNORE)
+            return self._among_others(event)
         if await self._pairs(event):
             return Judgement(Verdict.PAIRED, Role.OWNER)
         return await self._requested(event)
+
+    def advice(self) -> str:
+        """The key of the text that tells strangers among others what to do."""
+        if self.code is not None:
+            return "access.unowned"
+        return "access.ask_with_code" if self._rules.mode == "pairing" else "access.ask"
 
     def is_private(self, event: Inbound) -> bool:
         """Whether what is said about access there is said among those who may know."""
@@ -171,11 +190,16 @@ class Access:
             return Judgement(Verdict.IGNORE)
         asking = Person(event.person_id, event.person_name, Role.BLOCKED)
         request = await self._people.ask(
-            asking, event.address, minutes=rules.pairing_minutes, at_most=rules.open_requests
+            asking, event.address, event.space, minutes=rules.pairing_minutes, at_most=rules.open_requests
         )
         if request is None:
             return self._once(event, Verdict.REFUSE)
         return Judgement(Verdict.REQUESTED, request=request, minutes=rules.pairing_minutes)
+
+    def _among_others(self, event: Inbound) -> Judgement:
+        stranger = self._stranger(event.person_id)
+        first, stranger.advised = not stranger.advised, True
+        return Judgement(Verdict.STRANGER if first else Verdict.IGNORE)
 
     def _once(self, event: Inbound, verdict: Verdict) -> Judgement:
         """The verdict, if it was not said lately."""

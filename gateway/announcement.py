@@ -10,7 +10,9 @@ from gateway.cron import Schedule
 from gateway.remote import remote_lines
 from gateway.routing import Routes
 from gateway.service import Platform
+from gateway.settings.platforms import WebSettings
 from runtime.language.program import Program
+from runtime.sandbox.wrapping import Wrapping
 
 _WIDTH = 10
 
@@ -31,8 +33,17 @@ def start_lines(
             where = "send this code to the bot to become its" if name in CATALOG else "say this code in a room to be an"
             lines.append(f"{name:<{_WIDTH}} {where} owner: {platform.access.code}")
         elif name in CATALOG:
-            lines.append(f"{name:<{_WIDTH}} listening")
+            lines.append(
+                f"{name:<{_WIDTH}} connecting (the log says `adapter.connected` when it listens); "
+                f"open to {platform.access.open_to}"
+            )
     return lines
+
+
+def door_lines(web: WebSettings, wrapping: Wrapping) -> list[str]:
+    """Who may talk in the web chat, and that there is no jail where there is none."""
+    jail = [] if wrapping.jailed else listed_under("no jail", [wrapping.reason])
+    return [*listed_under("open to", [web.open_to]), *jail]
 
 
 def listed_under(head: str, lines: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup
+from starlette.applications import Starlette
 
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections, Inbound
 from adapters.marks import Marks
@@ -19,8 +20,7 @@ from adapters.typing_sign import Typing
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
 from gateway.access import Access, Owners
-from gateway.access_commands import AccessCommands
-from gateway.announcement import host_for_people, listed_under, start_lines
+from gateway.announcement import door_lines, host_for_people, listed_under, start_lines
 from gateway.bot_leases import BotLeases
 from gateway.catalog import Ground, Listed, listed, platform_names
 from gateway.commands import menu, translated_menus
@@ -37,10 +37,9 @@ from gateway.observability.telling import counting, telling_spans
 from gateway.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.outbound import Outbound
 from gateway.parts import (
-    chosen_model,
     gauges_of,
     open_archive,
-    open_choice,
+    open_model_if_any,
     open_sandbox,
     open_storage,
     people_in,
@@ -52,21 +51,24 @@ from gateway.remote import remote_secrets
 from gateway.roster import Roster
 from gateway.schedulers import Schedulers
 from gateway.service import Platform, Ready, Service
-from gateway.settings import Settings, secrets
+from gateway.settings.platforms import WebSettings
+from gateway.settings.tree import Settings, secrets
 from gateway.shares import Shares
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import persistent_secret
+from gateway.web.names import ReservedNames
 from gateway.web.scrape import Scrape
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
+from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
 from runtime.language.auto_lowering import AutoLowerer
-from runtime.language.lowering import Lowerer
-from runtime.language.model_lowering import ModelLowerer
-from runtime.language.rules import RulesLowerer
-from runtime.llm.choice import NoModel
-from runtime.llm.client import CanWarmUp, LLMClient
+from runtime.language.lowering.lowerer import Lowerer
+from runtime.language.lowering.model import ModelLowerer
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.program import AgentKind
+from runtime.llm.client import LLMClient, warm_up
 from runtime.llm.local import NoModelClient
 from runtime.sessions.inbox import shard_of
 from runtime.sessions.registry import Registry
@@ -107,13 +109,14 @@ async def serve(
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, node_id(data_dir)))
-        llm, model_line = await _model(settings, stack)
+        llm, model_line = await stack.enter_async_context(open_model_if_any(settings, on_event=bus.publish))
+        (await stack.enter_async_context(beside())).start_soon(warm_up, llm)
         compiled = await compile_routes(settings, routes, _lowerer(settings, llm))
         masking.hide(remote_secrets(settings, compiled.values()))
         settings.participants.check(compiled.values())
-        sandbox = await stack.enter_async_context(open_sandbox(settings))
+        sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=bus.publish))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
-        archive = await stack.enter_async_context(open_archive(settings))
+        archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         foundation = Foundation(
             settings,
             routes,
@@ -140,7 +143,10 @@ async def _start(
     foundation: Foundation, stack: AsyncExitStack, tasks: TaskGroup, on_ready: Callable[[Ready], None]
 ) -> None:
     clock, bus, settings, connection = foundation.clock, foundation.bus, foundation.settings, foundation.connection
-    commands, kept = menu(foundation.texts, foundation.routes.commands), RedisFileStore(connection)
+    commands, kept = (
+        menu(foundation.texts, foundation.routes.commands),
+        RedisFileStore(connection, settings.files.bounds),
+    )
     holder = LeaseHolder(node_id(foundation.data_dir), settings.nodes.lease_s)
     web = _web_adapter(foundation, holder, kept, commands)
     inbox = RedisInbox(connection)
@@ -184,13 +190,12 @@ async def _start(
     scrape = counting(settings.metrics, bus, gauges_of(node, registry, foundation.sandbox, connection))
     options = await _web_options(web, foundation, scrape)
     app = build_web(web, service.not_ready, options, clock, receivers=receivers, files=kept)
-    port = await tasks.start(serve_web, app, settings.web.host, settings.web.port)
+    port = await _open_web(web, app, settings.web, tasks)
+    tasks.start_soon(service.warm_up, foundation.llm)
     await service.start(tasks)
     tasks.start_soon(jobs_of(foundation, inbox, holder).run)
 
     on_ready(_ready(foundation, port, platforms, partial(_drain, foundation, service, schedulers)))
-    if isinstance(foundation.llm, CanWarmUp):
-        tasks.start_soon(foundation.llm.warm_up)
 
 
 async def _drain(foundation: Foundation, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
@@ -208,8 +213,16 @@ def _ready(
 ) -> Ready:
     programs, now = foundation.programs.values(), foundation.clock.now()
     lines = start_lines(foundation.routes, programs, foundation.model_line, foundation.schedules, platforms, now)
+    lines = [*door_lines(foundation.settings.web, foundation.sandbox.wrapping), *lines]
     lines += [] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])
     return Ready(f"http://{host_for_people(foundation.settings.web.host)}:{port}", lines, drain)
+
+
+async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:
+    """Serve pages from now on; the port."""
+    tasks.start_soon(web.tell_pages)
+    port: int = await tasks.start(serve_web, app, settings.host, settings.port, settings.trusted_proxies)
+    return port
 
 
 def _web_adapter(
@@ -231,6 +244,7 @@ def _entrance(
     return Entrance(
         inbox=inbox,
         say=outbound.say,
+        tell_alone=outbound.tell_alone,
         mark=outbound.mark,
         bus=foundation.bus,
         texts=foundation.texts,
@@ -238,7 +252,7 @@ def _entrance(
         chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
         origins=_origins(foundation),
         limits=limits,
-        access=AccessCommands(people, foundation.texts),
+        people=people,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
     )
@@ -282,7 +296,8 @@ async def _outbound(
             await sign.open()
         if isinstance(adapter, HoldsConnections):
             stack.push_async_callback(_closed, adapter)
-    return Outbound(presenters, typing, marks, foundation.texts, tasks, _origins(foundation))
+    texts = {one.adapter.name: foundation.texts.marked(one.adapter.capabilities.command_mark) for one in chosen}
+    return Outbound(presenters, typing, marks, texts, tasks, _origins(foundation))
 
 
 async def _closed(adapter: HoldsConnections) -> None:
@@ -294,14 +309,14 @@ async def _web_options(web: WebAdapter, foundation: Foundation, scrape: Scrape |
     own = foundation.settings.web
     records = RedisRecords(foundation.connection, web.name)
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
-    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk_of(foundation), scrape)
-
-
-async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[LLMClient, str]:
-    choice = await chosen_model(settings)
-    if isinstance(choice, NoModel):
-        return NoModelClient(choice.reason), f"none. {choice.reason}"
-    return await stack.enter_async_context(open_choice(choice, settings)), f"{choice.name} ({choice.reason})"
+    agents = {
+        agent.name
+        for program in foundation.programs.values()
+        for agent in program.agents
+        if agent.kind is not AgentKind.HUMAN
+    }
+    desk, reserved = desk_of(foundation), ReservedNames(agents)
+    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, reserved)
 
 
 def _lowerer(settings: Settings, llm: LLMClient) -> Lowerer:

@@ -12,8 +12,8 @@ from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access import AccessRules
 from gateway.roles import Role
-from gateway.settings import Settings
-from gateway.settings_platforms import PlatformSettings
+from gateway.settings.platforms import PlatformSettings
+from gateway.settings.tree import Settings
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError
 from runtime.core.texts import Texts

@@ -90,4 +90,5 @@ def help_text(texts: Texts, role: Role, programs: Mapping[str, str] = MappingPro
 
 
 def _line(texts: Texts, name: str, argument: str, what: str) -> str:
-    return f"/{name} {texts(argument)}: {what}" if argument in texts else f"/{name}: {what}"
+    command = f"{texts.mark}{name}"
+    return f"{command} {texts(argument)}: {what}" if argument in texts else f"{command}: {what}"

@@ -14,7 +14,7 @@ from cronsim import CronSim
 from adapters.adapter import Inbound
 from gateway.jobs import Job
 from gateway.routing import Routes
-from gateway.settings_cron import CronSettings
+from gateway.settings.cron import CronSettings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.core.ids import SCHEDULE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway.settings import Settings
+from gateway.settings.tree import Settings
 from runtime.core.errors import ContentLocked
 from runtime.sessions.archive import Archive
 from runtime.storage.sealing import PLAIN, Sealing

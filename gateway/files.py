@@ -22,9 +22,9 @@ class Files:
         self._adapters = adapters
         self._store = store
 
-    async def keep(self, data: bytes, media_type: str, /) -> str:
-        """See `FileStore`."""
-        return await self._store.keep(data, media_type)
+    async def keep(self, data: bytes, media_type: str, address: Address, /) -> str:
+        """Keep what an agent sends in this conversation; see `FileStore`."""
+        return await self._store.keep(data, media_type, conversation=address.key)
 
     async def fetch(self, address: Address, attachment: Attachment, /, *, max_bytes: int) -> bytes:
         """The content of a file that somebody sent in this conversation.

@@ -19,7 +19,7 @@ from gateway.participants.visit import Office
 from gateway.parts import keeping_of
 from gateway.remote import remote_servers
 from gateway.routing import Routes
-from gateway.settings import Settings
+from gateway.settings.tree import Settings
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
@@ -29,6 +29,7 @@ from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.archive import Archive
+from runtime.sessions.resting import Resting
 from runtime.sessions.store import LeaseHolder
 from runtime.sessions.surroundings import Surroundings
 from runtime.storage.redis.connection import RedisConnection
@@ -88,9 +89,11 @@ def surroundings_of(
         foundation.bus,
         files=files,
         texts=foundation.texts,
+        texts_on=outbound.texts,
         busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
         allowance=limits.allowance,
         idle_s=settings.nodes.idle_s,
+        resting=Resting(settings.nodes.resting),
         transcript_chars=settings.limits.transcript_chars,
         questions_alone=settings.asks_alone,
         alarm=alarm,

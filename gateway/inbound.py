@@ -16,6 +16,7 @@ from gateway.access_commands import AccessCommands
 from gateway.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.limits import Limits
 from gateway.origins import Origins
+from gateway.people import People
 from gateway.roles import Role
 from gateway.routing import Routes
 from gateway.tidying import tidied
@@ -26,6 +27,9 @@ from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.sessions.inbox import Inbox, InboxEvent
 from runtime.sessions.places import HeldMeeting, PlaceStore
+
+MAX_OWNERS = 3
+"""Owners who are named to strangers."""
 
 MAX_TOLD = 10_000
 """Conversations that are remembered as told that they are full."""
@@ -49,6 +53,9 @@ class Say(Protocol):
     async def __call__(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None: ...
 
 
+TellAlone = Callable[[Address, str, str], object]
+"""Tells one person of a conversation what the others do not read, where the platform can."""
+
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a mark on a person's message, where the platform can."""
 
@@ -59,6 +66,7 @@ class Entrance:
 
     inbox: Inbox
     say: Say
+    tell_alone: TellAlone
     mark: PutMark
     bus: Bus
     texts: Texts
@@ -66,7 +74,7 @@ class Entrance:
     chosen: Records
     origins: Origins
     limits: Limits
-    access: AccessCommands
+    people: People
     message_chars: int
     places: PlaceStore
 
@@ -78,7 +86,8 @@ class InboundRouter:
         self._adapter = adapter
         self._access = access
         self._entrance = entrance
-        self._texts = entrance.texts
+        self._texts = entrance.texts.marked(adapter.capabilities.command_mark)
+        self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
 
@@ -135,10 +144,20 @@ class InboundRouter:
             bus.publish("access.paired", platform=platform, participant_id=event.person_id)
         else:
             bus.publish("access.refused", platform=platform, participant_id=event.person_id)
-        if judged.request is not None:
+        if judged.verdict is Verdict.STRANGER:
+            advice = self._texts(self._access.advice(), owners=await self._owners())
+            self._entrance.tell_alone(event.address, event.person_id, advice)
+        elif judged.request is not None:
             await self._tell(event, "access.requested", code=judged.request.code, minutes=f"{judged.minutes:g}")
         else:
             await self._tell(event, _ANSWERS[judged.verdict])
+
+    async def _owners(self) -> str:
+        """The platform's owners by name, for those who may ask them."""
+        known = await self._entrance.people.all()
+        here = f"{self._adapter.name}:"
+        names = [one.name for one in known if one.role is Role.OWNER and one.id.startswith(here) and one.name]
+        return " / ".join(names[:MAX_OWNERS]) or self._texts("access.owner")
 
     async def _admit(self, event: Inbound, role: Role) -> None:
         if event.act == "message" and event.command is not None:
@@ -171,7 +190,7 @@ class InboundRouter:
         if not self._access.is_private(event):
             await self._tell(event, "access.private_only")
             return
-        answer, approved = await self._entrance.access.run(event.text)
+        answer, approved = await self._access_commands.run(event.text)
         if approved is not None:
             await self._entrance.say(approved.address, self._texts("access.approved"))
         await self._entrance.say(event.address, answer)

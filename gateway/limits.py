@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 from adapters.adapter import Inbound
 from gateway.roles import Role
-from gateway.settings_limits import LimitSettings
+from gateway.settings.limits import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock

@@ -177,7 +177,8 @@ class Node:
         self._leaving.discard(lease.shard)
 
     async def _keep_held(self, tasks: TaskGroup) -> None:
-        """Renew every lease by itself: one whose server is away keeps no other waiting."""
+        """Renew all leases: the store does it in one call, but for a Cluster, where one whose server is away keeps no
+        other waiting."""
         asked_at = self._clock.monotonic()
         try:
             while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,9 @@ from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 
+_log = logging.getLogger("adapters.outbound")
+"""Beside the adapters' own loggers, which the log follows."""
+
 
 class Outbound:
     """The outbox of a node: one presenter a platform."""
@@ -28,14 +32,15 @@ class Outbound:
         presenters: Mapping[str, Presenter],
         typing: Mapping[str, Typing],
         marks: Mapping[str, Marks],
-        texts: Texts,
+        texts: Mapping[str, Texts],
         tasks: TaskGroup,
         origins: Origins,
     ) -> None:
         self._presenters = presenters
         self._typing = typing
         self._marks = marks
-        self._texts = texts
+        self.texts = texts
+        """By platform, with commands as they are written there."""
         self._tasks = tasks
         self._origins = origins
         for name, presenter in presenters.items():
@@ -62,7 +67,7 @@ class Outbound:
 
     def _unmarked(self, address: Address, mark: Mark | None) -> None:
         if mark == "queued":
-            self._begin_saying(address, self._texts("session.queued"))
+            self._begin_saying(address, self.texts[address.platform]("session.queued"))
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """See `Outbox`."""
@@ -88,6 +93,10 @@ class Outbound:
         """Tell a conversation something that belongs to no session; in the background, and not kept."""
         self._begin_saying(address, text, choices)
 
+    def tell_alone(self, address: Address, person_id: str, text: str) -> None:
+        """Tell one person of a conversation what the others do not read; in the background, and not kept."""
+        self._tasks.start_soon(_told_alone, self._presenters[address.platform], address, person_id, text)
+
     def _begin_saying(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
         spec = PageSpec(uuid.uuid4().hex, address, GATEWAY, choices=tuple(choices), leased=False)
         page = self.page(spec, _Unrecorded())
@@ -96,6 +105,13 @@ class Outbound:
 
 async def _finish(page: LivePage, text: str) -> None:
     await page.finish(text)
+
+
+async def _told_alone(presenter: Presenter, address: Address, person_id: str, text: str) -> None:
+    try:
+        await presenter.tell_alone(address, person_id, text)
+    except AdapterError as error:
+        _log.warning("A person could not be told alone", extra={"person": person_id, "error": str(error)})
 
 
 async def _settled(presenter: Presenter | None, page: PageSpec, text: str, done: Done) -> None:
@@ -110,13 +126,16 @@ async def _settled(presenter: Presenter | None, page: PageSpec, text: str, done:
 
 
 def _extras(spec: PageSpec) -> Extras:
-    return Extras(spec.reply_to, spec.people, spec.choices, spec.file, spec.leased, spec.home)
+    return Extras(spec.reply_to, spec.people, spec.choices, spec.file, spec.leased, spec.home, spec.stands)
 
 
 class _Unrecorded:
     """For what may be lost in a crash."""
 
     async def opening(self, part: int, text: str, /) -> None:
+        """Not kept."""
+
+    async def grows(self, text: str, /) -> None:
         """Not kept."""
 
     async def sent(self, part: int, platform_id: str, /) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,10 +15,10 @@ from gateway.encryption import sealing_of
 from gateway.erasure import Erasure
 from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
 from gateway.retention import Retention
-from gateway.settings import Settings, environment_keys
-from gateway.settings_retention import NO_ARCHIVE
+from gateway.settings.retention import NO_ARCHIVE
+from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import ConfigError, LLMUnavailable
+from runtime.core.errors import ConfigError, LLMUnavailable, NotInstalled
 from runtime.core.files import FileStore
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import LLMClient
@@ -39,6 +39,16 @@ if TYPE_CHECKING:
     from runtime.storage.redis.connection import RedisConnection
 
 
+_NO_POSTGRES = (
+    "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is put into "
+    "the archive, and sessions that are there cannot be gone on with."
+)
+_JAIL_ADVICE = (
+    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md says more of "
+    'containers. With sandbox.jail = "preferred" there need be none.'
+)
+
+
 def plain(secret: SecretStr | None) -> str | None:
     """The text of a secret."""
     return None if secret is None else secret.get_secret_value()
@@ -46,7 +56,13 @@ def plain(secret: SecretStr | None) -> str | None:
 
 async def chosen_model(settings: Settings) -> ModelChoice | NoModel:
     """Which model the settings and the environment come to; asks for an Ollama on this machine."""
-    wanted = ModelSettings(settings.model, settings.model_base_url, plain(settings.model_api_key), settings.model_file)
+    wanted = ModelSettings(
+        settings.model,
+        settings.model_base_url,
+        plain(settings.model_api_key),
+        settings.model_file,
+        settings.model_api_key_file,
+    )
     return choose_model(wanted, environment_keys(), await find_ollama())
 
 
@@ -61,20 +77,32 @@ async def open_model(settings: Settings) -> AsyncIterator[LLMClient]:
 
 
 @asynccontextmanager
-async def open_model_if_any(settings: Settings) -> AsyncIterator[LLMClient]:
-    """The model, or where there is none one that says so when it is asked. Raises ConfigError as `open_model`."""
+async def open_model_if_any(
+    settings: Settings, *, on_event: OnEvent | None = None
+) -> AsyncIterator[tuple[LLMClient, str]]:
+    """The model and a line about it. Where there is none, or what it needs is not installed, one that says so when it
+    is asked. Raises ConfigError as `open_model`."""
     choice = await chosen_model(settings)
     if isinstance(choice, NoModel):
-        yield NoModelClient(choice.reason)
+        yield NoModelClient(choice.reason), f"none. {choice.reason}"
         return
-    async with open_choice(choice, settings) as client:
-        yield client
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(open_choice(choice, settings, on_event=on_event))
+        except NotInstalled as error:
+            yield NoModelClient(str(error)), f"none. {error}"
+        else:
+            yield client, f"{choice.name} ({choice.reason})"
 
 
 @asynccontextmanager
-async def open_choice(choice: ModelChoice, settings: Settings) -> AsyncIterator[LLMClient]:
-    """A client of the chosen model, with the server of a GGUF file as long as it is needed."""
-    from runtime.llm.provider import LiteLLMClient, ModelOptions, ModelTimeouts
+async def open_choice(
+    choice: ModelChoice, settings: Settings, *, on_event: OnEvent | None = None
+) -> AsyncIterator[LLMClient]:
+    """A client of the chosen model, with its process and the server of a GGUF file as long as they are needed."""
+    from runtime.llm.answering import AnsweringClient
+    from runtime.llm.options import ModelOptions, ModelTimeouts
+    from runtime.llm.process import ModelProcess, unheard
 
     timeouts = ModelTimeouts(first_piece_s=settings.limits.model_first_text_s, whole_s=settings.limits.model_answer_s)
     async with AsyncExitStack() as stack:
@@ -83,8 +111,12 @@ async def open_choice(choice: ModelChoice, settings: Settings) -> AsyncIterator[
             from runtime.llm.local import LocalGGUF
 
             base_url = (await stack.enter_async_context(LocalGGUF(choice.gguf))).base_url
-        options = ModelOptions(choice.name, base_url, choice.api_key, timeouts)
-        yield await stack.enter_async_context(LiteLLMClient(options, SystemClock()))
+        file = choice.api_key_file
+        options = ModelOptions(
+            choice.name, base_url, choice.api_key, timeouts, api_key_file=str(file) if file else None
+        )
+        process = ModelProcess(options, model_environment(), SystemClock(), on_event or unheard)
+        yield AnsweringClient(await stack.enter_async_context(process), replace(options, api_key=None), SystemClock())
 
 
 @asynccontextmanager
@@ -115,15 +147,22 @@ async def open_storage(
 
 
 @asynccontextmanager
-async def open_sandbox(settings: Settings) -> AsyncIterator[MontySandbox]:
-    """The workers for what models write, in the limits of the settings, wrapped where the system can."""
+async def open_sandbox(settings: Settings, *, on_event: OnEvent | None = None) -> AsyncIterator[MontySandbox]:
+    """The workers for what models write, in the limits of the settings, in a jail where the system can.
+
+    Who wants to hear of events hears why there is no jail. Raises ConfigError where the settings require one.
+    """
     from runtime.sandbox.monty import MontySandbox, SandboxLimits
     from runtime.sandbox.wrapping import wrap_worker
 
     limits = SandboxLimits(feed_s=settings.sandbox.seconds, memory_bytes=settings.sandbox.memory_mib * 1024 * 1024)
     with TemporaryDirectory(prefix="parley-") as directory:
-        wrapper = (await wrap_worker(Path(directory))).wrapper
-        async with MontySandbox(max_workers=settings.sandbox.workers, limits=limits, wrapper=wrapper) as sandbox:
+        wrapping = await wrap_worker(Path(directory))
+        if not wrapping.jailed and settings.sandbox.jail == "required":
+            raise ConfigError(f"sandbox.jail is required, and {wrapping.reason}. {_JAIL_ADVICE}")
+        if not wrapping.jailed and on_event is not None:
+            on_event("sandbox.unjailed", reason=wrapping.reason)
+        async with MontySandbox(max_workers=settings.sandbox.workers, limits=limits, wrapping=wrapping) as sandbox:
             yield sandbox
 
 
@@ -148,8 +187,9 @@ async def tell_later(connection: RedisConnection, request: Request, text: str) -
 
 
 @asynccontextmanager
-async def open_archive(settings: Settings) -> AsyncIterator[Archive | None]:
-    """The archive of the settings; None where there is none. Raises ConfigError for one that cannot be used."""
+async def open_archive(settings: Settings, *, on_event: OnEvent | None = None) -> AsyncIterator[Archive | None]:
+    """The archive of the settings; None where there is none, or what it needs is not installed: who wants to hear of
+    events is warned. Raises ConfigError for one that cannot be used."""
     url = settings.retention.archive_url
     if url is None and settings.redis_url is None:
         from runtime.storage.data_directory import prepare
@@ -166,8 +206,10 @@ async def open_archive(settings: Settings) -> AsyncIterator[Archive | None]:
         try:
             from runtime.storage.archive.postgres import open_postgres
         except ImportError:
-            needs = "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg."
-            raise ConfigError(needs) from None
+            if on_event is not None:
+                on_event("archive.failed", error=_NO_POSTGRES)
+            yield None
+            return
         async with open_postgres(url, sealing_of(settings)) as database:
             yield database
 
@@ -198,9 +240,9 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
     traces, places = RedisTraces(connection), RedisPlaceStore(connection)
     erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
-    cold = None if archive is None else catalog
+    cold, files = None if archive is None else catalog, RedisFileStore(connection, settings.files.bounds)
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
-    return Keeping(RedisDeadLetters(connection), catalog, tapes, RedisFileStore(connection), erasure, retention, places)
+    return Keeping(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places)
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
@@ -214,5 +256,6 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
         lambda: sum(registry.loads().values()),
         lambda: sandbox.busy,
         lambda: sandbox.workers,
+        lambda: sandbox.wrapping.jailed,
         RedisDepths(connection).waiting,
     )

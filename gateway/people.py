@@ -37,13 +37,15 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Somebody who asks to be let in, with the code that an owner approves; void after `expires_at`."""
+    """Somebody who asks to be let in, with the code that an owner approves; void after `expires_at`. `source` is where
+    strangers come from: a platform, or a workspace or server there."""
 
     code: str
     person_id: str
     name: str
     address: Address
     expires_at: datetime
+    source: str
 
 
 class People:
@@ -83,12 +85,21 @@ class People:
         """Whether somebody on this platform is an owner."""
         return any(person.role is Role.OWNER and person.id.startswith(f"{platform}:") for person in await self.all())
 
-    async def ask(self, who: Person, address: Address, *, minutes: float, at_most: int) -> Request | None:
-        """A new request of somebody, in place of an earlier one; None when `at_most` are open already."""
-        if len(await self.requests()) >= at_most:
+    async def ask(
+        self, who: Person, address: Address, space: str | None, *, minutes: float, at_most: int
+    ) -> Request | None:
+        """A new request of somebody, in place of an earlier one; None when none may be open.
+
+        Of more than `at_most` from one source the oldest go: strangers there cannot keep others from asking.
+        """
+        if not at_most:
             return None
+        source = address.platform if space is None else f"{address.platform}:{space}"
+        open_ = [request for request in await self.requests() if request.source == source]
+        for oldest in open_[: max(0, len(open_) - at_most + 1)]:
+            await self._requests.remove(oldest.person_id)
         expires_at = self._clock.now() + timedelta(minutes=minutes)
-        request = Request(new_code(), who.id, who.name, address, expires_at)
+        request = Request(new_code(), who.id, who.name, address, expires_at, source)
         await self._requests.put(who.id, _request_to_json(request))
         return request
 
@@ -137,10 +148,12 @@ def _request_to_json(request: Request) -> str:
     address = request.address
     place = [address.platform, address.conversation, address.thread]
     expires_at = request.expires_at.isoformat()
-    return json.dumps({"code": request.code, "name": request.name, "place": place, "expires_at": expires_at})
+    about = {"code": request.code, "name": request.name, "place": place, "expires_at": expires_at}
+    return json.dumps({**about, "source": request.source})
 
 
 def _request(person_id: str, kept: str) -> Request:
     data = json.loads(kept)
     expires_at = datetime.fromisoformat(data["expires_at"])
-    return Request(data["code"], person_id, data["name"], Address(*data["place"]), expires_at)
+    source = data.get("source", data["place"][0])
+    return Request(data["code"], person_id, data["name"], Address(*data["place"]), expires_at, source)

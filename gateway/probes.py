@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import anyio
@@ -16,10 +14,10 @@ from adapters.adapter import HoldsConnections
 from gateway.catalog import CATALOG, Ground, Kind, platform_names
 from gateway.commands import menu
 from gateway.encryption import ask_keys
-from gateway.parts import chosen_model, open_archive, open_model
-from gateway.settings import Settings
+from gateway.parts import chosen_model, open_archive, open_model, open_sandbox
+from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
-from runtime.core.errors import LLMUnavailable
+from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.core.texts import english
 from runtime.llm.choice import NoModel
 from runtime.llm.client import ChatMessage, CompletionRequest
@@ -57,7 +55,7 @@ async def probes(settings: Settings) -> list[Probe]:
         Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
         Probe("seats", lambda: _ask_seats(settings), "no one has a token in [participants.tokens]"),
         Probe("schedules", lambda: _ask_schedules(settings), "none in the settings"),
-        Probe("sandbox", _ask_sandbox),
+        Probe("sandbox", lambda: _ask_sandbox(settings)),
     ]
 
 
@@ -101,10 +99,10 @@ async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
 
     async with AsyncExitStack() as stack:
         if settings.compiler != "llm":
-            from runtime.language.rules import RulesLowerer
+            from runtime.language.lowering.rules import RulesLowerer
 
             return await compile_routes(settings, routes, RulesLowerer())
-        from runtime.language.model_lowering import ModelLowerer
+        from runtime.language.lowering.model import ModelLowerer
 
         model = await stack.enter_async_context(open_model(settings))
         return await compile_routes(settings, routes, ModelLowerer(model))
@@ -119,9 +117,13 @@ async def _ask_schedules(settings: Settings) -> str | None:
     return "\n".join(schedule.line(now) for schedule in schedules) or None
 
 
+def _refused(_event: str, /, **data: object) -> None:
+    raise ConfigError(str(data["error"]))
+
+
 async def _ask_archive(settings: Settings) -> str | None:
     with anyio.fail_after(_STORAGE_LIMIT_S):
-        async with open_archive(settings) as archive:
+        async with open_archive(settings, on_event=_refused) as archive:
             if archive is None:
                 return None
             kept = [session async for session in archive.sessions()]
@@ -170,8 +172,6 @@ class _Unread:
         """There is nothing."""
 
 
-async def _ask_sandbox() -> str:
-    from runtime.sandbox.wrapping import wrap_worker
-
-    with TemporaryDirectory() as directory:
-        return (await wrap_worker(Path(directory))).reason
+async def _ask_sandbox(settings: Settings) -> str:
+    async with open_sandbox(settings) as sandbox:
+        return sandbox.wrapping.reason

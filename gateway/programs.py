@@ -9,9 +9,9 @@ from gateway.catalog import platform_names
 from gateway.commands import COMMANDS
 from gateway.packaged import packaged
 from gateway.routing import Routes, build_routes, only
-from gateway.settings import Settings
+from gateway.settings.tree import Settings
 from runtime.language.compiler import compile_program
-from runtime.language.lowering import Lowerer
+from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.program import Program
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 import anyio
 from anyio.abc import TaskGroup
 
-from gateway.settings import Settings, process_environment, remote_variables
+from gateway.settings.tree import Settings, process_environment, remote_variables
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import RemoteUnavailable

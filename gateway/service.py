@@ -16,6 +16,7 @@ from gateway.node import Node
 from runtime.bus import Bus
 from runtime.core.errors import AuthFailed
 from runtime.core.events import Event
+from runtime.llm.client import LLMClient, warm_up
 from runtime.sessions.registry import Registry
 
 
@@ -65,6 +66,12 @@ class Service:
         await tasks.start(self._hold_shards)
         for name, platform in self._platforms.items():
             tasks.start_soon(self._listen, name, platform)
+
+    async def warm_up(self, model: LLMClient) -> None:
+        """Not ready until the model is."""
+        self._waiting_for["model"] = f"the process that asks {model.model} is being started"
+        await warm_up(model)
+        del self._waiting_for["model"]
 
     async def drain(self, within_s: float) -> None:
         """Stop serving: what goes on may come to an end, at most so long, and is parked after that.

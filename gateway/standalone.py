@@ -15,7 +15,7 @@ from gateway.observability.masking import Masking
 from gateway.observability.telling import telling_spans
 from gateway.parts import open_model_if_any, open_sandbox
 from gateway.remote import remote_servers
-from gateway.settings import Settings, secrets
+from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -40,7 +40,7 @@ _FAILURES = ("playbook.failed", "session.failed", "llm.failed", "sandbox.failed"
 _ENTRY = str(FIRST_AGENT)
 """The agent whose playbook the command executes."""
 
-_KIND = re.compile(r"^LLM\w+: ")
+_KIND = re.compile(r"\A(?:LLM\w*|NoModelSet|ContextTooLong): ")
 
 ReadLine = Callable[[], Awaitable[str | None]]
 """The next line of the person; None when there is none and never will be."""
@@ -76,7 +76,7 @@ async def execute(
     bus.subscribe("program.logged", lambda event: print(masking.masked(_line(event)), file=terminal.beside))
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, HERE.key))
-        llm = await stack.enter_async_context(open_model_if_any(settings))
+        llm, _ = await stack.enter_async_context(open_model_if_any(settings))
         sandbox = await stack.enter_async_context(open_sandbox(settings))
         tasks = await stack.enter_async_context(anyio.create_task_group())
         leases = MemoryLeaseStore(clock)

@@ -80,7 +80,7 @@ def block(person: PersonArgument, config: ConfigOption = None) -> None:
     _set(config, person, "blocked")
 
 
-@app.command()
+@app.command(short_help="Take somebody's role away, or their block.")
 def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
     """Take somebody's role away, or their block; what the settings say holds again."""
     if not _with_people(config, lambda people: people.forget(_checked(person))):

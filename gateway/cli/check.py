@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateway.probes import Probe
-    from gateway.settings import Settings
+    from gateway.settings.tree import Settings
 
 _GOOD, _BAD, _OFF = "✓", "✗", "–"  # noqa: RUF001 - a mark, not a hyphen
 
@@ -62,7 +62,7 @@ def _right(program: Sequence[Path], *, as_json: bool) -> bool:
 
 
 def _show_settings(settings: Settings) -> None:
-    from gateway.settings import changed, environment_keys
+    from gateway.settings.tree import changed, environment_keys
 
     found = [f"{key}={value}" for key, value in changed(settings).items()]
     _line(_GOOD, "settings", ", ".join(found) or "all at their defaults")

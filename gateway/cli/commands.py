@@ -25,6 +25,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # in colour it would cost more than all the rest of the help
 )
 
 
@@ -47,10 +48,10 @@ def options(
 
 
 app.command()(run)
-app.command("compile")(compile_programs)
-app.command("exec", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
-app.command()(check)
-app.command()(init)
+app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with it.")(compile_programs)
+app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
+app.command(short_help="Check the installation, or the files of a program.")(check)
+app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(dlq, name="dlq")

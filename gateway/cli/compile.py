@@ -14,7 +14,7 @@ from gateway.cli.diagnosis import warnings_of
 from gateway.cli.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
-    from gateway.settings import Settings
+    from gateway.settings.tree import Settings
     from runtime.language.compiler import CompileResult, OnProgress, Progress
 
 
@@ -55,7 +55,7 @@ def compile_programs(  # noqa: PLR0913 - options of a command
     if explain:
         from gateway.cli.explanation import explanation_of, say_explanation
 
-        explained = explanation_of(result.program)
+        explained = explanation_of(result.program, result.report.decided)
         if as_json:
             say(json.dumps(explained, indent=2, ensure_ascii=False))
         else:
@@ -80,7 +80,7 @@ async def compiled(settings: Settings, programs: Sequence[Path], tell: OnProgres
 
     cache_dir = settings.data_dir / "compiled"
     if settings.compiler == "rules":
-        from runtime.language.rules import RulesLowerer
+        from runtime.language.lowering.rules import RulesLowerer
 
         return await compile_program(programs, lowerer=RulesLowerer(), cache_dir=cache_dir, on_progress=tell)
 
@@ -88,10 +88,10 @@ async def compiled(settings: Settings, programs: Sequence[Path], tell: OnProgres
 
     from gateway.parts import open_model_if_any
     from runtime.language.auto_lowering import AutoLowerer
-    from runtime.language.model_lowering import ModelLowerer
+    from runtime.language.lowering.model import ModelLowerer
     from runtime.llm.local import NoModelClient
 
-    async with open_model_if_any(settings) as model:
+    async with open_model_if_any(settings) as (model, _):
         with Console(stderr=True).status(f"asking {model.model}"):
             reachable = None if isinstance(model, NoModelClient) else model
             lowerer = AutoLowerer(reachable) if settings.compiler == "auto" else ModelLowerer(model)

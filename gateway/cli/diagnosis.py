@@ -32,7 +32,7 @@ def checked(program: Sequence[Path]) -> tuple[Sequence[Diagnostic], CompileResul
     from runtime.core.errors import ParleyError
     from runtime.language.compiler import compile_program
     from runtime.language.diagnostics import ProgramRejected
-    from runtime.language.rules import RulesLowerer
+    from runtime.language.lowering.rules import RulesLowerer
 
     async def compiled() -> CompileResult:
         return await compile_program(program, lowerer=RulesLowerer())

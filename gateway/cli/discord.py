@@ -10,7 +10,7 @@ from gateway.cli.terminal import ConfigOption, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
     from adapters.discord.permissions import Invitation
-    from gateway.settings import Settings
+    from gateway.settings.tree import Settings
 
 app = typer.Typer(no_args_is_help=True, help="What Discord needs.")
 
@@ -20,7 +20,7 @@ def discord() -> None:
     """What Discord needs."""
 
 
-@app.command()
+@app.command(short_help="Print the link that lets the bot into a server.")
 def invite(
     application: Annotated[
         str | None, typer.Option(help="The application's id; otherwise Discord is asked, with the bot's token.")

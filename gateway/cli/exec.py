@@ -17,7 +17,7 @@ from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings,
 from runtime.core.errors import ProgramError
 
 if TYPE_CHECKING:
-    from gateway.settings import Settings
+    from gateway.settings.tree import Settings
     from gateway.standalone import Ended, ReadLine
     from runtime.language.program import Program
 

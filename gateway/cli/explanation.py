@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from runtime.execution.triggers.kinds import judged_by_model
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.explain import Kind, Part, explain
+from runtime.language.lowering.lowerer import Unclassified
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Trigger, TriggerKind
 
 _COLOURS: Mapping[str, str] = {
@@ -25,6 +26,9 @@ _COLOURS: Mapping[str, str] = {
     Kind.FREE: "yellow",
 }
 
+_BY: Mapping[str, str] = {"rules": "dim", "model": "bold red"}
+"""The colours of who decided what a step means, told only where a model was asked."""
+
 _WIDTH = 120
 """Columns where no terminal says how many it has."""
 
@@ -33,18 +37,20 @@ _BULLETS = ("- ", "* ", "+ ")
 Line = dict[str, Any]
 
 
-def explanation_of(program: Program) -> list[dict[str, Any]]:
+def explanation_of(program: Program, decided: Iterable[Unclassified] = ()) -> list[dict[str, Any]]:
     """Each playbook with its lines, as JSON data.
 
-    A line has its location, the author's words ("" where a line before has them) and its parts: the kind
-    ("alone", "words", "value", "choice", "free"), what is done, and for a free one why.
+    A line has its location, the author's words ("" where a line before has them), who compiled it ("rules", or "model"
+    for the `decided` ones) and its parts: the kind ("alone", "words", "value", "choice", "free"), what is done, and for
+    a free one why.
     """
+    by_model = {step.span for step in decided}
     return [
         {
             "agent": agent.name,
             "playbook": playbook.name,
             "mode": playbook.mode if playbook.kind == "llm" else playbook.kind,
-            "lines": [*_triggers(program, agent, playbook), *_steps(program, agent, playbook)],
+            "lines": [*_triggers(program, agent, playbook), *_steps(program, agent, playbook, by_model)],
         }
         for agent in program.agents
         for playbook in agent.playbooks
@@ -64,7 +70,7 @@ def _trigger(agent: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> Part
     return Part(Kind.ALONE, f"Execute {playbook.name} when this holds.")
 
 
-def _steps(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Line]:
+def _steps(program: Program, agent: AgentSpec, playbook: PlaybookSpec, by_model: Collection[Span]) -> Iterator[Line]:
     if not playbook.walked:
         for step in playbook.walk_steps():
             why = f"the playbook is executed in {playbook.mode} mode, where steps are guidance"
@@ -79,6 +85,8 @@ def _steps(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> Iterat
         shown = _line(instruction.location, span, instruction.text, explain(instruction, required))
         if span in shown_before:
             shown["words"] = ""
+        if span in by_model:
+            shown["by"] = "model"
         shown_before.add(span)
         yield shown
 
@@ -88,6 +96,7 @@ def _line(location: str, span: Span, text: str, parts: Sequence[Part]) -> Line:
         "location": location,
         "line": span.line,
         "words": _author_words(span.file, span.line) or text,
+        "by": "rules",
         "parts": [
             {"kind": str(part.kind), "does": part.text, **({"why": part.why} if part.why else {})} for part in parts
         ],
@@ -148,6 +157,7 @@ def _table(lines: Sequence[Line]) -> Table:
     table.add_column(ratio=2)
     table.add_column(no_wrap=True)
     table.add_column(ratio=3)
+    asked = any(line["by"] == "model" for line in lines)
     for line in lines:
         depth = line["location"].count(".")
         for index, part in enumerate(line["parts"]):
@@ -156,7 +166,10 @@ def _table(lines: Sequence[Line]) -> Table:
             if "why" in part:
                 does.append(f" (free: {part['why']})", style="dim")
             words = Text("  " * depth + line["words"]) if index == 0 else Text()
-            table.add_row(
-                Text(f"  {line['location']}" if index == 0 else ""), words, Text(part["kind"], style=colour), does
-            )
+            location = f"  {line['location']}" if index == 0 else ""
+            if asked and index == 0:
+                does.append(
+                    f" (decided by {'a model' if line['by'] == 'model' else 'the rules'})", style=_BY[line["by"]]
+                )
+            table.add_row(Text(location), words, Text(part["kind"], style=colour), does)
     return table

@@ -38,6 +38,16 @@ def with_keeping(config: Path | None, ask: Callable[[Keeping], Awaitable[Answer]
         return anyio.run(asked)
 
 
+def nothing_kept(config: Path | None) -> bool:
+    """Whether no gateway has kept anything in the data directory, the only place that the settings name: then there is
+    nothing to start a server for."""
+    with plain_errors():
+        settings = load_settings(config)
+    if settings.redis_url is not None or settings.retention.archive_url is not None:
+        return False
+    return not any((settings.data_dir / name).exists() for name in ("appendonlydir", "archive.sqlite"))
+
+
 def say_json(item: dict[str, Any]) -> None:
     """One object on a line."""
     say(json.dumps(item, ensure_ascii=False))

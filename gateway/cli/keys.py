@@ -13,7 +13,7 @@ from gateway.cli.terminal import FAILED, ConfigOption, load_settings, note, plai
 if TYPE_CHECKING:
     from collections import Counter
 
-    from gateway.settings import Settings
+    from gateway.settings.tree import Settings
 
 _PATIENCE_S = 10.0
 _UNENCRYPTED = "(not encrypted)"
@@ -21,7 +21,7 @@ _UNENCRYPTED = "(not encrypted)"
 app = typer.Typer(help="Keys with which content is encrypted where it is stored.", no_args_is_help=True)
 
 
-@app.command()
+@app.command(short_help="Make a key and write it into the file of keys.")
 def new(
     file: Annotated[
         Path | None, typer.Option("--file", help="The file of keys. Default: the one of encryption.keys_file.")
@@ -50,7 +50,7 @@ def new(
     note("Restart the gateway. Keep a copy of the file apart from the database's backups.")
 
 
-@app.command("list")
+@app.command("list", short_help="Show the keys, and how much is encrypted with each.")
 def list_keys(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show the keys, and how much of the database is encrypted with each."""
     import anyio
@@ -68,7 +68,7 @@ def list_keys(as_json: JsonOption = False, config: ConfigOption = None) -> None:
         _say_counts(settings, found, as_json=as_json)
 
 
-@app.command()
+@app.command(short_help="Write everything anew with the first key.")
 def rotate(config: ConfigOption = None) -> None:
     """Write everything anew as the settings have it now, with the first key; a gateway may be running meanwhile.
 

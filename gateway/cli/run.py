@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gateway.observability.debugger.server import DebugAddress
     from gateway.service import Ready
-    from gateway.settings import Settings
+    from gateway.settings.tree import Settings
 
 _INTERRUPTED = 130
 _STOPPING_AT_ONCE = "Stopping. Ctrl-C once more ends it at once."

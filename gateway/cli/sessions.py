@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.keeping import JsonOption, say_json, say_table, size, when, with_keeping
+from gateway.cli.keeping import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
 from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, note, plain_errors, say
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def list_sessions(
                 break
         return found, mark, await keeping.catalog.count()
 
-    found, mark, count = with_keeping(config, ask)
+    found, mark, count = ([], "", 0) if nothing_kept(config) else with_keeping(config, ask)
     if as_json:
         for known in found:
             say_json(_data(known))
@@ -71,7 +71,7 @@ def list_sessions(
         note(f"{len(found)} of {count}; the next: parley sessions list --after {mark}")
 
 
-@app.command()
+@app.command(short_help="Show what a session is at, and what was said last.")
 def show(
     session: SessionArgument,
     facts: Annotated[bool, typer.Option("--facts", help="Print the tapes, fact by fact.")] = False,
@@ -138,7 +138,7 @@ def export_session(
         say(f"{output or f'{session}.jsonl'} has the session {session}: {count} facts, {files} files.")
 
 
-@app.command("import")
+@app.command("import", short_help="Take in a session from a file.")
 def import_session(
     file: Annotated[Path, typer.Argument(help="A file that parley sessions export has written.")],
     replace: Annotated[bool, typer.Option("--replace", help="Also where there is such a session already.")] = False,
@@ -153,8 +153,9 @@ def import_session(
 
         read = SessionFile(str(file), lambda: _lines(file))
         whole = read.session()
+        place = whole.record.address.key
         for content in read.files():
-            await keeping.files.keep(content.data, content.media_type)
+            await keeping.files.keep(content.data, content.media_type, conversation=place)
         if replace:
             await keeping.catalog.replace(whole, force=force)
         else:
@@ -192,7 +193,7 @@ def delete(
     say(f"The session {session} is deleted.")
 
 
-@app.command()
+@app.command(short_help="Show what the rules of the settings archive and delete.")
 def prune(
     apply: Annotated[bool, typer.Option("--apply", help="Do it, rather than only list it.")] = False,
     config: ConfigOption = None,

@@ -16,7 +16,7 @@ def slack() -> None:
     """What Slack needs."""
 
 
-@app.command()
+@app.command(short_help="Print the manifest to paste at api.slack.com/apps.")
 def manifest(
     name: Annotated[str, typer.Option(help="The app's and the bot's name.")] = "Parley",
     url: Annotated[

@@ -12,7 +12,7 @@ import typer
 from runtime.core.errors import ConfigError, ParleyError, ProgramError
 
 if TYPE_CHECKING:
-    from gateway.settings import Settings
+    from gateway.settings.tree import Settings
 
 FAILED = 1
 BAD_INPUT = 2
@@ -47,7 +47,7 @@ def plain_errors() -> Iterator[None]:
 
 def load_settings(config: Path | None, flags: dict[str, Any] | None = None) -> Settings:
     """The settings in force. Raises ConfigError."""
-    from gateway.settings import load
+    from gateway.settings.tree import load
 
     return load(config=config, flags=flags)
 

@@ -15,4 +15,5 @@ class Gauges:
     at_work: Callable[[], int]
     sandbox_busy: Callable[[], int]
     sandbox_workers: Callable[[], int]
+    sandbox_jailed: Callable[[], bool]
     waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]

@@ -95,6 +95,7 @@ class Metrics:
         self._at_work.set(gauges.at_work())
         self._sandbox_busy.set(gauges.sandbox_busy())
         self._sandbox_workers.set(gauges.sandbox_workers())
+        self._sandbox_jailed.set(gauges.sandbox_jailed())
         await self._ask_store(shards)
         return generate_latest(self.registry)
 
@@ -183,6 +184,7 @@ class Metrics:
         self._store_answers = self._gauge("store_answers", "1 if the store said what waits, else 0.")
         self._sandbox_busy = self._gauge("sandbox_workers_busy", "Processes that run code of models now.")
         self._sandbox_workers = self._gauge("sandbox_workers", "How many of them there may be.")
+        self._sandbox_jailed = self._gauge("sandbox_jailed", "1 if these processes are in a jail, else 0.")
         self._bus_dropped = self._gauge("bus_events_dropped", "Events that a full reader of the bus did not take.")
         self._bus_failures = self._gauge("bus_failures", "Events at which who heard them raised.")
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 from gateway.observability.gauges import Gauges
 from gateway.observability.masking import Masking
-from gateway.settings import otel_variables
-from gateway.settings_tracing import MetricsSettings, TracingSettings
+from gateway.settings.tracing import MetricsSettings, TracingSettings
+from gateway.settings.tree import otel_variables
 from gateway.web.scrape import Scrape
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError
@@ -16,7 +16,10 @@ from runtime.core.errors import ConfigError
 
 @asynccontextmanager
 async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, node: str) -> AsyncIterator[None]:
-    """Tell the collector that `settings` name what happens on `bus`. Raises ConfigError when that cannot be."""
+    """Tell the collector that `settings` name what happens on `bus`; without OpenTelemetry a warning, and no spans.
+
+    Raises ConfigError when nobody says where the collector is.
+    """
     if not settings.on:
         yield
         return
@@ -27,9 +30,10 @@ async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, n
     try:
         from gateway.observability.tracing import TracingOptions, traced
     except ImportError as error:
-        raise ConfigError(
-            f'tracing.on needs the extra "otel": pip install "parley-gateway[otel]" ({error}).'
-        ) from error
+        why = f'tracing.on needs the extra "otel": pip install "parley-gateway[otel]" ({error}). No spans are sent.'
+        bus.publish("tracing.failed", error=why, dropped=0)
+        yield
+        return
     headers = settings.sent_headers(variables)
     masking.hide(word for value in headers.values() for word in (value, value.rpartition(" ")[2]))
     options = TracingOptions(endpoint, headers, node, settings.content, settings.share, settings.timeout_s)

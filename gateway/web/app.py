@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -27,6 +28,7 @@ from gateway.web.files import FileRoutes
 from gateway.web.guard import METRICS, PARTICIPANTS, Guard, allowed_hosts
 from gateway.web.hooks import METHODS, Hooks
 from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, clean_name
+from gateway.web.names import ReservedNames
 from gateway.web.scrape import Scrape
 from runtime.core.clock import Clock
 from runtime.core.files import FileStore
@@ -37,7 +39,10 @@ CLOSE_WHO_ARE_YOU = 4401
 """The WebSocket's close code for a page without a valid cookie."""
 
 LOGINS = Budget(rate_per_s=0.2, burst=10)
-"""Attempts to log in from one address."""
+"""Attempts to log in from one address; of IPv6, from one network of 64 bits, for a host has all of it."""
+
+ALL_LOGINS = Budget(rate_per_s=1.0, burst=100)
+"""Attempts to log in from all addresses together, where a password is asked for."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 
@@ -58,6 +63,8 @@ class WebOptions:
     """Without it nobody connects from another process."""
     scrape: Scrape | None = None
     """Without it there are no metrics."""
+    reserved: ReservedNames = field(default_factory=ReservedNames)
+    """Names that nobody may take."""
 
 
 class _Assets(StaticFiles):
@@ -77,6 +84,8 @@ class _Door:
         self._not_ready = not_ready
         self.identities = Identities(options.secret, options.password, clock)
         self._logins = Allowance(LOGINS, clock)
+        self._all_logins = Allowance(ALL_LOGINS, clock)
+        self._reserved = options.reserved
 
     async def page(self, _: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
@@ -98,19 +107,21 @@ class _Door:
 
     async def login(self, request: Request) -> Response:
         """Choose a name, {name, password?}; who has a cookie already stays the same person."""
-        address = request.client.host if request.client else ""
         form = await _small_json(request)
         known = self.identities.person(request.cookies.get(COOKIE))
         if form is None:
             return JSONResponse({"error": "The form could not be read."}, status_code=400)
         if known is None:
-            if not self._logins.take(address):
+            if not self._may_try(request):
                 return JSONResponse({"error": "Too many attempts. Wait a minute."}, status_code=429)
             if not self.identities.admits(form.get("password", "")):
                 return JSONResponse({"error": "That is not the password."}, status_code=403)
         name = clean_name(form.get("name", ""))
         if not name:
             return JSONResponse({"error": "A name needs at least one visible character."}, status_code=422)
+        if name in self._reserved and (known is None or known.name != name):
+            text = f"{name} is the name of an agent here, or looks like one. Choose another."
+            return JSONResponse({"error": text}, status_code=422)
         person = self.identities.newcomer(name) if known is None else type(known)(known.id, name)
         response = JSONResponse({"person": {"id": person.id, "name": person.name}})
         response.set_cookie(
@@ -119,9 +130,14 @@ class _Door:
             max_age=COOKIE_LASTS_S,
             httponly=True,
             samesite="lax",
-            secure=request.url.scheme == "https",
+            secure=_over_tls(request),
         )
         return response
+
+    def _may_try(self, request: Request) -> bool:
+        """Whether this address may try to log in now, and anybody."""
+        mine = self._logins.take(_source(request.client.host if request.client else ""))
+        return mine and (not self.identities.need_password or self._all_logins.take("all"))
 
     async def chat(self, socket: WebSocket) -> None:
         """The page's WebSocket; see adapters/web/codec.py for what is said over it."""
@@ -131,6 +147,19 @@ class _Door:
             await socket.close(CLOSE_WHO_ARE_YOU, "choose a name first")
             return
         await self._adapter.attend(SocketLink(socket), person, language=_language(socket.headers))
+
+
+def _source(address: str) -> str:
+    try:
+        ip = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(ip_network((ip, 64), strict=False)) if ip.version == 6 else address
+
+
+def _over_tls(request: Request) -> bool:
+    """Whether the browser came by TLS, to us or to a proxy; where that is not trusted, the page's origin says so."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
 
 
 def _language(headers: Mapping[str, str]) -> str | None:
@@ -148,7 +177,7 @@ async def _small_json(request: Request) -> dict[str, str] | None:
             return None
     try:
         data = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(data, dict):
         return None

@@ -62,7 +62,7 @@ class FileRoutes:
                 body = await body_within(request, MAX_FILE_BYTES, UPLOAD_TIMEOUT_S)
                 if body is None:
                     return _refusal(f"This file is larger than {MAX_FILE_BYTES // 2**20} MiB.", 413)
-                id_ = await self._store.keep(body, media_type)
+                id_ = await self._store.keep(body, media_type, person=person.id)
         except ClientDisconnect:
             return Response(status_code=400)
         except TimeoutError:

@@ -7,6 +7,8 @@ in `Host`. The origin check is against foreign pages that open our WebSocket or 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -52,18 +54,27 @@ HEADERS = {
 }
 
 
-def allowed_hosts(bind_host: str, configured: Iterable[str]) -> frozenset[str] | None:
-    """The names that we answer to, without port; None for any: bound to the network and no names configured."""
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The names that we answer to, without port. `addresses`: to any address too, which no foreign page can have."""
+
+    names: frozenset[str]
+    addresses: bool = False
+
+    def __contains__(self, host: str | None) -> bool:
+        return host in self.names or (self.addresses and host is not None and _is_address(host))
+
+
+def allowed_hosts(bind_host: str, configured: Iterable[str]) -> Hosts:
+    """The configured names and those of this machine; without any, bound to the network, any address as well."""
     names = frozenset(name.lower() for name in configured)
-    if bind_host in LOOPBACK_HOSTS or names:
-        return names | LOOPBACK_HOSTS
-    return None
+    return Hosts(names | LOOPBACK_HOSTS, addresses=not names and bind_host not in LOOPBACK_HOSTS)
 
 
 class Guard:
     """ASGI middleware: refuses what comes to a wrong host or from a foreign origin, and adds the headers."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None) -> None:
+    def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         self._app = app
         self._hosts = hosts
 
@@ -92,7 +103,7 @@ class Guard:
         host = headers.get("host", "")
         if scope["path"] in PROBES:
             return None
-        if self._hosts is not None and _hostname(f"//{host}") not in self._hosts:
+        if _hostname(f"//{host}") not in self._hosts:
             text = f"This chat does not answer to the name {host!r}. Add it to web.public_hosts in parley.toml.\n"
             return PlainTextResponse(text, status_code=421)
         if scope["path"].startswith((HOOKS, PARTICIPANTS)):
@@ -111,10 +122,14 @@ class Guard:
             return kind == "http"
         if kind == "http" and scope["method"] in ("GET", "HEAD"):
             return True
-        if urlsplit(origin).scheme not in ("http", "https"):
+        try:
+            asked = urlsplit(origin)
+        except ValueError:
             return False
-        behind_proxy = self._hosts is not None and _hostname(origin) in self._hosts - LOOPBACK_HOSTS
-        return urlsplit(origin).netloc == host or behind_proxy
+        if asked.scheme not in ("http", "https"):
+            return False
+        behind_proxy = _hostname(origin) in self._hosts.names - LOOPBACK_HOSTS
+        return asked.netloc == host or behind_proxy
 
 
 def _hostname(url: str) -> str | None:
@@ -122,3 +137,11 @@ def _hostname(url: str) -> str | None:
         return urlsplit(url).hostname
     except ValueError:
         return None
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -55,7 +55,9 @@ class Identities:
 
     def admits(self, password: str) -> bool:
         """Whether the password is right; always when there is none."""
-        return not self._password or hmac.compare_digest(password.encode(), self._password.encode())
+        return not self._password or hmac.compare_digest(
+            password.encode(errors="surrogatepass"), self._password.encode(errors="surrogatepass")
+        )
 
     def cookie(self, person: Person) -> str:
         """The cookie's value for this person."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import anyio
 import uvicorn
@@ -45,10 +45,16 @@ class _Server(uvicorn.Server):
 
 
 async def serve(
-    app: ASGIApp, host: str, port: int, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED
+    app: ASGIApp,
+    host: str,
+    port: int,
+    trusted_proxies: Sequence[str] = (),
+    *,
+    task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until cancelled; then stop within half a second, telling pages to come back (close code 1012).
 
+    What `trusted_proxies`, addresses and networks, say of who asks and by which scheme is believed, and nobody else's.
     Reports the port that it listens on through `task_status`: `port` 0 takes any free one. Raises ConfigError when the
     address cannot be had.
     """
@@ -57,6 +63,7 @@ async def serve(
         app,
         ws="websockets-sansio",
         ws_max_size=MAX_FRAME_BYTES,
+        ws_per_message_deflate=False,  # it would compress each frame anew for each page, and hold a window for each
         ws_ping_interval=PING_INTERVAL_S,
         ws_ping_timeout=PING_INTERVAL_S,
         lifespan="off",
@@ -64,6 +71,8 @@ async def serve(
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
     )
     server = _Server(config)
     async with anyio.create_task_group() as tasks:

@@ -38,7 +38,7 @@ class Chat {
     this.side = this.place("thread", "Messages in the thread");
     this.connection = new Connection({
       frame: (frame) => frames.take(frame),
-      state: (state) => this.showState(state),
+      state: (state, reason) => this.showState(state, reason),
       stranger: () => this.askAgain(),
     });
     this.listen();
@@ -163,7 +163,7 @@ class Chat {
 
   settle() {
     this.main.timeline.setEmpty(this.room.joined && !this.room.talked);
-    showPresence(this.room.people, this.room.agents);
+    showPresence(this.room);
     this.learnNames();
     this.showUnread();
   }
@@ -210,10 +210,11 @@ class Chat {
     document.title = `${unread ? `(${unread}) ` : ""}${this.room.id} · Parley`;
   }
 
-  showState(state) {
+  showState(state, reason) {
     const bar = byId("connection");
     const words = {
       lost: "Connection lost. Coming back… What you write is kept and sent then.",
+      refused: reason,
       offline: "You are offline. What you write is kept and sent when you are back.",
     };
     bar.hidden = state === "open";

@@ -6,9 +6,10 @@ const PING_EVERY_MS = 20_000;
 const ANSWER_WITHIN_MS = 8_000;
 const OPEN_WITHIN_MS = 10_000;
 const WHO_ARE_YOU = 4401;
+const TOO_MANY_PAGES = 4429;
 
 export class Connection {
-  /** `on` has `frame(data)`, `state("open" | "lost" | "offline")` and `stranger()`. */
+  /** `on` has `frame(data)`, `state("open" | "lost" | "offline" | "refused", reason?)` and `stranger()`. */
   constructor(on) {
     this.on = on;
     this.socket = null;
@@ -70,7 +71,7 @@ export class Connection {
       this.on.frame(data);
     });
     socket.addEventListener("close", (event) => {
-      if (socket === this.socket) this.lost(event.code);
+      if (socket === this.socket) this.lost(event.code, event.reason);
     });
   }
 
@@ -94,14 +95,17 @@ export class Connection {
     socket?.close();
   }
 
-  lost(code) {
+  lost(code, reason) {
     this.forget();
     if (code === WHO_ARE_YOU) {
       this.stopped = true;
       this.on.stranger();
       return;
     }
-    this.on.state(navigator.onLine ? "lost" : "offline");
+    if (code === TOO_MANY_PAGES) {
+      this.delay = LONGEST_DELAY_MS;
+      this.on.state("refused", reason);
+    } else this.on.state(navigator.onLine ? "lost" : "offline");
     this.timer = setTimeout(() => this.now(), this.delay * (0.7 + 0.6 * Math.random()));
     this.delay = Math.min(this.delay * 2, LONGEST_DELAY_MS);
   }

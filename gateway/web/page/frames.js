@@ -17,13 +17,14 @@ export class Frames {
     this.chat.commands = commands;
     this.chat.main.composer.limit(limits);
     this.chat.side.composer.limit(limits);
-    this.on_rooms({ rooms });
+    this.chat.rooms = rooms;
+    this.chat.showUnread();
     for (const room of rooms) this.chat.marks.limit(room.id, room.seq);
     this.chat.join();
     this.chat.saying.again();
   }
 
-  on_joined({ room, reset, messages, more, people }) {
+  on_joined({ room, reset, messages, more, people, present }) {
     if (room !== this.chat.room.id) return;
     if (reset) {
       this.chat.room.forget();
@@ -33,6 +34,7 @@ export class Frames {
     const first = !this.chat.room.joined;
     this.chat.room.joined = true;
     this.chat.room.people = people;
+    this.chat.room.present = present;
     const still = this.chat.room.endGrowth(new Set(messages.map((message) => message.id)));
     for (const message of still) this.chat.show(message, false);
     const shown = messages.map((message) => this.chat.room.take(message));
@@ -84,9 +86,10 @@ export class Frames {
     else this.chat.saying.failed(id, text);
   }
 
-  on_people({ room, people }) {
+  on_people({ room, people, present }) {
     if (room !== this.chat.room.id) return;
     this.chat.room.people = people;
+    this.chat.room.present = present;
     this.chat.settle();
   }
 
@@ -94,18 +97,26 @@ export class Frames {
     if (frame.room === this.chat.room.id && frame.by !== this.chat.me.id) this.chat.typing.told(frame);
   }
 
-  on_rooms({ rooms }) {
-    this.chat.rooms = rooms;
+  on_activity({ rooms }) {
+    for (const { id, seq } of rooms) {
+      const room = this.known(id);
+      room.seq = Math.max(room.seq, seq);
+    }
     this.chat.showUnread();
   }
 
-  on_room({ room }) {
-    const known = this.chat.rooms.find((each) => each.id === room.id);
-    if (known) known.seq = Math.max(known.seq, room.seq);
-    this.chat.showUnread();
+  /** A room of the list; a new one stands behind the first. Its first message says that it was opened: nothing to read. */
+  known(id) {
+    const known = this.chat.rooms.find((room) => room.id === id);
+    if (known) return known;
+    const room = { id, seq: 1 };
+    this.chat.rooms.splice(1, 0, room);
+    this.chat.marks.set(id, 1);
+    return room;
   }
 
   on_opened({ room }) {
+    this.known(room);
     location.hash = room;
   }
 

@@ -48,14 +48,66 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
   }
 });
 
-/** The text as plain words in one line. */
-export function plainText(text) {
-  return render(text).textContent.replace(/\s+/g, " ").trim();
+// What formatting costs grows faster than the text with some of its marks, so it is done in pieces of these lengths in
+// characters, and a piece that has too much of it is shown as it is written.
+const PIECE = 4_000;
+const LONGEST_PIECE = 16_000;
+const MOST_EMPHASIS = 600;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const NESTED = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){12}/m;
+
+/** The text in pieces that are formatted on their own: cut between blocks, else between lines, never in a code fence. */
+export function pieces(text) {
+  const found = [];
+  let start = 0;
+  let at = 0;
+  let fence = null;
+  let between = false;
+  while (text.length > PIECE && at < text.length) {
+    const newline = text.indexOf("\n", at);
+    const end = newline < 0 ? text.length : newline + 1;
+    const line = text.slice(at, end).trimEnd();
+    const mark = FENCE.exec(line)?.[1];
+    const paragraph = between && /^[^\s>|\d*+<[-]/.test(line) && at - start >= PIECE;
+    if (!fence && at > start && (paragraph || mark || end - start > LONGEST_PIECE)) {
+      found.push(text.slice(start, at));
+      start = at;
+    }
+    const closes = fence && mark?.startsWith(fence) && line.trim() === mark;
+    between = closes || line === "";
+    fence = closes ? null : fence ?? mark ?? null;
+    at = end;
+  }
+  found.push(text.slice(start));
+  return found;
 }
 
-/** The text as a document fragment. */
+function isTooMuch(text) {
+  const fence = FENCE.exec(text)?.[1];
+  const closed = fence ? text.indexOf(`\n${fence}`, fence.length) : 0;
+  const prose = closed < 0 ? "" : text.slice(closed);
+  return prose.length > LONGEST_PIECE || (prose.match(/[*_~]/g)?.length ?? 0) > MOST_EMPHASIS || NESTED.test(prose);
+}
+
+function sanitised(text) {
+  try {
+    if (!isTooMuch(text)) return purifier.sanitize(marked.parse(text), RULES);
+  } catch (error) {
+    console.warn("A text could not be formatted", error);
+  }
+  const fragment = document.createDocumentFragment();
+  fragment.append(el("p", { class: "as-written" }, text));
+  return fragment;
+}
+
+/** The beginning of the text as plain words in one line. */
+export function plainText(text) {
+  return render(text.slice(0, PIECE)).textContent.replace(/\s+/g, " ").trim();
+}
+
+/** The text, or one of its pieces, as a document fragment. */
 export function render(text) {
-  const fragment = purifier.sanitize(marked.parse(text), RULES);
+  const fragment = sanitised(text);
   for (const link of fragment.querySelectorAll('a[href^="person:"]')) {
     link.replaceWith(mention(link.textContent, link.getAttribute("href").slice(7)));
   }

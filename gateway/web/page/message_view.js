@@ -1,10 +1,11 @@
 /** One message on the page. A growing one is drawn at most once per animation frame, and only its unsettled end. */
 
-import { render, settledLength } from "./markdown.js";
+import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./message_extras.js";
 import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "./look.js";
 
 const TOGETHER_MS = 5 * 60_000;
+const FRAME_MS = 8;
 const waiting = new Set();
 
 function drawSoon(view) {
@@ -26,7 +27,9 @@ export class MessageView {
     this.message = message;
     this.actions = actions;
     this.settled = 0;
-    this.drawn = null;
+    this.drawn = "";
+    this.whole = false;
+    this.tail = [];
     this.day = el("div", { class: "day", hidden: true }, el("span"));
     this.body = el("div", { class: "body", dir: "auto" });
     this.head = el("div", { class: "above" });
@@ -122,31 +125,41 @@ export class MessageView {
     drawSoon(this);
   }
 
+  /** Draw what is new: settled pieces for good, as many as a frame has time for, then the end, which may change. */
   draw() {
+    const began = performance.now();
     const { live, deleted } = this.message;
     const text = deleted ? "*This message was deleted.*" : this.message.text;
-    if (live && text.startsWith((this.drawn ?? "").slice(0, this.settled)) && this.settled <= text.length) {
-      const cut = settledLength(text, this.settled);
-      while (this.tail?.length) this.tail.pop().remove();
-      if (cut > this.settled) this.body.append(render(text.slice(this.settled, cut)));
-      const tail = render(text.slice(cut));
-      this.tail = [...tail.childNodes];
-      this.body.append(tail);
-      this.settled = cut;
-    } else if (text !== this.drawn || this.tail) {
-      this.body.replaceChildren(render(text));
-      this.settled = 0;
-      this.tail = live ? [...this.body.childNodes] : null;
-    }
+    if (this.whole && !live && text === this.drawn) return;
+    if (this.whole || !text.startsWith(this.drawn.slice(0, this.settled))) this.clear();
+    if (!live && this.settled && pieces(text).length === 1) this.clear(); // as a whole: a link may lead to its end
+    const cut = live ? settledLength(text, this.settled) : this.settled;
+    const settled = cut > this.settled ? pieces(text.slice(this.settled, cut)) : [];
+    const parts = [...settled, ...pieces(text.slice(cut))];
+    while (this.tail.length) this.tail.pop().remove();
     this.drawn = text;
+    while (parts.length > 1) {
+      const part = parts.shift();
+      this.body.append(render(part));
+      this.settled += part.length;
+      if (performance.now() - began > FRAME_MS) return drawSoon(this);
+    }
+    const end = render(parts[0]);
+    this.tail = [...end.childNodes];
+    this.body.append(end);
+    this.whole = !live;
+  }
+
+  clear() {
+    this.tail = [];
+    this.settled = 0;
+    this.whole = false;
+    this.body.replaceChildren();
   }
 
   /** Draw the text from its beginning. */
   redraw() {
-    this.tail = null;
-    this.settled = 0;
-    this.drawn = null;
-    this.body.replaceChildren();
+    this.clear();
     drawSoon(this);
   }
 

@@ -14,6 +14,7 @@ export class Room {
     this.messages = new Map();
     this.more = false;
     this.people = [];
+    this.present = 0;
     this.joined = false;
   }
 

@@ -130,19 +130,21 @@ class Switcher {
 }
 
 /** Show who looks at the room. */
-export function showPresence(people, agents) {
+export function showPresence({ people, present, agents }) {
   const faces = [
     ...agents.map((agent) => ({ name: agent.name, kind: "agent", key: lookKey(agent.by, agent.name, "agent") })),
     ...people.map((person) => ({ name: person.name, kind: "person", key: person.id })),
   ];
   const names = people.map((person) => person.name).join(", ");
-  const word = people.length === 1 ? "person" : "people";
+  const unnamed = present - people.length;
+  const all = unnamed > 0 ? `${names} and ${unnamed} more` : names;
+  const word = present === 1 ? "person" : "people";
   const box = byId("presence");
   const pictures = faces.slice(0, FACES).map((face) => avatar(face.name, face.kind, face.key));
-  const more = faces.length > FACES ? el("span", { class: "more" }, `+${faces.length - FACES}`) : null;
-  const count = el("span", { class: "count" }, `${people.length} here`);
+  const more = faces.length + unnamed > FACES ? el("span", { class: "more" }, `+${faces.length + unnamed - FACES}`) : null;
+  const count = el("span", { class: "count" }, `${present} here`);
   box.replaceChildren(el("span", { class: "faces" }, ...pictures, more), count);
-  box.title = agents.length ? `Here: ${names}\nAgents: ${agents.map((agent) => agent.name).join(", ")}` : `Here: ${names}`;
-  box.setAttribute("aria-label", `${people.length} ${word} here: ${names}`);
+  box.title = agents.length ? `Here: ${all}\nAgents: ${agents.map((agent) => agent.name).join(", ")}` : `Here: ${all}`;
+  box.setAttribute("aria-label", `${present} ${word} here: ${all}`);
   box.setAttribute("role", "status");
 }

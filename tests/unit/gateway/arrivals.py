@@ -9,14 +9,13 @@ from typing import Any, cast
 
 from adapters.adapter import Adapter, Inbound
 from gateway.access import Access, AccessRules, Owners
-from gateway.access_commands import AccessCommands
 from gateway.inbound import Entrance, InboundRouter
 from gateway.limits import Limits
 from gateway.origins import Origins
 from gateway.people import People
 from gateway.roles import Role
 from gateway.routing import Route, Routes
-from gateway.settings_limits import LimitSettings
+from gateway.settings.limits import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.message import Choice, Mark
@@ -85,10 +84,12 @@ class Door:
         store: People | None = None,
         limits: Mapping[str, float] | None = None,
         clock: FakeClock | None = None,
+        command_mark: str = "/",
     ) -> None:
         clock = clock or FakeClock()
         self.inbox = Kept()
         self.told: list[tuple[str, str]] = []
+        self.alone: list[tuple[str, str, str]] = []
         self.offered: list[Choice] = []
         self.marks: list[tuple[str, Mark | None]] = []
         self.chosen = MemoryRecords()
@@ -101,6 +102,7 @@ class Door:
         self.entrance = entrance = Entrance(
             inbox=cast("Any", self.inbox),
             say=self._say,
+            tell_alone=lambda to, person, text: self.alone.append((to.key, person, text)),
             mark=lambda _to, message, mark: self.marks.append((message, mark)),
             bus=self.bus,
             texts=TEXTS,
@@ -108,11 +110,14 @@ class Door:
             chosen=self.chosen,
             origins=self.origins,
             limits=self.limits,
-            access=AccessCommands(known, TEXTS),
+            people=known,
             message_chars=20,
             places=self.places,
         )
-        adapter = cast("Adapter", type("Named", (), {"name": "test", "capabilities": CAN_OPEN})())
+        adapter = cast(
+            "Adapter",
+            type("Named", (), {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)})(),
+        )
         self.router = InboundRouter(adapter, access, entrance)
         self.admits = self.router.admits
 

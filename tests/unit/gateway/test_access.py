@@ -92,10 +92,28 @@ async def test_a_stranger_is_told_one_code_until_it_is_void() -> None:
     assert second.request.code != first.request.code
 
 
-async def test_so_many_strangers_may_wait_and_others_are_told_no_code() -> None:
-    access = await opened(open_requests=2)
-    asked = [await verdict(access, event(person=person)) for person in ("1", "2", "3", "3", "1")]
-    assert asked == [Verdict.REQUESTED, Verdict.REQUESTED, Verdict.REFUSE, Verdict.IGNORE, Verdict.IGNORE]
+async def test_many_strangers_do_not_keep_another_from_asking_and_the_oldest_codes_end() -> None:
+    store, clock = people(), FakeClock()
+    access = await opened(store=store, clock=clock, open_requests=2)
+    for person in ("1", "2", "3", "3"):
+        await access.judge(event(person=person))
+        await clock.advance(1)
+    assert [request.person_id for request in await store.requests()] == ["test:2", "test:3"]
+    assert await verdict(access, event(person="1")) is Verdict.REQUESTED
+
+
+async def test_strangers_of_one_space_take_no_room_from_those_of_another() -> None:
+    store, clock = people(), FakeClock()
+    access = await opened(store=store, clock=clock, open_requests=1)
+    for person, space in (("1", "T1"), ("2", "T2"), ("3", "T2")):
+        await access.judge(event(person=person, space=space))
+        await clock.advance(1)
+    assert [request.person_id for request in await store.requests()] == ["test:1", "test:3"]
+
+
+async def test_where_no_request_may_be_open_strangers_are_only_told_that_the_bot_is_private() -> None:
+    access = await opened(open_requests=0)
+    assert await verdicts(access, event(), event()) == [Verdict.REFUSE, Verdict.IGNORE]
 
 
 async def test_an_approval_by_another_process_holds_for_the_next_message() -> None:
@@ -117,10 +135,13 @@ async def test_a_stranger_hears_one_polite_sentence_an_hour_where_nobody_pairs()
     assert await verdict(access, event()) is Verdict.REFUSE
 
 
-async def test_groups_of_strangers_hear_nothing_and_no_code_works_there() -> None:
+async def test_no_code_works_where_others_read_it() -> None:
     access = await opened()
     assert access.code is not None
-    assert await verdicts(access, event(private=False), event(access.code, private=False)) == [Verdict.IGNORE] * 2
+    assert await verdicts(access, event(private=False), event(access.code, private=False)) == [
+        Verdict.STRANGER,
+        Verdict.IGNORE,
+    ]
 
 
 async def test_what_people_say_among_themselves_is_ignored_even_from_friends() -> None:
@@ -180,7 +201,7 @@ async def test_who_may_is_asked_for_every_message_and_not_once_a_conversation() 
     """Somebody else in a conversation that an owner began is still a stranger."""
     access = await opened("allowlist", people(_1=Role.OWNER))
     assert await verdict(access, event(person="1", chat="9", private=False)) is Verdict.ADMIT
-    assert await verdict(access, event(person="2", chat="9", private=False)) is Verdict.IGNORE
+    assert await verdict(access, event(person="2", chat="9", private=False)) is Verdict.STRANGER
 
 
 async def test_a_space_lets_in_its_own_people_only_and_a_chat_everybody_in_it() -> None:
@@ -220,3 +241,14 @@ async def test_a_code_is_guessed_only_so_often_by_a_member_too() -> None:
     for _ in range(MAX_ATTEMPTS):
         assert await verdict(access, event(WRONG)) is Verdict.ADMIT
     assert await verdict(access, event(access.code or "")) is Verdict.ADMIT
+
+
+async def test_a_stranger_among_others_is_told_once_and_only_when_the_bot_is_spoken_to() -> None:
+    access = await opened()
+    mentioned = event("hello bot", private=False)
+    assert await verdicts(access, replace(mentioned, addressed=False), mentioned, mentioned) == [
+        Verdict.IGNORE,
+        Verdict.STRANGER,
+        Verdict.IGNORE,
+    ]
+    assert await verdict(access, event("hello", private=False, person="7")) is Verdict.STRANGER

@@ -9,10 +9,10 @@ import pytest
 from gateway.arguments import begun_by, entry_of, read_arguments
 from runtime.core.errors import ProgramError
 from runtime.language.compiler import compile_parsed
-from runtime.language.parser import parse
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program, TriggerKind
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_text
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,8 @@ import pytest
 from gateway.cron import Schedule, build_schedules
 from gateway.jobs import Jobs
 from gateway.routing import Routes, build_routes
-from gateway.settings import Settings, changed, load
-from gateway.settings_routes import read_routes
+from gateway.settings.routes import read_routes
+from gateway.settings.tree import Settings, changed, load
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError

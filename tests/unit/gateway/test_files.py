@@ -41,7 +41,7 @@ async def test_a_file_of_a_platform_is_fetched_there() -> None:
 
 async def test_a_file_of_ours_comes_from_the_store() -> None:
     files = Files({}, MemoryFileStore())
-    kept = await files.keep(b"a,b", "text/csv")
+    kept = await files.keep(b"a,b", "text/csv", LOBBY)
     file = Attachment("a.csv", "text/csv", FILE_URL + kept, 3)
     assert await files.fetch(LOBBY, file, max_bytes=3) == b"a,b"
     loaded = await files.load(file)

@@ -410,3 +410,31 @@ async def test_a_place_that_was_given_back_is_a_conversation_like_any_other() ->
     await door.places.release(PLACE, SessionId("s1"))
     await door.take(replace(event("hello"), address=PLACE))
     assert [(kept.address, kept.place) for kept in door.inbox.events] == [(PLACE, None)]
+
+
+async def test_who_mentions_a_bot_without_an_owner_is_told_alone_and_once_how_to_become_one() -> None:
+    door = Door(await opened())
+    refused: list[object] = []
+    door.bus.subscribe("access.refused", lambda happened: refused.append(happened.data["participant_id"]))
+    await door.take(event("hi", private=False), event("hi?", private=False))
+    assert door.alone == [("test:1", "test:42", TEXTS("access.unowned"))]
+    assert (door.said, door.kept, refused) == ([], [], ["test:42"])
+
+
+@pytest.mark.parametrize(("mode", "key"), [("pairing", "access.ask_with_code"), ("allowlist", "access.ask")])
+async def test_who_mentions_a_bot_of_somebody_else_is_told_whom_to_ask(mode: str, key: str) -> None:
+    store = people()
+    await store.set("test:1", Role.OWNER, "Grace")
+    await store.set("other:2", Role.OWNER, "Eve")
+    door = Door(await opened(mode, store), store=store)
+    await door.take(event("hi", private=False))
+    assert [told for _, _, told in door.alone] == [TEXTS(key, owners="Grace")]
+
+
+async def test_commands_are_named_as_people_write_them_on_the_platform() -> None:
+    door = Door(await opened("open"), command_mark="!")
+    await door.take(event("", command="nonsense"), event("", command="help"))
+    unknown, help_ = door.said
+    assert unknown == "I do not know !nonsense. !help says what can be done here."
+    assert "\n!new: end this conversation and begin another" in help_
+    assert "/" not in help_

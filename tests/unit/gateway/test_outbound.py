@@ -36,7 +36,9 @@ async def test_where_the_mark_on_a_waiting_message_is_refused_a_sentence_acknowl
     async with anyio.create_task_group() as tasks:
         scheduler = EditScheduler(TOTAL, clock, tasks)
         presenters, marks = {"fake": Presenter(platform, scheduler, clock)}, {"fake": Marks(platform, scheduler, tasks)}
-        outbound = Outbound(presenters, {}, marks, english(), tasks, Origins(MemoryRecords(), MemoryRecords()))
+        outbound = Outbound(
+            presenters, {}, marks, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords())
+        )
         assert outbound.mark(OTHER, "m", "queued")
         await clock.advance(2)
         assert (platform.marks, platform.messages) == ({"m": "queued"}, {})
@@ -72,7 +74,7 @@ class WithThreads(MarkedPlatform):
 async def opening(platform: MarkedPlatform, clock: FakeClock, chosen: MemoryRecords) -> AsyncIterator[Outbound]:
     async with anyio.create_task_group() as tasks:
         presenter = Presenter(platform, EditScheduler(TOTAL, clock, tasks), clock)
-        yield Outbound({"fake": presenter}, {}, {}, english(), tasks, Origins(MemoryRecords(), chosen))
+        yield Outbound({"fake": presenter}, {}, {}, {"fake": english()}, tasks, Origins(MemoryRecords(), chosen))
         tasks.cancel_scope.cancel()
 
 
@@ -119,7 +121,9 @@ async def test_what_is_shown_in_the_place_of_a_meeting_needs_the_lease_of_its_ho
 
     async with anyio.create_task_group() as tasks:
         presenter = Presenter(platform, EditScheduler(TOTAL, clock, tasks, may_show=may_show), clock)
-        outbound = Outbound({"fake": presenter}, {}, {}, english(), tasks, Origins(MemoryRecords(), MemoryRecords()))
+        outbound = Outbound(
+            {"fake": presenter}, {}, {}, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords())
+        )
         for address, home in ((OTHER, ROOM), (OTHER, None)):
             page = outbound.page(PageSpec(f"{home}", address, GATEWAY, home=home), UNRECORDED)
             tasks.start_soon(page.finish, f"of {home and home.key}")

@@ -22,7 +22,7 @@ def store(clock: FakeClock | None = None) -> People:
 
 
 async def code_of(people: People, id_: str = "test:9", *, minutes: float = 60) -> str:
-    request = await people.ask(Person(id_, "Eve", Role.BLOCKED), HOME, minutes=minutes, at_most=20)
+    request = await people.ask(Person(id_, "Eve", Role.BLOCKED), HOME, None, minutes=minutes, at_most=20)
     assert request is not None
     return request.code
 

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.commands import COMMANDS
 from gateway.routing import Routes, build_routes, only
-from gateway.settings_routes import RouteSettings, read_routes
+from gateway.settings.routes import RouteSettings, read_routes
 from runtime.core.errors import ConfigError
 from tests.unit.gateway.arrivals import event
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from gateway.arguments import begun_by
-from gateway.settings import Settings
+from gateway.settings.tree import Settings
 from gateway.standalone import Ended, Terminal, execute
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_parsed
-from runtime.language.parser import parse
-from runtime.language.rules import RulesLowerer
-from runtime.language.source import read_text
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 from tests.fakes.openai_server import OpenAIServer, Reply
 
 pytestmark = pytest.mark.anyio
@@ -143,3 +143,36 @@ async def test_an_entry_that_waits_for_an_agent_that_has_failed_has_failed() -> 
 async def test_an_entry_that_waits_for_somebody_after_another_agent_failed_hears_them() -> None:
     ended, said, _ = await executed(GUEST_FAILS % 'await WaitForMessage("user")', ["a line"])
     assert (ended, said) == (Ended("done"), "Done.\n")
+
+
+MEETING_GUEST_FAILS = """# Desk
+## Main
+cli_entry: true
+### Steps
+- $told:str = Council()
+- Say "{$told}"
+
+```python
+@playbook(meeting=True, required_attendees=["Helper"])
+async def Council() -> str:
+    await Say("meeting", "go")
+    told = [message["text"] for message in await WaitForMessage("meeting")]
+    return " / ".join(told)
+```
+
+# Helper
+```python
+@playbook(meeting=True)
+async def Council():
+    while "go" not in [message["text"] for message in await WaitForMessage("meeting")]:
+        pass
+    raise ValueError("no luck")
+```
+"""
+
+
+async def test_a_guest_of_a_meeting_that_fails_has_left_it_and_the_command_goes_on() -> None:
+    ended, said, beside = await executed(MEETING_GUEST_FAILS, None)
+    assert ended == Ended("done")
+    assert said.splitlines()[-1] == "Helper has left the meeting (it failed) / End this meeting?"
+    assert "Council could not go on: no luck" in beside

@@ -16,7 +16,7 @@ import pytest
 from gateway.version import VERSION
 
 ROOT = Path(__file__).parents[4]
-HEAVY = ("litellm", "telegram", "redis", "pydantic_monty", "pydantic", "uvicorn", "httpx", "opentelemetry")
+HEAVY = ("rich", "litellm", "telegram", "redis", "pydantic_monty", "pydantic", "uvicorn", "httpx", "opentelemetry")
 BROKEN = "# Agent\n\n## Main($x: int = )\n\n### Steps\n- Do it\n"
 
 
@@ -54,6 +54,24 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
     assert "HEAVY []" in done.stdout
     for command in ("run", "compile", "check", "init", "access", "sessions", "dlq"):
         assert f" {command} " in done.stdout
+
+
+def test_the_lists_of_commands_show_each_line_whole(tmp_path: Path) -> None:
+    for group in ((), ("sessions",), ("access",), ("dlq",), ("keys",), ("slack",), ("discord",)):
+        listed = _parley(tmp_path, *group, "--help").stdout.partition("Commands:\n")[2]
+        assert listed
+        assert "..." not in listed, group
+
+
+def test_a_program_is_checked_and_no_sessions_are_listed_without_a_server(tmp_path: Path) -> None:
+    (tmp_path / "greeter.pb").write_text(
+        "# Greeter\n\n## Main\n\n### Triggers\n- At the beginning\n\n### Steps\n- Say hello\n"
+    )
+    checked = _parley(tmp_path, "check", "greeter.pb")
+    assert checked.returncode == 0, checked.stdout
+    listed = _parley(tmp_path, "sessions", "list")
+    assert (listed.returncode, listed.stdout) == (0, "There are no sessions.\n")
+    assert not (tmp_path / "data").exists()
 
 
 def test_version_is_printed(tmp_path: Path) -> None:

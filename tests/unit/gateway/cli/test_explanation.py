@@ -10,8 +10,10 @@ import pytest
 from rich.console import Console
 
 from gateway.cli.explanation import explanation_of, say_explanation
+from runtime.language.auto_lowering import AutoLowerer
 from runtime.language.compiler import compile_program
-from runtime.language.rules import RulesLowerer
+from runtime.language.lowering.rules import RulesLowerer
+from tests.unit.runtime.language.lowering.test_model import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 
@@ -94,6 +96,30 @@ async def test_a_terminal_shows_the_kinds_in_colour_and_a_pipe_does_not(tmp_path
     assert "\x1b[35mchoice\x1b[0m" in terminal.getvalue()
     assert "\x1b" not in pipe.getvalue()
     assert "03:CND     If they seem happy" in pipe.getvalue()
+
+
+async def test_what_a_model_decided_is_told_from_what_the_rules_did(tmp_path: Path) -> None:
+    file = tmp_path / "desk.pb"
+    file.write_text("# Desk\n\n## Main\n- Greet the user\n- Seat the guest at once and then\n  - Smile\n")
+    model = ScriptedModel("Desk.Main:02:TNK Seat the guest at once and then")
+    result = await compile_program([file], lowerer=AutoLowerer(model))
+    explained = explanation_of(result.program, result.report.decided)
+    assert [(line["location"], line["by"]) for line in explained[0]["lines"]] == [
+        ("01:QUE", "rules"),
+        ("02:TNK", "model"),
+        ("02.01:EXE", "rules"),
+    ]
+    terminal, pipe = io.StringIO(), io.StringIO()
+    say_explanation(explained, Console(file=terminal, force_terminal=True, color_system="standard", width=200))
+    say_explanation(explained, Console(file=pipe))
+    assert "\x1b[1;31m (decided by a model)" in terminal.getvalue()
+    assert pipe.getvalue().count("(decided by") == 3
+
+
+async def test_where_no_model_was_asked_nobody_is_named_as_having_decided(tmp_path: Path) -> None:
+    pipe = io.StringIO()
+    say_explanation(await _explained(tmp_path), Console(file=pipe))
+    assert "decided" not in pipe.getvalue()
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.pb")), ids=lambda path: path.stem)

@@ -39,9 +39,8 @@ async def away(_shards: Collection[int]) -> tuple[int, int]:
 
 def gauges(**more: Any) -> Gauges:
     asked: dict[str, Any] = {"shards": lambda: frozenset({1, 2}), "conversations": lambda: 5, "at_work": lambda: 1}
-    return Gauges(
-        **{**asked, "sandbox_busy": lambda: 2, "sandbox_workers": lambda: 4, "waiting": three_waiting, **more}
-    )
+    asked |= {"sandbox_busy": lambda: 2, "sandbox_workers": lambda: 4, "sandbox_jailed": lambda: True}
+    return Gauges(**{**asked, "waiting": three_waiting, **more})
 
 
 async def read(metrics: Metrics) -> dict[str, Metric]:
@@ -95,6 +94,7 @@ async def test_a_conversation_is_counted_from_message_to_message(sandbox: MontyS
         "store_answers": 1,
         "sandbox_workers_busy": 2,
         "sandbox_workers": 4,
+        "sandbox_jailed": 1,
     }
     assert found["first_text_seconds_count test"] == 2
     assert found["model_seconds_count scripted"] == 2

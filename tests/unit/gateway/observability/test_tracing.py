@@ -20,7 +20,7 @@ from gateway.observability.span_ids import SpanIds
 from gateway.observability.span_shipping import MAX_WAITING, Shipping
 from gateway.observability.telling import telling_spans
 from gateway.observability.tracing import TracingOptions, traced, tracer_of
-from gateway.settings_tracing import TracingSettings
+from gateway.settings.tracing import TracingSettings
 from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.core.clock import SystemClock
@@ -165,13 +165,19 @@ async def test_a_collector_that_never_answers_does_not_keep_the_process_from_sto
         assert {thread.daemon for thread in threading.enumerate() if thread.name == "spans"} == {True}
 
 
-async def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_where_tracing_is_not_installed_that_is_told_and_everything_else_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delitem(sys.modules, "gateway.observability.tracing")
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
     settings = TracingSettings(on=True, endpoint="http://127.0.0.1:1/v1/traces")
-    with pytest.raises(ConfigError, match=r"needs the extra \"otel\": pip install"):
-        async with telling_spans(settings, Bus(SystemClock()), Masking(), "node-1"):
-            pass
+    heard: list[str] = []
+    bus = Bus(SystemClock())
+    bus.subscribe("tracing.failed", lambda event: heard.append(str(event.data["error"])))
+    async with telling_spans(settings, bus, Masking(), "node-1"):
+        happen(bus)
+    (said,) = heard
+    assert said.startswith('tracing.on needs the extra "otel": pip install')
 
 
 async def test_switched_off_nothing_is_told_and_on_it_needs_a_place() -> None:

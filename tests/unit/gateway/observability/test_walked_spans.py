@@ -9,8 +9,8 @@ import pytest
 from gateway.observability.metrics import Metrics
 from runtime.bus import Bus
 from runtime.language.compiler import compile_program
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.language.rules import RulesLowerer
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.span_tree import traces

@@ -11,6 +11,7 @@ import pytest
 from adapters.web.codec import Person
 from gateway.web.guard import allowed_hosts
 from gateway.web.identity import Identities, clean_name, persistent_secret
+from gateway.web.names import ReservedNames
 from runtime.core.clock import SystemClock
 from tests.fakes.clock import FakeClock
 
@@ -75,7 +76,38 @@ def test_a_name_keeps_what_can_be_seen(given: str, kept: str) -> None:
     assert clean_name(given) == kept
 
 
-def test_hosts_are_checked_wherever_their_names_are_known() -> None:
-    assert allowed_hosts("127.0.0.1", ()) == frozenset({"127.0.0.1", "localhost", "::1"})
-    assert allowed_hosts("0.0.0.0", ("Chat.Example",)) == frozenset({"127.0.0.1", "localhost", "::1", "chat.example"})
-    assert allowed_hosts("0.0.0.0", ()) is None
+def test_hosts_are_checked_by_name_or_where_none_is_known_by_being_an_address() -> None:
+    here, named, network = (
+        allowed_hosts("127.0.0.1", ()),
+        allowed_hosts("0.0.0.0", ("Chat.Example",)),
+        allowed_hosts("::", ()),
+    )
+    assert [host in here for host in ("localhost", "::1", "10.0.0.7", "evil.example")] == [True, True, False, False]
+    assert [host in named for host in ("localhost", "chat.example", "10.0.0.7", None)] == [True, True, False, False]
+    assert [host in network for host in ("10.0.0.7", "fd00::1", "evil.example", "")] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        "Host",
+        "host",
+        " H o s t ",
+        "Ноst",
+        "H0st",
+        "Ｈｏｓｔ",
+        "Hóst",
+        "𝐇𝐨𝐬𝐭",
+        "Parley",
+        "PARIEY",
+        "Parl\u0435y",
+        "Par1ey",
+    ],
+)
+def test_names_that_look_like_an_agents_or_ours_are_taken(taken: str) -> None:
+    assert taken in ReservedNames(["Host", "Price Finder"])
+
+
+@pytest.mark.parametrize("free", ["Ada", "Hostess", "Parle", "Ольга", "Άννα", "アダ", "👋"])
+def test_other_names_are_free_in_any_script(free: str) -> None:
+    assert free not in ReservedNames(["Host", "Price Finder"])

@@ -16,8 +16,8 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMError
 from runtime.core.events import Event
 from runtime.language.compiler import compile_program
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.language.rules import RulesLowerer
 from runtime.sandbox.executor import Sandbox
 from tests.fakes.crash_world import World
 from tests.fakes.dap_client import DapClient, debugging

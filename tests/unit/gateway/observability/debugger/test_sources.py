@@ -8,8 +8,8 @@ import pytest
 
 from gateway.observability.debugger.sources import Place, Sources, Spot
 from runtime.language.compiler import compile_program
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.language.rules import RulesLowerer
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.language.compiler import compile_program
-from runtime.language.rules import RulesLowerer
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Reply, block
 from tests.unit.gateway.observability.debugger.stand import (

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from gateway.settings_forms import OneOrMore, Section
+from gateway.settings.forms import OneOrMore, Section
 from runtime.core.errors import ConfigError
 
 Busy = Literal["queue", "steer", "interrupt"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from gateway.settings_forms import Section
+from gateway.settings.forms import Section
 
 NO_ARCHIVE = "none"
 

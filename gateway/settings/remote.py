@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import Field
 
-from gateway.settings_forms import FilePath, Section, Words
+from gateway.settings.forms import FilePath, Section, Words
 from runtime.core.errors import ConfigError
 
 OURS = "PARLEY_"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.settings_forms import Section
+from gateway.settings.forms import Section
 from runtime.meetings.showing import Show
 
 

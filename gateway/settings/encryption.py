@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import SecretStr
 
-from gateway.settings_forms import FilePath, Section, Words
+from gateway.settings.forms import FilePath, Section, Words
 
 
 class EncryptionSettings(Section):

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from gateway.settings_forms import Section, Words
+from gateway.settings.forms import Section, Words
+from runtime.core.files import FileBounds
+from runtime.sessions.resting import MOST
+
+_MIB = 1024 * 1024
 
 
 class AccessSettings(Section):
@@ -37,8 +41,23 @@ class LimitSettings(Section):
 
 class NodeSettings(Section):
     """How nodes share the work, in seconds: how long a node that is silent keeps what it holds, how long a stop waits
-    for what goes on, and how long a conversation in which nothing happens stays in memory."""
+    for what goes on, and how long a conversation in which nothing happens stays in memory; and how many of those do."""
 
     lease_s: float = Field(default=10, ge=1, le=300)
     drain_s: float = Field(default=20, ge=0)
     idle_s: float = Field(default=300, gt=0)
+    resting: int = Field(default=MOST, ge=1)
+
+
+class FileSettings(Section):
+    """How much is kept of what people upload in the browser and of what agents send, in MiB: in all, of one person's
+    that no message came with yet, and of one conversation."""
+
+    total_mib: int = Field(default=256, ge=1)
+    person_mib: int = Field(default=64, ge=1)
+    conversation_mib: int = Field(default=128, ge=1)
+
+    @property
+    def bounds(self) -> FileBounds:
+        """The same in bytes."""
+        return FileBounds(self.total_mib * _MIB, self.person_mib * _MIB, self.conversation_mib * _MIB)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from gateway.settings_forms import FilePath, Section
+from gateway.settings.forms import FilePath, Section
 from runtime.core.errors import ConfigError
 from runtime.language.participants import PARTICIPANT_NAME, participants
 from runtime.language.program import Program

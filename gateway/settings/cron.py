@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
-from gateway.settings_forms import Section
+from gateway.settings.forms import Section
 from runtime.core.errors import ConfigError
 
 _FIELDS = 5

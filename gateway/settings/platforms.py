@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address, ip_network
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from gateway.settings_forms import FilePath, Section, Words
+from gateway.settings.forms import FilePath, Section, Words
 from runtime.core.errors import ConfigError
 
 _HOOK = re.compile(r".*/hooks/telegram(/[\w-]+)*/?")
@@ -18,7 +19,9 @@ _TOKEN = re.compile(r"\d+:[\w-]+")
 class WebSettings(Section):
     """The web chat. `port` 0 takes any free one. `public_hosts` are the names under which browsers reach it.
 
-    Who knows the password is a member; `owners` are ids of people, as `/access list` shows them without "web:".
+    Who knows the password is a member; `owners` are ids of people, as `/access list` shows them without "web:". Where
+    others than this machine reach it, it needs a password, unless `open` says that it is meant for everybody there.
+    `trusted_proxies` are addresses or networks whose word on who asks is taken.
     """
 
     host: str = "127.0.0.1"
@@ -27,6 +30,34 @@ class WebSettings(Section):
     owners: Words = ()
     password: SecretStr | None = None
     password_file: FilePath | None = None
+    open: bool = False
+    trusted_proxies: Words = ()
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_addresses(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
+        for proxy in proxies:
+            try:
+                ip_network(proxy)
+            except ValueError as error:
+                raise ValueError(f"must be addresses or networks, such as 10.0.0.0/8; {error}") from error
+        return proxies
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def open_to(self) -> str:
+        """Who may talk, for people."""
+        if self.password is not None:
+            return "whoever knows the password"
+        names = f", and to whoever comes as to {', '.join(self.public_hosts)}" if self.public_hosts else ""
+        return f"everybody on this machine{names}" if self.on_loopback else f"everybody who reaches {self.host}"
 
 
 class PlatformSettings(Section):

@@ -6,15 +6,17 @@ from typing import Literal
 
 from pydantic import Field
 
-from gateway.settings_forms import Section
+from gateway.settings.forms import Section
 
 
 class SandboxSettings(Section):
-    """Where model-written code runs; `seconds` and `memory_mib` bound one statement."""
+    """Where model-written code runs; `seconds` and `memory_mib` bound one statement. Without a jail around its workers
+    nothing starts where it is "required"; where it is "preferred", people are warned."""
 
     workers: int = Field(default=4, ge=1, le=64)
     seconds: float = Field(default=2, gt=0)
     memory_mib: int = Field(default=64, ge=8)
+    jail: Literal["required", "preferred"] = "preferred"
 
 
 class ExecutionSettings(Section):

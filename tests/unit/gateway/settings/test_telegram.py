@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings import Settings, load, secrets
-from gateway.settings_platforms import TelegramSettings
+from gateway.settings.platforms import TelegramSettings
+from gateway.settings.tree import Settings, load, secrets
 from runtime.core.errors import ConfigError
 
 

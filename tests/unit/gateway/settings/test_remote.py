@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings import Settings, load, process_environment, remote_variables
+from gateway.settings.tree import Settings, load, process_environment, remote_variables
 from runtime.core.errors import ConfigError
 
 

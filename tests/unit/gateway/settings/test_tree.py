@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from gateway import settings
-from gateway.settings import Settings, changed, environment_keys, load, secrets
+from gateway.settings.tree import Settings, changed, environment_keys, load, model_environment, secrets
 from runtime.core.errors import ConfigError
 
 
@@ -43,7 +42,8 @@ def test_every_public_name_is_read_from_the_environment(tmp_path: Path) -> None:
 
 
 def test_flags_win_over_environment_over_dotenv_over_file_over_defaults(tmp_path: Path) -> None:
-    toml = 'model = "file"\nmodel_base_url = "http://file"\ncompiler = "llm"\n[web]\nhost = "file"\nport = 1\n'
+    web = '[web]\nhost = "file"\nport = 1\nopen = true\n'
+    toml = f'model = "file"\nmodel_base_url = "http://file"\ncompiler = "llm"\n{web}'
     (tmp_path / "parley.toml").write_text(toml)
     (tmp_path / ".env").write_text(
         "PARLEY_MODEL=dotenv\nPARLEY_MODEL_BASE_URL=http://dotenv\nPARLEY_WEB__HOST=dotenv\n"
@@ -130,6 +130,19 @@ def test_secret_is_read_from_the_file_that_a_setting_names(tmp_path: Path) -> No
     assert found.telegram.token == SecretStr("1:AA")
 
 
+def test_the_models_key_in_a_file_stays_there(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("sk-of-the-provider")
+    found = _load(tmp_path, PARLEY_MODEL_API_KEY_FILE=str(tmp_path / "key"))
+    assert found.model_api_key is None
+    assert found.model_api_key_file == tmp_path / "key"
+    assert "sk-of-the-provider" not in secrets(found)
+
+
+def test_the_models_process_sees_providers_variables_and_none_of_ours() -> None:
+    seen = model_environment({"PATH": "/bin", "AZURE_API_KEY": "a", "PARLEY_TELEGRAM__TOKEN": "t"})
+    assert seen == {"PATH": "/bin", "AZURE_API_KEY": "a", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+
 def test_missing_secret_file_and_secret_given_twice_are_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"model_api_key_file: .*missing.* cannot be read"):
         _load(tmp_path, PARLEY_MODEL_API_KEY_FILE=str(tmp_path / "missing"))
@@ -186,7 +199,7 @@ def test_settings_cannot_be_changed(tmp_path: Path) -> None:
 
 
 def test_changed_settings_are_listed_with_secrets_masked(tmp_path: Path) -> None:
-    listed = settings.changed(
+    listed = changed(
         _load(tmp_path, PARLEY_MODEL_API_KEY="s3", PARLEY_REDIS_URL="redis://:s3@host/0", PARLEY_WEB__PORT="1")
     )
     assert listed["web.port"] == "1"
@@ -212,7 +225,7 @@ def test_routes_are_read_with_their_programs_beside_the_file(tmp_path: Path) -> 
     assert tax.chat == ("-5", "C1")
     assert several.program == ("/a.pb", str(tmp_path / "conf" / "b.pb"))
     assert found.busy == "steer"
-    assert settings.changed(found)["route"] == "2 tables"
+    assert changed(found)["route"] == "2 tables"
 
 
 def test_a_wrong_route_is_named_with_its_file_and_number(tmp_path: Path) -> None:
@@ -260,3 +273,27 @@ def test_each_key_of_encryption_is_a_secret_and_remarks_are_none(tmp_path: Path)
     assert {"c2VjcmV0", "b3RoZXI="} <= secrets(found)
     assert secrets(found).isdisjoint({"of", "the", "year", "newest", "#"})
     assert "b3RoZXI=" not in str(changed(found))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "chat.example.org"])
+def test_a_web_chat_that_others_reach_needs_a_password_or_is_said_to_be_open(tmp_path: Path, host: str) -> None:
+    with pytest.raises(ConfigError, match=rf"web\.host is {host}, .*PARLEY_WEB__PASSWORD.*web\.open = true"):
+        _load(tmp_path, PARLEY_WEB__HOST=host)
+    locked = _load(tmp_path, PARLEY_WEB__HOST=host, PARLEY_WEB__PASSWORD="sesame").web
+    assert locked.open_to == "whoever knows the password"
+    unlocked = _load(tmp_path, PARLEY_WEB__HOST=host, PARLEY_WEB__OPEN="true").web
+    assert unlocked.open_to == f"everybody who reaches {host}"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.1.2.3"])
+def test_a_web_chat_on_loopback_is_open_to_who_is_on_this_machine(tmp_path: Path, host: str) -> None:
+    assert _load(tmp_path, PARLEY_WEB__HOST=host).web.open_to == "everybody on this machine"
+    named = _load(tmp_path, PARLEY_WEB__HOST=host, PARLEY_WEB__PUBLIC_HOSTS="chat.example.org").web
+    assert named.open_to == "everybody on this machine, and to whoever comes as to chat.example.org"
+
+
+def test_trusted_proxies_are_addresses_and_networks(tmp_path: Path) -> None:
+    found = _load(tmp_path, PARLEY_WEB__TRUSTED_PROXIES="127.0.0.1, 10.0.0.0/8, fd00::/8")
+    assert found.web.trusted_proxies == ("127.0.0.1", "10.0.0.0/8", "fd00::/8")
+    with pytest.raises(ConfigError, match=r"must be addresses or networks, such as 10\.0\.0\.0/8; 'proxy' does not"):
+        _load(tmp_path, PARLEY_WEB__TRUSTED_PROXIES="proxy")

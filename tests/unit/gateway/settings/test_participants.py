@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings import Settings, load, secrets
+from gateway.settings.tree import Settings, load, secrets
 from runtime.core.errors import ConfigError
 from runtime.language.program import AgentKind, AgentSpec, Program
 from tests.unit.runtime.sessions.programs import SPAN, agent

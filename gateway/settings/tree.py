@@ -17,18 +17,18 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gateway.settings_cron import CronSettings, read_cron
-from gateway.settings_encryption import EncryptionSettings
-from gateway.settings_execution import ExecutionSettings, LogSettings, SandboxSettings
-from gateway.settings_forms import FilePath, Section
-from gateway.settings_limits import AccessSettings, LimitSettings, NodeSettings
-from gateway.settings_meetings import MeetingSettings
-from gateway.settings_participants import ParticipantSettings
-from gateway.settings_platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
-from gateway.settings_remote import INHERITED, RemoteSettings
-from gateway.settings_retention import RetentionSettings
-from gateway.settings_routes import Busy, RouteSettings, read_routes
-from gateway.settings_sources import (
+from gateway.settings.cron import CronSettings, read_cron
+from gateway.settings.encryption import EncryptionSettings
+from gateway.settings.execution import ExecutionSettings, LogSettings, SandboxSettings
+from gateway.settings.forms import FilePath, Section
+from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
+from gateway.settings.meetings import MeetingSettings
+from gateway.settings.participants import ParticipantSettings
+from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
+from gateway.settings.remote import INHERITED, RemoteSettings
+from gateway.settings.retention import RetentionSettings
+from gateway.settings.routes import Busy, RouteSettings, read_routes
+from gateway.settings.sources import (
     CONFIG_VARIABLE,
     Layer,
     dotenv_variables,
@@ -37,7 +37,7 @@ from gateway.settings_sources import (
     toml_layer,
     variable_name,
 )
-from gateway.settings_tracing import MetricsSettings, TracingSettings
+from gateway.settings.tracing import MetricsSettings, TracingSettings
 from runtime.core.errors import ConfigError
 
 MASK = "********"
@@ -76,6 +76,7 @@ class Settings(BaseSettings):
     slack: SlackSettings = SlackSettings()
     discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
+    files: FileSettings = FileSettings()
     meetings: MeetingSettings = MeetingSettings()
     nodes: NodeSettings = NodeSettings()
     remote: RemoteSettings = RemoteSettings()
@@ -148,6 +149,7 @@ def load(
         layer.check(keys(), tables=TABLES)
     settings = _built([_with_tables(layer, here, toml) for layer in layers])
     _check_groups(settings)
+    _check_door(settings.web)
     return settings
 
 
@@ -222,6 +224,13 @@ def process_environment(environment: Mapping[str, str] | None = None) -> dict[st
     return {name: variables[name] for name in INHERITED if name in variables}
 
 
+def model_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What the model's process sees of the environment: providers' own variables, and nothing of ours."""
+    variables = os.environ if environment is None else environment
+    theirs = {name: value for name, value in variables.items() if not name.startswith("PARLEY_")}
+    return {**theirs, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # litellm asks the network for prices otherwise
+
+
 def default_data_dir(variables: Mapping[str, str]) -> Path:
     """Where state belongs by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
     state_home = variables.get("XDG_STATE_HOME", "")
@@ -268,6 +277,16 @@ def _check_groups(settings: Settings) -> None:
                     near = get_close_matches(name, groups, n=1)
                     advice = f'did you mean "{near[0]}"?' if near else "write it under [access.groups]."
                     raise ConfigError(f'{key}: there is no group "{name}"; {advice}')
+
+
+def _check_door(web: WebSettings) -> None:
+    """Raise ConfigError for a web chat that others than this machine reach, and that asks nobody for anything."""
+    if web.on_loopback or web.password is not None or web.open:
+        return
+    raise ConfigError(
+        f"web.host is {web.host}, so that others than this machine reach the web chat, and there is no password. Set "
+        "PARLEY_WEB__PASSWORD or web.password_file; or set web.open = true, and whoever reaches it may talk and read."
+    )
 
 
 def _refuse_secrets(toml: Layer) -> None:
@@ -319,7 +338,10 @@ def _explain(layers: Sequence[Layer], problem: Any) -> str:
 
 
 def _with_secret_files(settings: Settings) -> Settings:
-    """The settings with every `<key>_file` read into its key. Both at once are refused: which counts?"""
+    """The settings with every `<key>_file` read into its key, but for the model's, which is only tried.
+
+    Both at once are refused: which counts?
+    """
     for key in secret_keys():
         path = _value(settings, f"{key}_file")
         if path is None:
@@ -331,6 +353,8 @@ def _with_secret_files(settings: Settings) -> Settings:
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{key}_file: {path} cannot be read ({error}); check the path and its rights.") from error
         section, _, name = key.rpartition(".")
+        if key == "model_api_key":  # only the model's process keeps it
+            continue
         part = {name: secret}
         update = {section: getattr(settings, section).model_copy(update=part)} if section else part
         settings = settings.model_copy(update=update)

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from pydantic import Field, SecretStr, field_validator
 
-from gateway.settings_forms import FilePath, Section
+from gateway.settings.forms import FilePath, Section
 
 _TRACES_ENDPOINT = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"

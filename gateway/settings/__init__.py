@@ -1,0 +1,1 @@
+"""Settings from `parley.toml`, `.env`, the environment and flags, as one tree."""
