@@ -24,8 +24,8 @@ from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Op, PlaybookSpec, Program, Step
-from runtime.language.rules import RulesLowerer
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Snippet
 from runtime.sandbox.monty import MontySandbox
@@ -39,6 +39,7 @@ STATEMENTS = 200
 ROUNDS = 500
 MESSAGES = 300
 FEW, MANY = 100, 800
+WAITING = 2000
 CALLS, TRIES = 1500, 3
 
 SAYS = ("43345678", "no")
@@ -224,6 +225,24 @@ async def Main():
         return (time.process_time() - started) / count * 1e6
 
 
+async def waiting_us(count: int) -> float:
+    """Making one of so many agents and having it wait for a message, in microseconds of the processor."""
+    code = f"""
+async def Main():
+    for _ in range({count}):
+        await CreateAgent("Listener")
+    await EndProgram()
+"""
+    begin = "BGN When program starts"
+    waits = 'async def Listen():\n    await WaitForMessage("agent 1000")\n'
+    main = small.agent("Main", small.python("Main", trigger=begin), code=code)
+    made = small.program(main, small.agent("Listener", small.python("Listen", trigger=begin), code=waits))
+    async with MontySandbox(max_workers=1) as sandbox, talking(made, Model(), sandbox) as talk:
+        started = time.process_time()
+        await talk.say("go")
+        return (time.process_time() - started) / count * 1e6
+
+
 async def call_us(*, debugged: bool) -> float:
     """A host call of a playbook in Python, in microseconds of the processor; `debugged` with a debug server to which
     nobody is attached, else with none."""
@@ -253,6 +272,8 @@ def run() -> list[Row]:
     rows.append(Row("running a statement in the sandbox", asyncio.run(sandbox_us()), "µs"))
     few, many = in_frames(agent_us(FEW)), in_frames(agent_us(MANY))
     rows.append(Row(f"making one of {MANY} agents", many, "µs", few, f"one of {FEW}"))
+    few, many = in_frames(waiting_us(FEW)), in_frames(waiting_us(WAITING))
+    rows.append(Row(f"having one of {WAITING} agents wait", many, "µs", few, f"one of {FEW}"))
     without = min(in_frames(call_us(debugged=False)) for _ in range(TRIES))
     watched = min(in_frames(call_us(debugged=True)) for _ in range(TRIES))
     rows.append(Row("a host call under a debug server", watched, "µs", without, "without one"))

@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.live_text import long_answers
 from benchmarks.live_text.comparison import Line, Scenario, compare
 from benchmarks.live_text.picture import draw
 from benchmarks.live_text.policies import OURS
@@ -62,14 +63,14 @@ WIRE_TITLES = ("text", "delay", "first", "gap", "tail", "calls", "429", "502", "
 
 
 def run() -> list[Row]:
-    """The short comparison: mean delays, and what went wrong."""
+    """The short comparison: mean delays, what went wrong, and long answers."""
     rows: list[Row] = []
     for line in compare(SHORT, SHORT_SEEDS):
         held = HELD.get((line.scenario.profile, line.scenario.trace)) if line.policy == OURS else None
         title = f"{line.scenario.name}: {line.policy}" + (f" (FAIL: {line.failures})" if line.failures else "")
         target = "" if held is None else f"<= {held:.2f}"
         rows.append(Row(title, line.delay_s, "s", line.optimum_s, "optimum", target))
-    return rows
+    return [*rows, *long_answers.rows()]
 
 
 def table(lines: Sequence[Line]) -> str:

@@ -21,7 +21,7 @@ from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
-from runtime.language.rules import RulesLowerer
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbox import InboxEvent, shard_of

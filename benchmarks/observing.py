@@ -76,7 +76,7 @@ async def _none(_shards: object) -> tuple[int, int]:
 
 def metrics(bus: Bus) -> Metrics:
     """Metrics that count what happens on `bus`."""
-    made = Metrics(Gauges(frozenset, int, int, int, int, _none))
+    made = Metrics(Gauges(frozenset, int, int, int, int, bool, _none))
     made.attach(bus)
     return made
 

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
+from runtime.execution.frames.loop import FrameLoop
+
 T = TypeVar("T")
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,7 +27,7 @@ class _JumpingSelector(selectors.SelectSelector):
         return super().select(0)
 
 
-class _VirtualLoop(asyncio.SelectorEventLoop):
+class _VirtualLoop(FrameLoop):
     def __init__(self) -> None:
         self.selector = _JumpingSelector()
         super().__init__(self.selector)

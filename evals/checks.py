@@ -17,6 +17,7 @@ def problems(talk: Talk, record: Record) -> list[str]:
     """What was not as the talk demands, a sentence each; none where the run was right."""
     return [
         *_end(talk.expect, record),
+        *_opening(talk.expect, record),
         *_words(talk.expect, record),
         *_answers(talk.lines, record),
         *_calls(talk.expect, record),
@@ -37,6 +38,13 @@ def _end(expected: Expected, record: Record) -> Iterator[str]:
         yield f"the model was not asked for {record.replies_left} of the scripted replies"
     if expected.max_messages is not None and len(record.shown) > expected.max_messages:
         yield f"people saw {len(record.shown)} messages, at most {expected.max_messages} are allowed"
+
+
+def _opening(expected: Expected, record: Record) -> Iterator[str]:
+    seen = _seen_after(0, record)
+    for pattern in expected.opens:
+        if _search(pattern, seen) is None:
+            yield f"it did not begin with /{pattern}/"
 
 
 def _words(expected: Expected, record: Record) -> Iterator[str]:
@@ -63,10 +71,18 @@ def _words(expected: Expected, record: Record) -> Iterator[str]:
 
 def _answers(lines: list[Line], record: Record) -> Iterator[str]:
     for number, line in enumerate(lines, start=1):
-        seen = "\n".join(shown.text for shown in record.shown if shown.line == number)
+        seen = _seen_after(number, record)
         for pattern in line.answered:
             if _search(pattern, seen) is None:
                 yield f"{line.text!r} was not answered with /{pattern}/"
+        for pattern in line.never:
+            if (found := _search(pattern, seen)) is not None:
+                yield f"{line.text!r} was answered with {found[0]!r}, which /{pattern}/ forbids"
+
+
+def _seen_after(line: int, record: Record) -> str:
+    """What people saw when they had said so many lines, and no more."""
+    return "\n".join(shown.text for shown in record.shown if shown.line == line)
 
 
 def _calls(expected: Expected, record: Record) -> Iterator[str]:

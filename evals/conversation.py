@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from traceback import format_exception_only
 from typing import Any
 
 import anyio
@@ -56,7 +57,10 @@ async def run_once(program: Program, talk: Talk, model: LLMClient, stage: Stage)
     run = _Run(program, talk, Measured(model, meter), meter, stage)
     record = Record("too long", f"it took more than {stage.limit_s:g} s")
     with anyio.move_on_after(stage.limit_s):
-        record.how, record.why = await run.live()
+        try:
+            record.how, record.why = await run.live()
+        except Exception as error:  # noqa: BLE001 - the runs after it are to be made whatever goes wrong in this one
+            record.how, record.why = "failed", "".join(format_exception_only(error)).strip()
     await run.complete(record)
     record.replies_left = model.left if isinstance(model, Scripted) else 0
     return record

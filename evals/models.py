@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import anyio.lowlevel
 
 from evals.record import Cost, Happening
+from evals.talks import Reply
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMRefused
 from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
+
+_AGENT = re.compile(r"^(?:You are ([\w ]+)\.|You execute \w+ as (\w+) \(agent )", re.MULTILINE)
+_LABEL = re.compile(r"^\[\d+\] ", re.MULTILINE)
 
 _PIECE_CHARS = 4
 """A scripted reply comes in pieces of about a token."""
@@ -106,26 +111,51 @@ class _MeasuredCompletion:
 
 
 class Scripted:
-    """Gives its replies one after the other. Refuses, with a sentence, when it is asked once more."""
+    """Answers from a script: each question with the next reply of its agent, where that is to the question.
+
+    Questions of one request that the next reply is not to are left out, as a model does whose condition does not hold.
+    Refuses, with a sentence, when it has no answer to the first question of a request.
+    """
 
     model = "scripted"
 
-    def __init__(self, replies: Sequence[str]) -> None:
+    def __init__(self, replies: Sequence[Reply]) -> None:
         self._replies = list(replies)
-        self._given = 0
 
     @property
     def left(self) -> int:
         """Replies that nobody asked for."""
-        return len(self._replies) - self._given
+        return len(self._replies)
 
     @asynccontextmanager
-    async def stream(self, _request: CompletionRequest, /) -> AsyncIterator[_Pieces]:
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Pieces]:
         """See `LLMClient`."""
-        if not self.left:
-            raise LLMRefused(f"the model was asked once more than the {len(self._replies)} scripted replies")
-        self._given += 1
-        yield _Pieces(self._replies[self._given - 1])
+        system, asked = request.messages[0].content, request.messages[-1].content
+        named = _AGENT.search(system) or _AGENT.search(asked)
+        agent = "".join(named.groups("")).replace(" ", "") if named else ""
+        questions = _questions(asked)
+        answers = [self.answer(agent, question) for _, question in questions]
+        if answers[0] is None:
+            raise LLMRefused(f"no scripted reply is to this question: {questions[0][1]}")
+        labelled = zip((label for label, _ in questions), answers, strict=True)
+        yield _Pieces("\n".join(label + answer for label, answer in labelled if answer is not None))
+
+    def answer(self, agent: str, question: str) -> str | None:
+        """The answer to a question of an agent; None for none."""
+        reply = next((reply for reply in self._replies if reply.by in ("", agent)), None)
+        if reply is None or re.search(reply.to, question, re.IGNORECASE) is None:
+            return None
+        self._replies.remove(reply)
+        return reply.text
+
+
+def _questions(asked: str) -> list[tuple[str, str]]:
+    """The questions of a request, each with the label that its answer begins with, "" for one that is alone."""
+    labels = list(_LABEL.finditer(asked))
+    if not labels:
+        return [("", asked)]
+    ends = [label.start() for label in labels[1:]] + [len(asked)]
+    return [(label[0], asked[label.end() : end].strip()) for label, end in zip(labels, ends, strict=True)]
 
 
 class _Pieces:

@@ -4,54 +4,76 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from evals.checks import problems
 from evals.conversation import Stage, run_once
 from evals.models import Scripted
-from evals.record import Record
-from evals.table import Result, as_json, show
+from evals.results import ResultFile, Run
+from evals.table import Result, show
 from evals.talks import Case, TalkRejected, cases
 from gateway.parts import open_model, open_sandbox
-from gateway.settings import Settings, load
+from gateway.settings.tree import Settings, load
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ParleyError
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.language.rules import RulesLowerer
-from runtime.llm.client import CanWarmUp, LLMClient
+from runtime.llm.client import LLMClient, warm_up
 
 PROGRAMS = Path(__file__).parent / "programs"
-OnRun = Callable[[str, Record, list[str]], None]
-"""Hears of each run: the program's name, what happened, and what was wrong."""
+RESULTS = Path(".parley/evals")
+"""Where the runs of real models are kept."""
+
+OnRun = Callable[[str, Run], None]
+"""Hears of each run, with the program's name."""
 
 _NEXT_LINE = "\n" + " " * 9
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the evals and print the table. The exit code is 1 where a scripted run was wrong, 2 where nothing could run.
+@dataclass(slots=True)
+class Report:
+    """What came of the runs until now. `file` is where they are kept."""
 
-    On a real model it is 0: what is right there is a figure, and no condition.
+    model: str = Scripted.model
+    results: list[Result] = field(default_factory=list)
+    file: ResultFile | None = None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the evals and print the table, also of those that were run when Ctrl-C came.
+
+    The exit code is 1 where a scripted run was wrong, 2 where nothing could run, 130 after Ctrl-C. On a real model it
+    is 0: what is right there is a figure, and no condition.
     """
     asked = _parser().parse_args(arguments)
+    report, stopped = Report(), False
     try:
         found = cases(asked.programs, asked.only)
         if not found:
             raise TalkRejected(f"no program's name contains any of: {asked.only}")
         settings = _settings(asked)
         with asyncio.Runner(loop_factory=FrameLoop) as runner:
-            name, results = runner.run(_run_all(found, settings, asked))
+            runner.run(_run_all(found, settings, asked, report))
     except (TalkRejected, ParleyError) as error:
         print(f"evals: {error}", file=sys.stderr)
         return 2
-    print(json.dumps(as_json(name, results), indent=2, default=repr) if asked.json else show(name, results))
-    scripted_wrong = any(result.right < len(result.records) for result in results)
+    except KeyboardInterrupt:
+        stopped = True
+    print(show(report.model, report.results))
+    if report.file is not None:
+        print(f"\nAll that happened is in {report.file.path}.")
+    if stopped:
+        return 130
+    scripted_wrong = any(result.right < len(result.runs) for result in report.results)
     return 1 if scripted_wrong and not _real(asked) else 0
 
 
@@ -62,13 +84,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--url", help="where an OpenAI server of that model listens, such as http://127.0.0.1:8080/v1")
     parser.add_argument("--alone", action="store_true", help="ask one question at a time, as for small models")
-    parser.add_argument("--times", type=int, default=1, help="how often each program is run")
+    parser.add_argument("--times", type=_positive, default=1, help="how often each program is run")
     parser.add_argument("--only", default="", help="parts of programs' names, with commas")
     parser.add_argument("--limit-s", type=float, default=900.0, help="seconds that a run may take")
     parser.add_argument("--course", action="store_true", help="tell on standard error what happens in each run")
-    parser.add_argument("--json", action="store_true", help="print everything that happened, as JSON")
+    parser.add_argument(
+        "--results", type=Path, help="the file that each run is added to; what is in it already is not run again"
+    )
     parser.add_argument("--programs", type=Path, default=PROGRAMS, help="the folder of the programs and talks")
     return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
 
 
 def _real(asked: argparse.Namespace) -> bool:
@@ -85,47 +116,66 @@ def _settings(asked: argparse.Namespace) -> Settings:
     return load(flags=flags)
 
 
-async def _run_all(found: Sequence[Case], settings: Settings, asked: argparse.Namespace) -> tuple[str, list[Result]]:
-    name, results = Scripted.model, list[Result]()
+def _file_of(asked: argparse.Namespace, model: str) -> ResultFile | None:
+    """Where the runs are kept: those of a real model always."""
+    if asked.results is None and not _real(asked):
+        return None
+    name = f"{re.sub(r'[^A-Za-z0-9.-]+', '-', model)}-{SystemClock().now():%Y%m%d-%H%M%S}.jsonl"
+    return ResultFile.opened(asked.results or RESULTS / name, model)
+
+
+async def _run_all(found: Sequence[Case], settings: Settings, asked: argparse.Namespace, report: Report) -> None:
     async with AsyncExitStack() as stack:
         model: LLMClient | None = None
         if _real(asked):
             model = await stack.enter_async_context(open_model(settings))
-            name = model.model
-            if isinstance(model, CanWarmUp):
-                await model.warm_up()
-        stage = Stage(
-            await stack.enter_async_context(open_sandbox(settings)), SystemClock(), asked.limit_s, asked.alone
-        )
+            report.model = model.model
+            await warm_up(model)
+        report.file = _file_of(asked, report.model)
+        alone = asked.alone or (model is not None and settings.asks_alone)
+        sandbox = await stack.enter_async_context(open_sandbox(settings))
+        stage = Stage(sandbox, SystemClock(), asked.limit_s, alone)
         tell = _telling(course=asked.course)
-        results += [await run_case(case, model, stage, tell, asked.times) for case in found]
-    return name, results
+        for case in found:
+            result = Result(case.name, case.talk.title)
+            report.results.append(result)
+            if report.file is not None:
+                result.runs += report.file.kept.get(case.name, ())[: asked.times]
+            await run_case(case, model, stage, result, asked.times, partial(_note, report.file, tell))
 
 
-async def run_case(case: Case, model: LLMClient | None, stage: Stage, tell: OnRun, times: int = 1) -> Result:
-    """Run one program `times` times and check it; without a model with the replies of its talk."""
-    result = Result(case.name, case.talk.title)
+def _note(file: ResultFile | None, tell: OnRun, name: str, run: Run) -> None:
+    if file is not None:
+        file.add(name, run)
+    tell(name, run)
+
+
+async def run_case(
+    case: Case, model: LLMClient | None, stage: Stage, result: Result, times: int, on_run: OnRun
+) -> None:
+    """Run one program until it has `times` results, each checked; without a model with the replies of its talk."""
     if model is None and case.talk.replies is None:
         result.skipped = "not run: its talk has no replies"
-        return result
+        return
     program = await _compiled(case.program)
-    for _ in range(times):
+    while len(result.runs) < times:
         asked = Scripted(case.talk.replies or []) if model is None else model
         record = await run_once(program, case.talk, asked, stage)
-        result.records.append(record)
-        result.wrong.append(problems(case.talk, record))
-        tell(case.name, record, result.wrong[-1])
-    return result
+        run = Run(record, problems(case.talk, record))
+        result.runs.append(run)
+        on_run(case.name, run)
 
 
 def _telling(*, course: bool) -> OnRun:
     """Says on standard error how a run went; with `course` all that happened in it."""
 
-    def tell(name: str, record: Record, wrong: list[str]) -> None:
-        for happening in record.course if course else ():
+    def tell(name: str, run: Run) -> None:
+        for happening in run.record.course if course else ():
             text = happening.text.replace("\n", _NEXT_LINE)
             print(f"  {happening.kind:7}{text}", file=sys.stderr)
-        print(f"{name}  {record.cost.seconds:.1f} s  {'; '.join(wrong) or 'right'}", file=sys.stderr, flush=True)
+        print(
+            f"{name}  {run.record.cost.seconds:.1f} s  {'; '.join(run.wrong) or 'right'}", file=sys.stderr, flush=True
+        )
 
     return tell
 

@@ -1,38 +1,34 @@
-"""What came of the runs: a table for people, JSON for programs."""
+"""What came of the runs, as a table."""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from evals.models import Scripted
-from evals.record import Cost, Record
+from evals.record import Cost
+from evals.results import Run
 
 
 @dataclass(slots=True)
 class Result:
-    """A program's runs. `wrong` has the problems of each run, none where it was right.
-
-    `skipped` says why it was not run.
-    """
+    """A program's runs. `skipped` says why there are none."""
 
     name: str
     title: str
-    records: list[Record] = field(default_factory=list)
-    wrong: list[list[str]] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
     skipped: str = ""
 
     @property
     def right(self) -> int:
         """How many runs were right."""
-        return sum(not problems for problems in self.wrong)
+        return sum(not run.wrong for run in self.runs)
 
     def mean(self, figure: Callable[[Cost], float]) -> float:
         """The mean of a figure over the runs."""
-        return statistics.fmean(figure(record.cost) for record in self.records)
+        return statistics.fmean(figure(run.record.cost) for run in self.runs)
 
 
 _FIGURES: dict[str, Callable[[Cost], float]] = {
@@ -56,7 +52,7 @@ def show(model: str, results: Sequence[Result]) -> str:
     """The table, then why programs were not right."""
     cells = [["program", "right", *_FIGURES]]
     cells += [_row(result) for result in results]
-    if ran := [result for result in results if result.records]:
+    if ran := [result for result in results if result.runs]:
         cells.append(_total(ran))
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     lines = [f"model: {model}"]
@@ -69,17 +65,8 @@ def show(model: str, results: Sequence[Result]) -> str:
     return "\n".join([*lines, *_reasons(results), *_uncounted(model, results)])
 
 
-def as_json(model: str, results: Sequence[Result]) -> dict[str, Any]:
-    """Everything, for programs: each run with what was said, called and counted."""
-    return {
-        "model": model,
-        "right": sum(bool(result.records) and result.right == len(result.records) for result in results),
-        "programs": [asdict(result) | {"right": result.right} for result in results],
-    }
-
-
 def _row(result: Result) -> list[str]:
-    if not result.records:
+    if not result.runs:
         return [result.name, "-", *("" for _ in _FIGURES)]
     figures = [_figure(name, result.mean(figure)) for name, figure in _FIGURES.items()]
     return [result.name, _right([result]), *figures]
@@ -95,17 +82,19 @@ def _total(results: Sequence[Result]) -> list[str]:
 
 
 def _right(results: Sequence[Result]) -> str:
-    return f"{sum(result.right for result in results)}/{sum(len(result.records) for result in results)}"
+    return f"{sum(result.right for result in results)}/{sum(len(result.runs) for result in results)}"
 
 
 def _figure(name: str, value: float) -> str:
+    if name.startswith("tokens") and not value:
+        return "-"  # nobody counted them
     return f"{value:,.1f}" if name in ("first s", "s") else f"{value:,.0f}"
 
 
 def _reasons(results: Sequence[Result]) -> list[str]:
     lines = []
     for result in results:
-        counted = Counter(problem for problems in result.wrong for problem in problems)
+        counted = Counter(problem for run in result.runs for problem in run.wrong)
         lines += [
             f"{result.name}: {problem}{f' ({times} times)' if times > 1 else ''}" for problem, times in counted.items()
         ]
@@ -115,7 +104,7 @@ def _reasons(results: Sequence[Result]) -> list[str]:
 
 
 def _uncounted(model: str, results: Sequence[Result]) -> list[str]:
-    requests = sum(record.cost.uncounted for result in results for record in result.records)
+    requests = sum(run.record.cost.uncounted for result in results for run in result.runs)
     if not requests or model == Scripted.model:
         return []
     return [f"The tokens of {requests} requests are unknown: nobody counted them, or the answer was cut off."]

@@ -58,7 +58,7 @@ def _call(text: str) -> str:
     return text
 
 
-def _line(given: Any) -> Any:
+def _text(given: Any) -> Any:
     return {"text": given} if isinstance(given, str) else given
 
 
@@ -73,23 +73,44 @@ class _Strict(BaseModel):
 
 
 class Line(_Strict):
-    """What a person says when the session waits for one. `answered` must occur before the next line, in any order."""
+    """What a person says when the session waits for one.
+
+    Before the next line `answered` must occur in what people see, in any order, and `never` must not.
+    """
 
     text: str
     by: str = PERSON
     answered: list[Pattern] = []
+    never: list[Pattern] = []
+
+
+class Reply(_Strict):
+    """What a scripted model answers to a question of `by`, an agent; "" is any. `to` must occur in the question.
+
+    Tests try others in its place: `also` are right, `wrong` make the run wrong. So do `lies`, words for people; they
+    change nothing of what is called.
+    """
+
+    text: str
+    to: Pattern = ""
+    by: str = ""
+    also: list[str] = []
+    wrong: list[str] = []
+    lies: list[str] = []
 
 
 class Expected(_Strict):
     """The checks. What a talk file leaves out is not checked.
 
-    `said` must occur in what people see in this order, `said_anywhere` in any, `never` not at all. `called` are all
-    calls of Python playbooks, in their order; `never_called` names playbooks, or one call with its arguments.
-    `variables` are those of the first agent at the end, or `"Agent.name"`; `variables_match` are regular expressions
-    for the text of their whole value. `spoke` are agents that people must have heard.
+    `opens` must occur in what people see before anybody has said anything, in any order; `said` in all that they see,
+    in this order, `said_anywhere` in any, `never` not at all. `called` are all calls of Python playbooks, in their
+    order; `never_called` names playbooks, or one call with its arguments. `variables` are those of the first agent at
+    the end, or `"Agent.name"`; `variables_match` are regular expressions for the text of their whole value. `spoke`
+    are agents that people must have heard.
     """
 
     ends: bool | None = None
+    opens: list[Pattern] = []
     said: list[Pattern] = []
     said_anywhere: list[Pattern] = []
     never: list[Pattern] = []
@@ -102,14 +123,14 @@ class Expected(_Strict):
 
 
 class Talk(_Strict):
-    """A talk file. `replies` are what a scripted model answers, one request after the other; None: none were written.
+    """A talk file. `replies` are what a scripted model answers, one question after the other; None: none were written.
 
     `title` is what the program tries.
     """
 
     title: str
-    lines: list[Annotated[Line, BeforeValidator(_line)]] = []
-    replies: list[str] | None = None
+    lines: list[Annotated[Line, BeforeValidator(_text)]] = []
+    replies: list[Annotated[Reply, BeforeValidator(_text)]] | None = None
     expect: Expected
 
     @classmethod

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from adapters.capabilities import Budget
+from adapters.capabilities import Budget, Window
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One bucket. A refused call closes it for `penalty_s`. The optimum is planned in ticks of `tick_s`."""
+    """One bucket. A refused call closes it for `penalty_s`. The optimum is planned in ticks of `tick_s`.
+
+    `nonces`: a post that is repeated is known again; elsewhere it is looked for.
+    """
 
     budget: Budget
     penalty_s: float
     tick_s: float
+    nonces: bool = True
 
 
 PROFILES: Mapping[str, Profile] = {
-    "Telegram private": Profile(Budget(1.0, 3), 3.0, 0.02),
-    "Telegram group": Profile(Budget(20 / 60, 5), 12.0, 0.06),
+    "Telegram private": Profile(Budget(1.0, 3), 3.0, 0.02, nonces=False),
+    "Telegram group": Profile(Budget(20 / 60, 5, window=Window(20, 60.0)), 12.0, 0.06, nonces=False),
     "Slack update": Profile(Budget(50 / 60, 5), 10.0, 0.03),
     "Slack append": Profile(Budget(100 / 60, 10), 10.0, 0.03),
     "Discord": Profile(Budget(1.0, 5), 1.0, 0.02),

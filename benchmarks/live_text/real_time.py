@@ -20,8 +20,8 @@ from benchmarks.live_text.measures import NEVER_AFTER_S, Freshness, Seen, judge
 from benchmarks.live_text.rough_wire import GREETING, Heard, Wire, serve
 from benchmarks.live_text.traces import Trace, steady_chars, words
 from gateway.catalog import CATALOG, Ground
-from gateway.settings import Settings
-from gateway.settings_platforms import DiscordSettings, SlackSettings, TelegramSettings
+from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings
+from gateway.settings.tree import Settings
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import OutcomeUncertain
@@ -75,6 +75,7 @@ class Shown:
 
 class _Unrecorded:
     async def opening(self, part: int, text: str, /) -> None: ...
+    async def grows(self, text: str, /) -> None: ...
     async def sent(self, part: int, platform_id: str, /) -> None: ...
 
 

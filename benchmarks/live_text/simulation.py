@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
-from adapters.capabilities import Budget
 from adapters.edit_scheduler import EditScheduler
 from adapters.frame_policy import FramePolicy
 from adapters.presenter import Presenter
@@ -16,17 +15,19 @@ from benchmarks.live_text.profiles import Profile
 from benchmarks.live_text.traces import Chunk, Trace, words
 from benchmarks.virtual_time import LoopClock, run_virtually
 from runtime.core.address import Address, Speaker
-from tests.fakes.bucket_platform import BucketPlatform, Faults, make_capabilities
+from tests.fakes.bucket_platform import BucketPlatform, Faults, SearchedPlatform, make_capabilities
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What became of the texts of one run, and what it cost."""
+    """What became of the texts of one run, and what it cost. `unchanged` edits are those that changed nothing."""
 
     texts: Sequence[Freshness]
     floods: int
     calls: int
     landings: Sequence[Chunk] = ()
+    messages: int = 0
+    unchanged: int = 0
 
     @property
     def failed(self) -> bool:
@@ -36,10 +37,15 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """A text that begins at `starts_at` in its own thread of the one conversation."""
+    """A text that begins at `starts_at` in its own thread of the one conversation: numbered words, if not `said`."""
 
     starts_at: float
     chunks: Trace
+    said: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.said or words(self.chunks[-1].length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +64,30 @@ class Setting:
 
 class _Unrecorded:
     async def opening(self, part: int, text: str, /) -> None: ...
+    async def grows(self, text: str, /) -> None: ...
     async def sent(self, part: int, platform_id: str, /) -> None: ...
 
 
 def simulate(speeches: Sequence[Speech], setting: Setting) -> Run:
     """Show some texts in one bucket."""
-    texts = [words(speech.chunks[-1].length) for speech in speeches]
+    texts = [speech.text for speech in speeches]
     platform = run_virtually(lambda: _play(speeches, texts, setting))
     results: list[Freshness] = []
     for number, (speech, text) in enumerate(zip(speeches, texts, strict=True)):
         results.append(judge(text, speech.chunks, _seen(platform, str(number), speech.starts_at)))
     first = [Chunk(one.at, len(one.text)) for one in platform.landings]
-    return Run(results, platform.floods, platform.calls, first)
+    return Run(results, platform.floods, platform.calls, first, len(platform.messages), platform.unchanged)
 
 
 async def _play(speeches: Sequence[Speech], texts: Sequence[str], setting: Setting) -> BucketPlatform:
     clock = LoopClock()
     budget = setting.profile.budget
-    platform = BucketPlatform(
+    kind = BucketPlatform if setting.profile.nonces else SearchedPlatform
+    platform = kind(
         clock,
-        Budget(budget.rate_per_s * setting.true_rate, budget.burst),
+        replace(budget, rate_per_s=budget.rate_per_s * setting.true_rate),
         assumed=budget,
-        capabilities=make_capabilities(budget, max_text=setting.max_text, idempotent_send=True),
+        capabilities=make_capabilities(budget, max_text=setting.max_text, idempotent_send=setting.profile.nonces),
         faults=Faults(
             penalty_s=setting.profile.penalty_s,
             lost_answers=setting.lost_answers,

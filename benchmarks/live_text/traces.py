@@ -71,3 +71,12 @@ TRACES: Mapping[str, Callable[[int], Trace]] = {
 def words(length: int) -> str:
     """Numbered words, so that what is missing, doubled or out of order can be read from what is seen."""
     return "".join(f"w{number:06d} " for number in range(length // 8 + 1))[:length]
+
+
+def paragraphs(length: int) -> str:
+    """Such words in sentences of twelve, five of them a paragraph."""
+    text = ""
+    for number in range(length // 8 + 1):
+        end = (".\n\n" if number % 60 == 59 else ". ") if number % 12 == 11 else " "
+        text += f"w{number:06d}{end}"
+    return text[:length]

@@ -26,8 +26,8 @@ from runtime.core.clock import SystemClock
 from runtime.core.events import Event
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.language.rules import RulesLowerer
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.registry import Registry

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 
 import pytest
 
 from benchmarks.freshness import HELD
+from benchmarks.live_text.long_answers import HELD_LOSSY, LOST, MESSAGES, long_answer
+from benchmarks.live_text.long_answers import SEEDS as LOSSY_SEEDS
 from benchmarks.live_text.measures import Seen, judge
 from benchmarks.live_text.optimum import Plan
 from benchmarks.live_text.policies import OURS, POLICIES
 from benchmarks.live_text.profiles import PROFILES
 from benchmarks.live_text.simulation import Run, Setting, Speech, simulate
-from benchmarks.live_text.traces import TRACES, Chunk, steady_chars, words
+from benchmarks.live_text.traces import TRACES, Chunk, paragraphs, steady_chars, words
 
 SEEDS = range(3)
 COARSE = 2
@@ -55,16 +58,43 @@ def test_lost_answers_lose_and_double_nothing_and_cause_no_flood(profile: str) -
         assert not shown(profile, "bursty 50/s", OURS, seed=seed, lost_answers=0.15).failed
 
 
+@pytest.mark.parametrize("written", [words, paragraphs])
 @pytest.mark.parametrize(("profile", "gap_s", "tail_s"), [("Telegram private", 1.1, 0.4), ("Telegram group", 3.1, 0.5)])
-@pytest.mark.parametrize("chars", [3005, 6005])
-def test_gaps_and_tails_of_long_answers_are_short(profile: str, gap_s: float, tail_s: float, chars: int) -> None:
+@pytest.mark.parametrize(("chars", "messages"), [(3000, 1), (3004, 1), (3800, 1), (6000, 2), (6004, 2)])
+def test_gaps_and_tails_of_long_answers_are_short_and_their_messages_few(
+    profile: str, gap_s: float, tail_s: float, chars: int, messages: int, written: Callable[[int], str]
+) -> None:
     setting = Setting(PROFILES[profile], POLICIES[OURS], max_text=3900, latency_s=(0.06, 0.06))
-    run = simulate([Speech(0.0, steady_chars(chars))], setting)
+    run = simulate([Speech(0.0, steady_chars(chars), written(chars))], setting)
     text = run.texts[0]
     assert not run.failed
+    assert run.unchanged == 0
+    assert run.messages == messages
     assert text.gap_s <= gap_s
-    assert text.tail_s <= tail_s
+    assert text.tail_s < tail_s
     assert text.first_s < 0.4
+
+
+@pytest.mark.parametrize(("profile", "mean_s"), [("Telegram private", 0.55), ("Telegram group", 1.35)])
+@pytest.mark.parametrize(("chars", "messages"), MESSAGES.items())
+def test_lost_answers_cost_little_time_and_no_message(profile: str, mean_s: float, chars: int, messages: int) -> None:
+    runs = [long_answer(profile, chars, lost=LOST, seed=seed) for seed in LOSSY_SEEDS]
+    gap_s, tail_s = HELD_LOSSY
+    for run in runs:
+        assert not run.failed
+        assert run.messages == messages
+        assert run.texts[0].gap_s <= gap_s
+        assert run.texts[0].tail_s < tail_s
+    assert statistics.fmean(run.texts[0].delay_s for run in runs) < mean_s
+
+
+def test_a_group_is_never_called_more_often_than_its_window_allows_and_an_end_still_comes() -> None:
+    setting = Setting(PROFILES["Telegram group"], POLICIES[OURS], max_text=3900, latency_s=(0.06, 0.3))
+    run = simulate([Speech(20.0 * number, steady_chars(3600)) for number in range(6)], setting)
+    at = [landing.at for landing in run.landings]
+    assert not run.failed
+    assert max(sum(end - 60 < one <= end for one in at) for end in at) == 20
+    assert max(text.tail_s for text in run.texts) < 3.1
 
 
 @pytest.mark.parametrize(("profile", "texts"), [("Telegram group", 5), ("Slack update", 5), ("Slack append", 25)])

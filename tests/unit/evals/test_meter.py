@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evals.models import Measured, Meter, Scripted
+from evals.talks import Reply
 from runtime.llm.client import ChatMessage, CompletionRequest
 from tests.fakes.clock import FakeClock
 
@@ -34,7 +35,7 @@ def test_a_line_after_which_nothing_is_seen_has_no_figure() -> None:
 async def test_a_measured_model_counts_requests_pieces_and_tokens() -> None:
     meter = Meter(FakeClock())
     request = CompletionRequest((ChatMessage("system", "Be brief."), ChatMessage("user", "Hi")))
-    model = Measured(Scripted(["Good day!"]), meter)
+    model = Measured(Scripted([Reply(text="Good day!")]), meter)
     async with model.stream(request) as completion:
         pieces = [piece async for piece in completion]
     assert "".join(pieces) == "Good day!"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,14 @@ max_messages = 4
 """
 
 
+def table(printed: str) -> list[list[str]]:
+    """The cells of a table, with the names of its columns first; without its last row."""
+    lines = printed.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("program "))
+    end = next(number for number, line in enumerate(lines) if line.startswith("all "))
+    return [re.split(r" {2,}", line.strip()) for line in lines[start:end]]
+
+
 def evals(folder: Path, *arguments: str, program: str = CLERK, talk: str = TALK) -> int:
     (folder / "01-clerk.pb").write_text(program, encoding="utf-8")
     (folder / "01-clerk.toml").write_text(talk, encoding="utf-8")
@@ -56,14 +65,45 @@ def evals(folder: Path, *arguments: str, program: str = CLERK, talk: str = TALK)
 
 
 def test_a_program_is_run_with_scripted_replies_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert evals(tmp_path, "--json", "--times", "2") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["right"] == 1
-    [program] = found["programs"]
-    assert (program["right"], len(program["records"])) == (2, 2)
-    cost = program["records"][0]["cost"]
+    file = tmp_path / "runs" / "scripted.jsonl"
+    assert evals(tmp_path, "--times", "2", "--results", str(file)) == 0
+    runs = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [(run["model"], run["program"], run["wrong"]) for run in runs] == [("scripted", "01-clerk", [])] * 2
+    cost = runs[0]["record"]["cost"]
     assert (cost["calls"], cost["chars_out"], cost["chars_shown"]) == (1, len("Never stop."), 57)
     assert len(cost["unseen_chars"]) == 3
+    assert [shown["text"] for shown in runs[0]["record"]["shown"]][:2] == ["Your name?", "Never stop."]
+    assert f"All that happened is in {file}." in capsys.readouterr().out
+
+
+def test_runs_that_stand_in_the_result_file_are_not_run_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scripted.jsonl"
+    evals(tmp_path, "--results", str(file))
+    row = table(capsys.readouterr().out)[1]
+    with file.open("a", encoding="utf-8") as cut_off:
+        cut_off.write('{"model": "scripted", "program": "01-cl')
+    other = TALK.replace("Never stop.", "Always stop.")
+    assert evals(tmp_path, "--times", "2", "--results", str(file), talk=other) == 1
+    assert [json.loads(line)["wrong"] for line in file.read_text().splitlines()] == [[], ["nobody said /never stop/"]]
+    assert table(capsys.readouterr().out)[1][:3] == ["01-clerk", "1/2", row[2]]
+    assert evals(tmp_path, "--results", str(file), talk=other) == 0
+    assert table(capsys.readouterr().out)[1] == row
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [('{"model": "other", "program": "01-clerk"}', "holds runs of other, not of scripted"), ("[]", "line 1, is no")],
+)
+def test_a_result_file_of_something_else_is_refused_and_left_alone(
+    line: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "other.jsonl"
+    file.write_text(f"{line}\n", encoding="utf-8")
+    assert evals(tmp_path, "--results", str(file)) == 2
+    assert why in capsys.readouterr().err
+    assert file.read_text(encoding="utf-8") == f"{line}\n"
 
 
 def test_the_table_says_what_was_wrong_and_the_exit_code_too(

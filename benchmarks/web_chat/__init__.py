@@ -1,0 +1,1 @@
+"""Parts of `benchmarks.pages`: the servers that are measured, and the people at their pages."""
