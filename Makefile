@@ -18,11 +18,12 @@ test: $(VENV)/.installed-dev ## Run all tests.
 	@scripts/install-test-tools.sh
 	@scripts/run-tests.sh $(BIN)/python $(TESTS)
 
-check: $(VENV)/.installed-dev ## Format, lint, types and layers.
+check: $(VENV)/.installed-dev ## Format, lint, types, layers and dependencies.
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest tests/architecture/test_dependencies.py
 
 chaos: $(VENV)/.installed-dev ## Break everything for MINUTES=10 and print what people saw; SEED=1 for a seed.
 	@$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) $(if $(ROUNDS),--rounds $(ROUNDS)) $(CHAOS)
@@ -30,8 +31,8 @@ chaos: $(VENV)/.installed-dev ## Break everything for MINUTES=10 and print what 
 bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its floor.
 	@$(BIN)/python -m benchmarks
 
-eval: $(VENV)/.installed ## Run 24 small programs on scripted replies; MODEL=… URL=… TIMES=… ONLY=… for a real model.
-	@$(BIN)/python -m evals $(if $(MODEL),--model $(MODEL)) $(if $(URL),--url $(URL)) $(if $(TIMES),--times $(TIMES)) $(if $(ONLY),--only $(ONLY)) $(EVAL)
+eval: $(VENV)/.installed ## Run 24 small programs on scripted replies; MODEL=… URL=… TIMES=… ONLY=… RESULTS=… for a real model.
+	@$(BIN)/python -m evals $(if $(MODEL),--model $(MODEL)) $(if $(URL),--url $(URL)) $(if $(TIMES),--times $(TIMES)) $(if $(ONLY),--only $(ONLY)) $(if $(RESULTS),--results $(RESULTS)) $(EVAL)
 
 clean: ## Remove the environment and every cache; state is kept.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist

@@ -7,8 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from gateway.settings import TABLES, Settings, keys, load, secret_keys
-from gateway.settings_sources import flat, variable_name
+from gateway.settings.sources import flat, variable_name
+from gateway.settings.tree import TABLES, Settings, keys, load, secret_keys
 
 CONFIG = Path(__file__).parents[2] / "config" / "parley.toml"
 

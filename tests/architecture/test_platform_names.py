@@ -17,8 +17,8 @@ OUTER = [name for name in PLATFORMS if name != "web"]
 
 AT_HOME = {
     "gateway/catalog.py": "makes every adapter",
-    "gateway/settings.py": "names the sections",
-    "gateway/settings_platforms.py": "has the sections",
+    "gateway/settings/tree.py": "names the sections",
+    "gateway/settings/platforms.py": "has the sections",
     "gateway/cli/commands.py": "puts the platforms' own commands on the command line",
     "gateway/cli/init.py": "writes a place for every secret",
 }
@@ -28,7 +28,7 @@ IN_WORDS = {
     "runtime/core/ids.py": "an example of an id",
     "runtime/storage/redis/keys.py": "examples of keys",
     "runtime/storage/redis/records.py": "an example of a table's name",
-    "gateway/settings_routes.py": "which condition of a route is about which platform's word for a space",
+    "gateway/settings/routes.py": "which condition of a route is about which platform's word for a space",
     "gateway/commands.py": "the source of a limit",
     "gateway/web/hooks.py": "the source of a limit",
     "gateway/observability/masking.py": "whose tokens look so that they are masked wherever they stand",

@@ -49,6 +49,17 @@ def judge(shown: Sequence[Shown], expected: Sequence[str], speakers: Sequence[st
     )
 
 
+def taken_back(before: Sequence[Shown], now: Sequence[Shown]) -> list[str]:
+    """What people had read and then saw no more than a beginning of."""
+    old, new = [plain(one.text) for one in before], [plain(one.text) for one in now]
+    shrunk = [text for text in new if text and text not in old]
+    return [
+        before[index].text
+        for index, text in enumerate(old)
+        if not any(one.startswith(text) for one in new) and any(text.startswith(one) for one in shrunk)
+    ]
+
+
 def plain(text: str) -> str:
     """Letters and digits only, in lower case."""
     return re.sub(r"[\W_]+", "", text.casefold())

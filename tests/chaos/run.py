@@ -13,8 +13,8 @@ import anyio
 
 from tests.chaos.faults import strike
 from tests.chaos.model import WAYS
-from tests.chaos.oracle import Verdict, judge
-from tests.chaos.places import Place
+from tests.chaos.oracle import Verdict, judge, taken_back
+from tests.chaos.places import Place, Shown
 from tests.chaos.plan import Deed, Plan, Round, Strike
 from tests.chaos.stage import Node, Stage, staged
 from tests.chaos.stories import STORIES, Said, Story
@@ -54,6 +54,19 @@ class Talk:
     story: Story
     said: list[Said] = field(default_factory=list)
     orphans: int = 0
+    seen: Sequence[Shown] = ()
+    taken_back: list[str] = field(default_factory=list)
+
+    def look(self) -> Verdict:
+        """Look at what people see, after each change: nothing that they have read is taken away and shown again."""
+        seen = self.place.shown()
+        self.taken_back += taken_back(self.seen, seen)
+        self.seen = seen
+        return self.verdict()
+
+    async def watch(self) -> None:
+        """Look at every change, until cancelled."""
+        await self.place.until(lambda: self.look() is None)
 
     def verdict(self) -> Verdict:
         """How what people see compares with what was to be said."""
@@ -118,6 +131,14 @@ class _Drama:
 
     async def play(self, number: int, one: Round) -> None:
         """A round: everything at its time, then the verdict."""
+        async with anyio.create_task_group() as watchers:
+            for talk in self._talks:
+                watchers.start_soon(talk.watch)
+            await self._play(one)
+            watchers.cancel_scope.cancel()
+        await self._settle(f"round {number}")
+
+    async def _play(self, one: Round) -> None:
         async with anyio.create_task_group() as tasks:
             for talk in self._talks:
                 deeds = [deed for deed in one.deeds if deed.cast == talk.number]
@@ -125,7 +146,6 @@ class _Drama:
                     tasks.start_soon(self._act, talk, deeds)
             for fault in one.strikes:
                 tasks.start_soon(self._strike, fault)
-        await self._settle(f"round {number}")
 
     async def _strike(self, fault: Strike) -> None:
         await anyio.sleep(fault.at_s)
@@ -187,8 +207,8 @@ class _Drama:
 
     async def _settled(self, talk: Talk, when: str) -> None:
         with anyio.move_on_after(SETTLE_LIMIT_S) as limit:
-            await talk.place.until(lambda: talk.verdict().settled)
-        verdict = talk.verdict()
+            await talk.place.until(lambda: talk.look().settled)
+        verdict = talk.look()
         self.last = f"{talk.story.name} on {type(talk.place).__name__}"
         if limit.cancelled_caught:
             self._outcome.problems.append(f"{when}: not settled: {talk.describe()}")
@@ -196,6 +216,8 @@ class _Drama:
             self._outcome.problems.append(f"{when}: strange: {talk.describe()}")
         elif verdict.orphans > talk.orphans and not talk.place.repeats_orphans:
             self._outcome.problems.append(f"{when}: seen twice: {talk.describe()}")
+        elif talk.taken_back:
+            self._outcome.problems.append(f"{when}: read and taken away: {talk.taken_back}: {talk.describe()}")
         self._outcome.orphans += max(0, verdict.orphans - talk.orphans)
         talk.orphans = verdict.orphans
 

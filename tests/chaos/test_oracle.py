@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.chaos.oracle import judge
+from tests.chaos.oracle import judge, taken_back
 from tests.chaos.places import Shown
 
 EXPECTED = ["The house is open.", "1. I heard one.", "2. I heard two."]
@@ -75,3 +75,14 @@ def test_the_same_sentence_may_be_expected_several_times() -> None:
     asked = ["Which order?", "It is shipped.", "Which order?"]
     assert judge(shown(*asked), asked, ()).settled
     assert judge(shown(*asked, asked[2]), asked, ()).orphans == 1
+
+
+def test_what_people_have_read_must_not_shrink_to_its_beginning() -> None:
+    grown = shown("House\nThe house is open and", "1. I heard")
+    assert taken_back(grown, shown("House\nThe house", "1. I heard one.")) == ["House\nThe house is open and"]
+
+
+def test_text_that_grows_moves_down_or_becomes_another_is_not_taken_back() -> None:
+    grown = shown("The house is open and")
+    for now in (["The house is **open** and warm"], ["1. Hello", "The house is open and"], ["Sorry."], []):
+        assert taken_back(grown, shown(*now)) == []

@@ -54,10 +54,14 @@ BAD = {
     "refuses-key": Bad(
         "",
         lambda _: Reply(status=401, error={"message": "Incorrect API key provided", "code": "invalid_api_key"}),
-        told="⚠️ The model openai/test rejects the request: Incorrect API key provided",
+        told="⚠️ I cannot go on now: the key for the language model is refused",
     ),
-    "fails": Bad("", lambda _: Reply(status=500), told="⚠️ The model openai/test cannot be reached: scripted 500"),
-    "is-cut-off": Bad("say", lambda good: Reply(good, drop_after_chars=24), told="⚠️ The model openai/test "),
+    "fails": Bad(
+        "", lambda _: Reply(status=500), told="⚠️ I cannot go on now: the language model cannot be reached now"
+    ),
+    "is-cut-off": Bad(
+        "say", lambda good: Reply(good, drop_after_chars=24), told="⚠️ I cannot go on now: the language model "
+    ),
     "is-cut-off-once": Bad("say", lambda good: Reply(good, drop_after_chars=24), once=True),
     "is-cut-off-in-json": Bad("understand", lambda good: Reply(good, drop_after_chars=16), once=True),
     "says-nothing": Bad("say", _says(""), told=_NO_ANSWER),
@@ -74,6 +78,7 @@ BAD = {
     "repeats-json": Bad("understand", lambda good: Reply(f"{good}\n{good}")),
     "answers-everything": Bad("understand", lambda good: Reply(f"{good}\n[2] That is not for me to say. Your name?")),
     "fenced-reply": Bad("say", lambda good: Reply(f"```\n{good}\n```")),
+    "fenced-answers": Bad("say", lambda good: Reply(re.sub(r"(?m)^(\[\d\]) (.*)", r"\1 ```\n\2\n```", good))),
     "fenced-json": Bad("understand", lambda good: Reply(re.sub(r"(?m)^(\[\d\]) (.*)", r"\1 ```json\n\2\n```", good))),
     "claims-a-call": Bad(
         "understand",

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import anyio
 import pytest
 
+from tests.chaos.oracle import taken_back
+from tests.chaos.places import Shown
 from tests.e2e.gateway_process import ROOT, gateway
 from tests.e2e.test_discord import discord_settings
 from tests.e2e.test_slack import slack_settings
@@ -124,7 +126,7 @@ def nothing_to_press(messages: list[tuple[str, tuple[str, ...]]]) -> bool:
 
 
 class Model:
-    """Says what becomes of an order; until `slow` is over it stops in the middle."""
+    """Says what becomes of an order; until `slow` is over it stops in the middle, then it takes two seconds."""
 
     def __init__(self) -> None:
         self.slow = True
@@ -136,7 +138,26 @@ class Model:
 
     def answer(self, request: Mapping[str, Any]) -> Reply:
         text = self._answers.reply(Prompt.read(request["messages"]))
-        return Reply(text, hold_after_chars=20 if self.slow else None)
+        return Reply(text, hold_after_chars=40 if self.slow else None, chunk_delay_s=0.0 if self.slow else 0.25)
+
+
+class Reader:
+    """Somebody who sees every state of a place, and what of it was taken away to be shown again."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._seen: list[Shown] = []
+        self.taken_back: list[str] = []
+
+    async def read(self) -> None:
+        """Until cancelled."""
+        await self._place.platform.until(self._look)
+
+    def _look(self) -> bool:
+        seen = [Shown(text) for text, _ in self._place.messages()]
+        self.taken_back += taken_back(self._seen, seen)
+        self._seen = seen
+        return False
 
 
 async def test_a_question_and_words_around_kills_are_seen_once_on_every_platform(tmp_path: Path) -> None:
@@ -178,16 +199,23 @@ async def test_a_question_and_words_around_kills_are_seen_once_on_every_platform
                 await until(place, lambda messages: any(labels == ("Yes", "No") for _, labels in messages))
                 place.press("Yes")
             for place in places:
-                await until(place, said("Shipped."))
+                await until(place, said("Shipped. It will be with you on"))
             await until(discord, lambda _: discord.taken())
             await running.prints('"page.sent"', times=len(places))  # else a copy is allowed where there are no nonces
             running.kill()
             await running.gone()
             model.slow = False
-            await running.start()
+            readers = [Reader(place) for place in places]
+            async with anyio.create_task_group() as reading:
+                for reader in readers:
+                    reading.start_soon(reader.read)
+                await running.start()
+                for place in places:
+                    await until(place, said(SHIPPED))
+                    await until(place, nothing_to_press)
+                reading.cancel_scope.cancel()
+            assert [reader.taken_back for reader in readers] == [[], [], []]
             for place in places:
-                await until(place, said(SHIPPED))
-                await until(place, nothing_to_press)
                 texts = [text for text, _ in place.messages()]
                 assert [sum(part in text for text in texts) for part in (OPEN, "Ship the order?")] == [1, 1]
                 assert sum("Shipped" in text for text in texts) == 1

@@ -78,7 +78,7 @@ async def test_it_says_which_platform_refuses_its_token(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_a_signal_ends_gateway_valkey_and_sandbox_with_exit_code_0(
+async def test_a_signal_ends_gateway_valkey_sandbox_and_model_with_exit_code_0(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     async with OpenAIServer([Reply("Hello! What is your name?")]) as model:
@@ -93,6 +93,7 @@ async def test_a_signal_ends_gateway_valkey_and_sandbox_with_exit_code_0(
             commands = " ".join(left_of(ids))
             assert "valkey-server" in commands
             assert "monty" in commands
+            assert "runtime.llm.worker" in commands
             assert await running.stop(number) == 0
             assert left_of(ids) == []
             assert not (tmp_path / "valkey.sock").exists()

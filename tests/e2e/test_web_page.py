@@ -12,6 +12,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from adapters.adapter import Inbound
+from adapters.web import hub
 from runtime.core.address import GATEWAY, Address, Speaker
 from tests.e2e.browsing import LIMIT_MS
 from tests.fakes.web_chat import WebChat, web_chat
@@ -167,6 +168,23 @@ async def test_a_restarted_gateway_is_found_again_and_nothing_is_lost_or_doubled
         assert [item.text for item in heard] == ["before", "while you were away"]
         await page.reload()
         await expect(page.locator(".message .body")).to_have_count(3)
+
+
+async def test_a_page_too_many_says_why_and_comes_in_when_another_is_closed(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "MAX_PAGES_A_PERSON", 1)
+    async with web_chat() as chat, listening(chat):
+        first = await enter(browser, chat, "Ada")
+        second = await first.context.new_page()
+        second.set_default_timeout(LIMIT_MS)
+        await second.goto(chat.url)
+        bar = second.locator("#connection")
+        await expect(bar).to_contain_text("You have this chat open in 1 pages already. Close one of them.")
+        await first.close()
+        await bar.get_by_role("button").click()
+        await expect(bar).to_be_hidden(timeout=LIMIT_MS)
+        await expect(second.locator("#presence")).to_contain_text("1 here")
 
 
 async def test_a_thread_opens_beside_the_room_and_shows_on_its_message(browser: Browser) -> None:
@@ -368,3 +386,54 @@ async def test_what_an_agent_says_to_one_person_says_so_above_it(browser: Browse
         await expect(heads).to_have_count(2)
         await expect(heads.nth(0)).not_to_contain_text("to Ada")
         await expect(heads.nth(1)).to_contain_text("to Ada")
+
+
+HOSTILE = {
+    "code": "`a``" * 25_000,
+    "lists": "- " * 50_000,
+    "quotations": ">" * 2_000 + "a",
+    "emphasis": "_a*" * 33_000,
+    "pictures": "![" * 50_000,
+    "short lists": "- a\n" * 25_000,
+    "rows": "| a | b |\n" * 10_000,
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+async def test_text_that_is_made_to_freeze_the_page_is_shown_in_pieces_or_as_it_is_written(
+    browser: Browser, kind: str
+) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada")
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        letters, longest, plain = await page.evaluate(
+            """async (text) => {
+                const { pieces, render } = await import("/assets/markdown.js");
+                const parts = pieces(text);
+                const shown = parts.map((part) => render(part).textContent).join("");
+                return [shown.replace(/[^a]/g, "").length, Math.max(...parts.map((part) => part.length)), parts.length];
+            }""",
+            HOSTILE[kind],
+        )
+        assert letters == HOSTILE[kind].count("a")
+        assert longest <= 16_000 or plain == 1
+        await chat.adapter.send(LOBBY, HOSTILE[kind][:50_000], speaker=GUIDE, nonce="n1", final=True)
+        await chat.adapter.send(LOBBY, "And on it goes.", speaker=GUIDE, nonce="n2", final=True)
+        await expect(page.get_by_text("And on it goes.")).to_be_visible()
+        assert errors == []
+
+
+async def test_a_long_answer_is_drawn_over_several_frames_and_is_whole(browser: Browser) -> None:
+    code = "```python\n" + "x_y = a[i]\n" * 2_000 + "```\n\n"
+    text = "".join(f"Paragraph {n} with **bold** and `code`.\n\n" for n in range(400)) + code + "The **end**.\n"
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada")
+        await chat.adapter.send(LOBBY, text[:9_000], speaker=GUIDE, nonce="n1", final=False)
+        body = page.locator(".message.agent .body")
+        await expect(body.locator("strong").nth(150)).to_be_attached()
+        await chat.adapter.edit(LOBBY, "n1", text, speaker=GUIDE, nonce="n1", final=True)
+        await expect(body.locator("strong")).to_have_count(401)
+        await expect(body.locator("pre")).to_have_count(1)
+        await expect(body.locator(".as-written")).to_have_count(0)
+        assert (await body.inner_text()).count("Paragraph") == 400

@@ -47,7 +47,8 @@ class Faults:
 
 
 class BucketPlatform:
-    """Continuous buckets, one a conversation. Messages are numbered "1", "2", … in the order of their posts."""
+    """Continuous buckets, and windows where the budget has one, for each conversation. Messages are
+    numbered "1", "2", … in the order of their posts."""
 
     name = "fake"
 
@@ -69,11 +70,14 @@ class BucketPlatform:
         self._random = random.Random(seed)
         self._levels: dict[str, tuple[float, float]] = {}
         self._blocked_until: dict[str, float] = {}
+        self._landed: dict[str, deque[float]] = {}
         self._by_nonce: dict[str, str] = {}
         self.messages: dict[str, str] = {}
         self.landings: list[Landing] = []
         self.nonces: list[str] = []
         self.calls = self.floods = self.signs = 0
+        self.unchanged = 0
+        """Edits that changed nothing, which some platforms refuse."""
 
     def connect(self) -> AbstractAsyncContextManager[AsyncIterator[Inbound]]:
         raise NotImplementedError
@@ -101,6 +105,7 @@ class BucketPlatform:
         back_s = await self._arrive(to)
         if message not in self.messages:
             raise MessageGone(f"message {message} is not there")
+        self.unchanged += self.messages[message] == text
         self._show(to, message, text, final)
         await self._answer(back_s)
 
@@ -124,19 +129,38 @@ class BucketPlatform:
         blocked_until = self._blocked_until.get(to.conversation, 0.0)
         level, as_of = self._levels.get(to.conversation, (self._true.burst, now))
         level = min(self._true.burst, level + (now - as_of) * self._true.rate_per_s)
-        if now < blocked_until or level < 1 - 1e-6:
+        landed, window = self._landed.setdefault(to.conversation, deque()), self._true.window
+        while window is not None and landed and landed[0] <= now - window.seconds:
+            landed.popleft()
+        if now < blocked_until or level < 1 - 1e-6 or (window is not None and len(landed) >= window.calls):
             self.floods += 1
             if now >= blocked_until:
                 self._blocked_until[to.conversation] = blocked_until = now + self.faults.penalty_s
             self._levels[to.conversation] = (level, now)
             raise RateLimited("too many calls", retry_after_s=blocked_until - now)
         self._levels[to.conversation] = (level - 1, now)
+        landed.append(now)
         return latency_s / 2
 
     async def _answer(self, back_s: float) -> None:
         await self._clock.sleep_until(self._clock.monotonic() + back_s)
         if self.faults.lost_answers and self._random.random() < self.faults.lost_answers:
             raise OutcomeUncertain("502: the call may have been applied")
+
+
+class SearchedPlatform(BucketPlatform):
+    """Knows no nonces, but a post without an answer can be found by an edit."""
+
+    def searches(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
+        return nonce in self._by_nonce
+
+    async def recover(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> str | None:
+        message = self._by_nonce[nonce]
+        await self.edit(to, message, text, speaker=speaker, nonce=nonce, final=False)
+        return message
+
+    def left_copy(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
+        return len([one for one in self.nonces if one == nonce]) > 1
 
 
 def make_capabilities(

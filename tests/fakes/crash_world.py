@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import heapq
+import itertools
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -35,35 +40,62 @@ from tests.fakes.player import Player, WatchedMailboxes
 
 ADDRESS = Address("test", "1")
 
+_MOST_ROUNDS = 500
+"""A test that looks round and round for what is to happen does not stop the clock."""
+
 
 class Crash(BaseException):
     """The process is gone. Nothing may catch it, as nothing catches kill -9."""
 
 
+_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
 class TurboClock:
-    """Time that passes as soon as somebody waits for it."""
+    """Time that passes in no time, but not before all that can happen has happened: then it is the time that is waited
+    for next."""
 
     def __init__(self) -> None:
         self._at_s = 0.0
+        self._order = itertools.count()
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._looking: asyncio.AbstractEventLoop | None = None
+        self._rounds = 0
 
     def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self._at_s)
+        return _BEGIN + timedelta(seconds=self._at_s) if self._at_s else _BEGIN
 
     def monotonic(self) -> float:
         return self._at_s
 
     async def sleep_until(self, monotonic_s: float, /) -> None:
-        self._at_s = max(self._at_s, monotonic_s)
-        await checkpoint()
-
-
-class PatientClock(TurboClock):
-    """Time that passes when nobody has anything else to do than to wait for it, or soon after."""
-
-    async def sleep_until(self, monotonic_s: float, /) -> None:
-        for _ in range(500):
+        if monotonic_s <= self._at_s:
             await checkpoint()
-        await super().sleep_until(monotonic_s)
+            return
+        loop = asyncio.get_running_loop()
+        sleeper = loop.create_future()
+        heapq.heappush(self._sleepers, (monotonic_s, next(self._order), sleeper))
+        if self._looking is not loop:
+            self._look_again(loop)
+        await sleeper
+
+    def _look_again(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._looking = loop
+        loop.call_soon(self._look, loop, context=Context())  # not in the name of the playbook that waits
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wake who waits for the next time, once nobody else has anything to do."""
+        while self._sleepers and self._sleepers[0][2].done():
+            heapq.heappop(self._sleepers)
+        self._rounds += 1
+        if self._sleepers and (not vars(loop)["_ready"] or self._rounds > _MOST_ROUNDS):
+            due_s, _, sleeper = heapq.heappop(self._sleepers)
+            self._at_s, self._rounds = max(self._at_s, due_s), 0
+            sleeper.set_result(None)
+        if self._sleepers:
+            self._look_again(loop)
+        else:
+            self._looking = None
 
 
 def event_of(number: str, does: str, at: datetime, offered: Sequence[PageSpec], address: Address) -> InboxEvent:
@@ -519,12 +551,18 @@ class _Pieces:
             rest = rest[size:]
 
 
-async def live(world: World, program: Program, llm: Scripted, sandbox: Sandbox, *, busy: Busy = "queue") -> None:
-    """Run processes one after the other, each until it crashes, until everybody was heard and nothing is going on."""
+async def live(
+    world: World, program: Program, llm: Scripted, sandbox: Sandbox, *, busy: Busy = "queue", **more: Any
+) -> None:
+    """Run processes one after the other, each until it crashes, until everybody was heard and nothing is going on.
+
+    `more` are fields of the surroundings.
+    """
+    more["busy"] = {program.name: busy}
     while True:
         world.revive()
         try:
-            if await _process(world, program, llm, sandbox, busy):
+            if await _process(world, program, llm, sandbox, **more):
                 return
         except BaseExceptionGroup as group:
             _only_crashes(group)
@@ -547,7 +585,7 @@ async def _ready(world: World, llm: Scripted) -> None:
     await world.idle.wait()
 
 
-async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandbox, busy: Busy) -> bool:
+async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandbox, **more: Any) -> bool:
     bus = Bus(world.clock)
     failures: list[BaseException] = []
     bus.subscribe("session.failed", lambda event: failures.append(event.data["cause"]))
@@ -561,11 +599,11 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         llm,
         world.clock,
         bus,
-        busy={program.name: busy},
         servers=world.servers,
         files=world.files,
         mailboxes=world.mailboxes,
         places=world.places,
+        **more,
     )
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:

@@ -33,6 +33,7 @@ OPERATIONS = tuple(
         ("gateway", "GET", r"/gateway"),
         ("sharding", "GET", r"/gateway/bot"),
         ("servers", "GET", r"/users/@me/guilds"),
+        ("private", "POST", r"/users/@me/channels"),
         ("me", "GET", r"/users/@me"),
         ("application", "GET", r"/oauth2/applications/@me"),
         ("commands", "PUT", r"/applications/(\d+)/commands"),

@@ -59,6 +59,8 @@ class DiscordWorld:
     """One bot, one server with the channel `general`, and Ada and Bob, who are in it. Ids are text."""
 
     def __init__(self, clock: Clock) -> None:
+        self.tells_applications = True
+        """Whether webhooks say whose application made them."""
         self._clock = clock
         self.backend = Backend(clock=_Time(clock))
         self.guild = self.backend.create_guild("Us")
@@ -201,7 +203,8 @@ class DiscordWorld:
             self._with_membership(data)
         elif event in ("hooks", "make_hook"):
             for hook in data if isinstance(data, list) else [data]:
-                hook["application_id"] = str(self.backend.application_id) if hook["user"]["id"] == self.bot else None
+                ours = hook["user"]["id"] == self.bot
+                hook["application_id"] = str(self.backend.application_id) if ours and self.tells_applications else None
         elif event == "servers":
             for guild in data:
                 granted = self.backend.compute_permissions(int(guild["id"]), self.backend.bot_user.id)

@@ -90,6 +90,13 @@ class OpenAIServer:
         """Put replies at the end of the script."""
         self._replies.extend(replies)
 
+    def forget(self) -> None:
+        """Begin again, as for another test: no script, nothing asked, nobody held."""
+        self.requests.clear()
+        self.headers.clear()
+        self._replies.clear()
+        self.disconnects = self.held = self._released = 0
+
     def release(self) -> None:
         """Let the reply that was held first go on; releases given in advance count."""
         self._released += 1

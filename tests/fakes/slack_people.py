@@ -83,12 +83,14 @@ class People:
             | {"previous_message": posted.data(), "ts": self.conversations.next_ts()}
         )
 
-    def press(self, label: str, message: Posted, *, channel: str = CHANNEL, person: str = PERSON) -> str:
-        """A person presses the button with this label under a message."""
+    def press(
+        self, label: str, message: Posted, *, channel: str = CHANNEL, person: str = PERSON, contained: bool = True
+    ) -> str:
+        """A person presses the button with this label under a message; `contained`: its container tells the thread."""
         buttons = [e for block in message.blocks if block["type"] == "actions" for e in block["elements"]]
         button = next(button for button in buttons if button["text"]["text"] == label)
         container = {"type": "message", "message_ts": message.ts, "channel_id": channel, "is_ephemeral": False}
-        if message.thread_ts is not None:
+        if message.thread_ts is not None and contained:
             container["thread_ts"] = message.thread_ts
         payload = {
             "type": "block_actions",

@@ -37,6 +37,7 @@ NEEDS: Mapping[str, str] = {
     "assistant.threads.setTitle": "assistant:write",
     "chat.appendStream": "chat:write",
     "chat.delete": "chat:write",
+    "chat.postEphemeral": "chat:write",
     "chat.postMessage": "chat:write",
     "chat.startStream": "chat:write",
     "chat.stopStream": "chat:write",
@@ -95,6 +96,8 @@ class SlackPlatform(People):
         self.names = dict(NAMES)
         self.teams: dict[str, str] = {}
         self.calls: list[Call] = []
+        self.alone: list[tuple[str, str, str | None, str]] = []
+        """Who was shown what alone, in which channel and thread."""
         self.closing = anyio.Event()
         self.events = EventQueue(self.clock, self.noticed)
         self.conversations = Conversations(self.clock)
@@ -191,6 +194,7 @@ class SlackPlatform(People):
             "chat.appendStream": self.streams.append,
             "chat.delete": self.conversations.delete,
             "chat.getPermalink": self.conversations.permalink,
+            "chat.postEphemeral": self._tell_alone,
             "chat.postMessage": lambda params: self.conversations.post(params, own_names=own_names),
             "chat.startStream": lambda params: self.streams.start(params, own_names=own_names),
             "chat.stopStream": self.streams.stop,
@@ -208,6 +212,13 @@ class SlackPlatform(People):
             "views.open": self.surfaces.open_view,
             "users.info": self._person,
         }
+
+    def _tell_alone(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """chat.postEphemeral: the person must be in the channel, and nothing of it is kept."""
+        if params.get("user") not in self.names:
+            raise Refusal("user_not_in_channel")
+        self.alone.append((params["user"], params["channel"], params.get("thread_ts"), params["text"]))
+        return {"message_ts": "1.000001"}
 
     def _check_token(self, method: str, token: str) -> None:
         if method == "oauth.v2.access":

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class FloodLimit:
-    """A token bucket, and how long the first overrun of it is punished; every further one twice as long."""
+    """A token bucket, and how long the first overrun of it is punished; every further one twice as long.
+
+    `per_minute` is how many may pass in any 60 s besides.
+    """
 
     rate_per_s: float
     burst: float
     penalty_s: float
+    per_minute: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class FloodLimits:
     """What one bot may do: per private chat and per group sends and edits together, and all calls to chats."""
 
     private: FloodLimit = FloodLimit(1.0, 3, 3)
-    group: FloodLimit = FloodLimit(20 / 60, 5, 12)
+    group: FloodLimit = FloodLimit(20 / 60, 5, 12, per_minute=20)
     total: FloodLimit = FloodLimit(30.0, 30, 5)
 
 
@@ -37,6 +42,7 @@ class FloodBucket:
     _at_s: float | None = field(init=False, default=None)
     _closed_until_s: float = field(init=False, default=-math.inf)
     _overruns: int = field(init=False, default=0)
+    _passed: deque[float] = field(init=False, default_factory=deque)
 
     def __post_init__(self) -> None:
         self._tokens = self.limit.burst
@@ -48,8 +54,11 @@ class FloodBucket:
         elapsed_s = 0.0 if self._at_s is None else now_s - self._at_s
         self._tokens = min(self.limit.burst, self._tokens + elapsed_s * self.limit.rate_per_s)
         self._at_s = now_s
-        if self._tokens >= 1 - 1e-9:
+        while self._passed and self._passed[0] <= now_s - 60:
+            self._passed.popleft()
+        if self._tokens >= 1 - 1e-9 and len(self._passed) < self.limit.per_minute:
             self._tokens -= 1
+            self._passed.append(now_s)
             return None
         return self._punish(now_s)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -13,8 +13,9 @@ from adapters.web.adapter import WebAdapter
 from adapters.web.codec import Person
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import COOKIE, Identities
+from gateway.web.names import ReservedNames
 from gateway.web.server import serve
-from runtime.core.clock import SystemClock
+from runtime.core.clock import Clock, SystemClock
 from runtime.storage.memory_files import MemoryFileStore
 from tests.fakes.room_store import RoomStoreThatFails
 
@@ -55,16 +56,20 @@ async def web_chat(
     password: str | None = None,
     receivers: Mapping[str, AnswersHttp] | None = None,
     commands: Mapping[str, str] = COMMANDS,
+    agents: Sequence[str] = (),
+    trusted_proxies: Sequence[str] = (),
+    clock: Clock | None = None,
 ) -> AsyncGenerator[WebChat]:
-    """Serve until the block ends."""
-    options = WebOptions(secret=SECRET, password=password)
-    clock = SystemClock()
+    """Serve until the block ends. `agents` are the names that nobody may take."""
+    options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents))
+    clock = clock or SystemClock()
     rooms = store or RoomStoreThatFails()
     reasons: list[str] = []
     files = MemoryFileStore()
     adapter = WebAdapter(rooms, clock, files=files, commands=commands)
     app = build_web(adapter, lambda: reasons, options, clock, receivers=receivers, files=files)
     async with anyio.create_task_group() as tasks:
-        real_port = await tasks.start(serve, app, "127.0.0.1", port)
+        tasks.start_soon(adapter.tell_pages)
+        real_port = await tasks.start(serve, app, "127.0.0.1", port, trusted_proxies)
         yield WebChat(rooms, adapter, real_port, options, reasons, files)
         tasks.cancel_scope.cancel()
