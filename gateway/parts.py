@@ -15,6 +15,7 @@ from gateway.encryption import sealing_of
 from gateway.erasure import Erasure
 from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
 from gateway.retention import Retention
+from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import Clock, SystemClock
@@ -56,14 +57,16 @@ def plain(secret: SecretStr | None) -> str | None:
 
 async def chosen_model(settings: Settings) -> ModelChoice | NoModel:
     """Which model the settings and the environment come to; asks for an Ollama on this machine."""
+    keys = environment_keys()
     wanted = ModelSettings(
         settings.model,
         settings.model_base_url,
         plain(settings.model_api_key),
         settings.model_file,
         settings.model_api_key_file,
+        OUR_KEY if OUR_KEY in keys else None,
     )
-    return choose_model(wanted, environment_keys(), await find_ollama())
+    return choose_model(wanted, keys, await find_ollama())
 
 
 @asynccontextmanager
@@ -113,9 +116,14 @@ async def open_choice(
             base_url = (await stack.enter_async_context(LocalGGUF(choice.gguf))).base_url
         file = choice.api_key_file
         options = ModelOptions(
-            choice.name, base_url, choice.api_key, timeouts, api_key_file=str(file) if file else None
+            choice.name,
+            base_url,
+            choice.api_key,
+            timeouts,
+            api_key_file=str(file) if file else None,
+            api_key_variable=choice.api_key_variable,
         )
-        process = ModelProcess(options, model_environment(), SystemClock(), on_event or unheard)
+        process = ModelProcess(options, model_environment(), SystemClock(), on_event or unheard, keys=hidden_keys())
         yield AnsweringClient(await stack.enter_async_context(process), replace(options, api_key=None), SystemClock())
 
 
