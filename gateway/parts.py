@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from gateway.encryption import sealing_of
 from gateway.erasure import Erasure
-from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
+from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, People, Request
 from gateway.retention import Retention
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
 from gateway.settings.retention import NO_ARCHIVE
@@ -178,8 +178,8 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
     """Who may talk, as the database has it."""
     from runtime.storage.redis.records import RedisRecords
 
-    people, requests = RedisRecords(connection, PEOPLE_TABLE), RedisRecords(connection, REQUESTS_TABLE)
-    return People(people, requests, clock)
+    people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
+    return People(people, requests, told, clock)
 
 
 async def tell_later(connection: RedisConnection, request: Request, text: str) -> None:
