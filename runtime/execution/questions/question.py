@@ -15,12 +15,14 @@ NOT_GIVEN = None
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a message, shown while they are written. `task` says what the message does."""
+    """The words of a message, shown while they are written. `task` says what the message does, `begun` what people have
+    read of it already."""
 
     key: Key
     task: str
     may_be_silent: bool = False
     when: str = ""
+    begun: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,11 @@ class Pages:
         seq = self._journal.note("page", f=frame, agent=agent, to="file", file=data, **at)
         return self._journal.state.pages[str(seq)]
 
+    def standing(self, page: PageState) -> str:
+        """What people may have read of an open page, and what of it came since then, in this process."""
+        known, came = page.stands or page.opened.get(0, ""), self._texts.get(page.id, "")
+        return known if known.startswith(came) else came
+
     async def close_own(self, frame: str) -> None:
         """Close what the frame, or a frame it called, left open: nothing will finish it."""
         await self._close(lambda page: page.frame == frame or page.frame.startswith(frame + ":"))
