@@ -12,11 +12,11 @@ from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections, Inbound
-from adapters.marks import Marks
-from adapters.notes import Notes
-from adapters.presenter import Presenter
-from adapters.stage import Luggage
-from adapters.typing_sign import Typing
+from adapters.pages.platform_context import Luggage
+from adapters.pages.presenter import Presenter
+from adapters.pages.reactions import Marks
+from adapters.pages.status_messages import Notes
+from adapters.pages.typing_indicator import Typing
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
 from gateway.access import Access, Owners

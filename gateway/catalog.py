@@ -86,7 +86,7 @@ def _slack(ground: Ground) -> Listed | None:
     if not own.secrets():
         return None
     from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions, keys_missing
-    from adapters.slack.installations import AppKeys
+    from adapters.slack.api.installations import AppKeys
 
     several = own.client_id is not None and own.client_secret is not None
     keys = SlackKeys(

@@ -9,10 +9,10 @@ from contextlib import suppress
 
 from anyio.abc import TaskGroup
 
-from adapters.marks import Marks
-from adapters.page_part import Extras, Line
-from adapters.presenter import Presenter
-from adapters.typing_sign import Typing
+from adapters.pages.part import Extras, Line
+from adapters.pages.presenter import Presenter
+from adapters.pages.reactions import Marks
+from adapters.pages.typing_indicator import Typing
 from gateway.origins import Origins
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker

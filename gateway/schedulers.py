@@ -8,8 +8,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter, HearsShare
-from adapters.edit_scheduler import EditScheduler
-from adapters.flood_memory import FloodMemory
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pacing.flood_memory import FloodMemory
 from adapters.records import Records
 from gateway.shares import Shares
 from runtime.core.clock import Clock

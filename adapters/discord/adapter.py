@@ -13,25 +13,25 @@ import anyio
 
 from adapters.adapter import Admits, Call, File, Inbound, everybody_may
 from adapters.capabilities import Budget, Capabilities
-from adapters.discord.bot_api import BotApi
-from adapters.discord.calls import Calls
+from adapters.discord.api.bot import BotApi
+from adapters.discord.api.calls import Calls
+from adapters.discord.api.interactions import InteractionApi
+from adapters.discord.api.retrying import until_answered
+from adapters.discord.api.webhooks import HookApi
 from adapters.discord.check import health
-from adapters.discord.codec import PLATFORM, BotIdentity, address_of, channel_id_of, number_of
-from adapters.discord.doubts import Doubts
-from adapters.discord.draws import Draws
-from adapters.discord.hook_api import HookApi
-from adapters.discord.intake import Intake, Ours
-from adapters.discord.interaction_api import InteractionApi
-from adapters.discord.interactions import offered
+from adapters.discord.codec.addresses import PLATFORM, BotIdentity, address_of, channel_id_of, number_of
+from adapters.discord.codec.interactions import offered
+from adapters.discord.inbound.intake import Intake, Ours
+from adapters.discord.inbound.menu import Menu
+from adapters.discord.inbound.shard import Session
 from adapters.discord.limits import CAPABILITIES
-from adapters.discord.marking import Marking
-from adapters.discord.menu import Menu
-from adapters.discord.openings import Openings
-from adapters.discord.patience import until_answered
-from adapters.discord.shard import Session
-from adapters.discord.threads import Threads
-from adapters.discord.voice import Utterance, Voice
-from adapters.discord.webhooks import Webhooks
+from adapters.discord.outbound.new_threads import Openings
+from adapters.discord.outbound.rate_buckets import Draws
+from adapters.discord.outbound.reactions import Marking
+from adapters.discord.outbound.sender import Utterance, Voice
+from adapters.discord.outbound.threads import Threads
+from adapters.discord.outbound.unconfirmed import Doubts
+from adapters.discord.outbound.webhooks import Webhooks
 from adapters.records import Records
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside

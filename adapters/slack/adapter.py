@@ -12,21 +12,21 @@ import anyio
 from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import Records
-from adapters.slack.app_api import AppApi
-from adapters.slack.calls import Transport
-from adapters.slack.codec import PLATFORM, is_private, team_of
-from adapters.slack.commanding import Commanding
-from adapters.slack.deliveries import Deliveries
-from adapters.slack.event_socket import EventSocket
-from adapters.slack.hearing import Hearing
-from adapters.slack.http_events import HttpEvents
-from adapters.slack.installations import AppKeys, Door, Installations
+from adapters.slack.api.app import AppApi
+from adapters.slack.api.calls import Transport
+from adapters.slack.api.installations import AppKeys, Door, Installations
+from adapters.slack.api.retrying import Patience
+from adapters.slack.api.workspaces import Workspaces
+from adapters.slack.codec.addresses import PLATFORM, is_private, team_of
+from adapters.slack.inbound.commands import Commanding
+from adapters.slack.inbound.deliveries import Deliveries
+from adapters.slack.inbound.event_socket import EventSocket
+from adapters.slack.inbound.http_events import HttpEvents
+from adapters.slack.inbound.receiver import Hearing
 from adapters.slack.limits import CAPABILITIES, draws
 from adapters.slack.manifest import ESSENTIAL, lacking
-from adapters.slack.patience import Patience
-from adapters.slack.threads import Threads
-from adapters.slack.voice import Voice
-from adapters.slack.workspaces import Workspaces
+from adapters.slack.outbound.sender import Voice
+from adapters.slack.outbound.threads import Threads
 from runtime.core.address import Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock

@@ -15,19 +15,12 @@ import anyio
 from adapters.adapter import File, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import Records
-from adapters.telegram.attachments import FileRef
-from adapters.telegram.bot_api import BotApi, Target
-from adapters.telegram.codec import Reader
-from adapters.telegram.failures import NotModified, NotWelcome, UnknownMethod
-from adapters.telegram.feed import Feed
-from adapters.telegram.findings import found
-from adapters.telegram.intake import Intake, Webhook
-from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
-from adapters.telegram.memory import Memory
-from adapters.telegram.numbers import Numbers
-from adapters.telegram.options import TelegramOptions
-from adapters.telegram.page import Page
-from adapters.telegram.place import (
+from adapters.telegram.api.bot import BotApi, Target
+from adapters.telegram.api.failures import NotModified, NotWelcome, UnknownMethod
+from adapters.telegram.bots import OurBot, Roster, agent_bot_id
+from adapters.telegram.chat_state import Memory
+from adapters.telegram.check import found
+from adapters.telegram.codec.addresses import (
     FIRST_SUPERGROUP,
     PLATFORM,
     BotIdentity,
@@ -37,10 +30,17 @@ from adapters.telegram.place import (
     is_private,
     thread_id_of,
 )
-from adapters.telegram.polling import until_answered
-from adapters.telegram.posting import Posting
-from adapters.telegram.roster import OurBot, Roster, agent_bot_id
-from adapters.telegram.writing import Writing
+from adapters.telegram.codec.attachments import FileRef
+from adapters.telegram.codec.rendering import Page
+from adapters.telegram.inbound.decode import Reader
+from adapters.telegram.inbound.feed import Feed
+from adapters.telegram.inbound.intake import Intake, Webhook
+from adapters.telegram.inbound.polling import until_answered
+from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
+from adapters.telegram.options import TelegramOptions
+from adapters.telegram.outbound.message_ids import Numbers
+from adapters.telegram.outbound.posting import Posting
+from adapters.telegram.outbound.writing import Writing
 from runtime.core.address import Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock

@@ -8,10 +8,10 @@ import anyio
 import pytest
 
 from adapters.adapter import Inbound
-from adapters.edit_scheduler import EditScheduler
-from adapters.page import Page
-from adapters.page_part import Extras
-from adapters.presenter import Presenter
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.page import Page
+from adapters.pages.part import Extras
+from adapters.pages.presenter import Presenter
 from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock

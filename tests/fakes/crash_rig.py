@@ -17,10 +17,10 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
 from adapters.capabilities import Budget, Capabilities, PreviewLimits, StreamLimits
-from adapters.edit_scheduler import EditScheduler
-from adapters.inline_marks import MARKS_MAX
-from adapters.page_part import Extras, Line
-from adapters.presenter import Presenter
+from adapters.markdown.inline_marks import MARKS_MAX
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.part import Extras, Line
+from adapters.pages.presenter import Presenter
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker

@@ -12,7 +12,7 @@ import pytest
 
 from adapters.adapter import AnswersHttp, HttpAnswer, HttpRequest
 from adapters.telegram.adapter import TelegramAdapter
-from adapters.telegram.intake import Webhook
+from adapters.telegram.inbound.intake import Webhook
 from adapters.telegram.options import TelegramOptions
 from adapters.web.adapter import WebAdapter
 from gateway.web.app import WebOptions, build_web

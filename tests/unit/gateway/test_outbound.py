@@ -9,9 +9,9 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from adapters.edit_scheduler import EditScheduler
-from adapters.marks import Marks
-from adapters.presenter import Presenter
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.presenter import Presenter
+from adapters.pages.reactions import Marks
 from gateway.origins import Origins
 from gateway.outbound import Outbound
 from runtime.channels.outbox import PageSpec
