@@ -14,8 +14,8 @@ import anyio
 
 from benchmarks.nobody import Nobody
 from benchmarks.table import Row
-from gateway.node import Node
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock

@@ -16,8 +16,8 @@ import anyio
 from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
 
 from benchmarks.table import Row, show
-from gateway.node import Node
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock

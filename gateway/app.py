@@ -19,23 +19,27 @@ from adapters.pages.status_messages import Notes
 from adapters.pages.typing_indicator import Typing
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
-from gateway.access import Access, Owners
+from gateway.access.admission import Access, Owners
+from gateway.access.people import People
 from gateway.announcement import door_lines, host_for_people, listed_under, start_lines
-from gateway.bot_leases import BotLeases
 from gateway.catalog import Ground, Listed, listed, platform_names
-from gateway.commands import menu, translated_menus
-from gateway.cron import build_schedules, check_places
-from gateway.files import Files
+from gateway.cluster.bot_leases import BotLeases
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
+from gateway.cluster.shares import Shares
 from gateway.foundation import Foundation, desk_of, jobs_of, surroundings_of
-from gateway.inbound import Entrance, InboundRouter
-from gateway.limits import Limits
-from gateway.node import Node
+from gateway.inbound.commands import menu, translated_menus
+from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
+from gateway.inbound.router import Entrance, InboundRouter
+from gateway.inbound.usage_limits import Limits
+from gateway.jobs.schedules import build_schedules, check_places
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
-from gateway.observability.telling import counting, telling_spans
-from gateway.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
-from gateway.outbound import Outbound
+from gateway.observability.tracing.setup import counting, telling_spans
+from gateway.outbound.file_source import Files
+from gateway.outbound.pages import Outbound
+from gateway.outbound.schedulers import Schedulers
 from gateway.parts import (
     gauges_of,
     open_archive,
@@ -45,15 +49,11 @@ from gateway.parts import (
     people_in,
     plain,
 )
-from gateway.people import People
-from gateway.programs import compile_routes, routes_of
-from gateway.remote import remote_secrets
-from gateway.roster import Roster
-from gateway.schedulers import Schedulers
+from gateway.programs.loading import compile_routes, routes_of
+from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Platform, Ready, Service
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
-from gateway.shares import Shares
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import persistent_secret
 from gateway.web.names import ReservedNames

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from adapters.adapter import Adapter, Admits, everybody_may
 from adapters.records import Records
 from adapters.web.adapter import WebAdapter
-from gateway.access import AccessRules
-from gateway.roles import Role
+from gateway.access.admission import AccessRules
+from gateway.access.roles import Role
 from gateway.settings.platforms import PlatformSettings
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
-from gateway.cron import Schedule
-from gateway.files import Files
-from gateway.jobs import JOBS_TABLE, Jobs
-from gateway.limits import Limits
+from gateway.inbound.routing import Routes
+from gateway.inbound.usage_limits import Limits
+from gateway.jobs.runner import JOBS_TABLE, Jobs
+from gateway.jobs.schedules import Schedule
 from gateway.observability.debugger.server import Debugger
-from gateway.outbound import Outbound
+from gateway.outbound.file_source import Files
+from gateway.outbound.pages import Outbound
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
 from gateway.parts import keeping_of
-from gateway.remote import remote_servers
-from gateway.routing import Routes
+from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings
 from runtime.bus import Bus
 from runtime.core.clock import Clock

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
 from gateway.encryption import sealing_of
-from gateway.erasure import Erasure
-from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
-from gateway.retention import Retention
+from gateway.jobs.erasure import Erasure
+from gateway.jobs.retention import Retention
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import Clock, SystemClock
@@ -31,7 +31,7 @@ from runtime.sessions.places import PlaceStore
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
-    from gateway.node import Node
+    from gateway.cluster.node import Node
     from gateway.observability.gauges import Gauges
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry

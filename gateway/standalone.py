@@ -12,9 +12,9 @@ from typing import TextIO
 import anyio
 
 from gateway.observability.masking import Masking
-from gateway.observability.telling import telling_spans
+from gateway.observability.tracing.setup import telling_spans
 from gateway.parts import open_model_if_any, open_sandbox
-from gateway.remote import remote_servers
+from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard

@@ -18,8 +18,8 @@ from pathlib import Path
 import anyio
 
 from benchmarks.nobody import Nobody, Unseen
-from gateway.node import Node
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.clock import SystemClock

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gateway.cli.keeping import say_json, shortened
-from gateway.cli.terminal import say
+from gateway.cli.database import say_json, shortened
+from gateway.cli.output.terminal import say
 from runtime.core.errors import Divergence
 from runtime.tape.fold import apply
 from runtime.tape.state import MeetingState, SessionState

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.keeping import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
-from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, note, plain_errors, say
+from gateway.cli.database import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
+from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, note, plain_errors, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from typing import TextIO
 
-    from gateway.erasure import Erased
+    from gateway.jobs.erasure import Erased
+    from gateway.jobs.retention import Done, Step
     from gateway.parts import Keeping
-    from gateway.retention import Done, Step
     from runtime.sessions.catalog import KnownSession, WholeSession
 
 SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]
@@ -261,7 +261,7 @@ def _unknown(session: str) -> typer.Exit:
 
 
 def _written(name: str) -> AbstractContextManager[TextIO]:
-    from gateway.cli.whole_file import standard_output, whole_file
+    from gateway.cli.output.whole_file import standard_output, whole_file
 
     return standard_output() if name == "-" else whole_file(Path(name))
 

@@ -16,7 +16,7 @@ class _Sum:
 
 
 class MemoryCounters:
-    """See `gateway.limits.Counters`."""
+    """See `gateway.inbound.usage_limits.Counters`."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()

@@ -24,7 +24,7 @@ from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 from tests.contract.stands.stand import Stand
 from tests.fakes.talk import Model, Talk, talking
-from tests.unit.gateway.arrivals import Door, opened
+from tests.unit.gateway.inbound.arrivals import Door, opened
 from tests.unit.runtime.sessions.programs import SPAN, agent, program, python
 from tests.unit.runtime.sessions.test_meeting_life import still
 

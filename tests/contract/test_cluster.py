@@ -12,8 +12,8 @@ import anyio.to_thread
 import pytest
 from redis.crc import key_slot
 
-from gateway.node import Node
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gateway.limits import Counters
+from gateway.inbound.usage_limits import Counters
 from runtime.storage.memory_counters import MemoryCounters
 from runtime.storage.redis.connection import RedisConnection, open_connection
 from runtime.storage.redis.counters import RedisCounters

@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.node import Node
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.sessions.inbox import InboxEntry

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.erasure import Erasure
-from gateway.retention import Done, Retention
+from gateway.jobs.erasure import Erasure
+from gateway.jobs.retention import Done, Retention
 from gateway.settings.retention import RetentionSettings
 from runtime.bus import Bus
 from runtime.core.address import Address

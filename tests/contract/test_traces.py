@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from gateway.erasure import Erasure
+from gateway.jobs.erasure import Erasure
 from runtime.channels.mailbox import START, Letter, Seat
 from runtime.core.address import Address
 from runtime.core.errors import SessionBusy

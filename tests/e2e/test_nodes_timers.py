@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cron import Schedule
-from gateway.jobs import JOBS_TABLE
+from gateway.jobs.runner import JOBS_TABLE
+from gateway.jobs.schedules import Schedule
 from runtime.core.address import Address
 from runtime.storage.redis.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox

@@ -11,7 +11,7 @@ Take = Callable[[InboxEntry, Lease], Awaitable[None] | None]
 
 
 class IdleServer:
-    """Implements `gateway.node.ShardServer`. `take` gets what comes in; what else a test wants to know it overrides."""
+    """Implements `gateway.cluster.node.ShardServer`. `take` gets what comes in; a test overrides the rest."""
 
     def __init__(self, take: Take = lambda _entry, _lease: None) -> None:
         self._take = take

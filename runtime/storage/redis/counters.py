@@ -11,7 +11,7 @@ _ADD = load_script("counter_add")
 
 
 class RedisCounters:
-    """See `gateway.limits.Counters`."""
+    """See `gateway.inbound.usage_limits.Counters`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.diagnosis import checked
-from gateway.cli.overview import overview
+from gateway.cli.output.diagnosis import checked
+from gateway.cli.output.program_overview import overview
 from runtime.core.errors import CompileError
 from runtime.language import compiler
 from runtime.language.pbasm import read
