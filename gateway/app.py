@@ -70,10 +70,8 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentKind
 from runtime.llm.client import LLMClient, warm_up
 from runtime.llm.local import NoModelClient
-from runtime.sessions.inbox import shard_of
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.data_directory import exclusive_use, node_id, prepare
+from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
@@ -84,6 +82,8 @@ from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.room_news import RedisRoomNews
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.shares import RedisShareStore
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
 """How long an adapter may take to close what it sends through: people wait for a stop to end."""

@@ -28,18 +28,18 @@ from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
-from runtime.sessions.archive import Archive
+from runtime.sessions.node_context import Surroundings
 from runtime.sessions.resting import Resting
-from runtime.sessions.store import LeaseHolder
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
+from runtime.stores.archive import Archive
+from runtime.stores.sessions import LeaseHolder
 
 
 @dataclass(frozen=True, slots=True)

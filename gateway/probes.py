@@ -131,12 +131,12 @@ async def _ask_archive(settings: Settings) -> str | None:
 
 
 async def _ask_valkey(settings: Settings) -> str:
-    from runtime.storage.redis.ping import ping
+    from runtime.storage.redis.client.ping import ping
 
     with anyio.fail_after(_STORAGE_LIMIT_S):
         if settings.redis_url is not None:
             return await ping(settings.redis_url)
-        from runtime.storage.embedded import EmbeddedValkey
+        from runtime.storage.embedded.valkey import EmbeddedValkey
 
         async with EmbeddedValkey(settings.data_dir) as socket:
             return f"embedded {await ping(f'unix://{socket}')}"

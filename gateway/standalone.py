@@ -26,10 +26,10 @@ from runtime.core.message import Mark
 from runtime.core.texts import load_texts
 from runtime.language.program import Program
 from runtime.sessions.conversation import Conversation
-from runtime.sessions.inbox import InboxEvent, shard_of
-from runtime.sessions.store import Commit, Lease, LeaseHolder
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.sessions.node_context import Surroundings
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder
 
 HERE = Address("terminal", "standalone")
 PERSON = "terminal:person"

@@ -30,14 +30,14 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.node_context import Surroundings
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import LeaseHolder
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.sessions import LeaseHolder
 
 PROGRAM = """\
 # Echo

@@ -17,7 +17,7 @@ from runtime.tape.tape import last_facts
 
 if TYPE_CHECKING:
     from runtime.core.ids import SessionId
-    from runtime.sessions.catalog import WholeSession
+    from runtime.stores.catalog import WholeSession
     from runtime.tape.tape import Fact, TapeReader
 
 LAST_MESSAGES = 10

@@ -10,7 +10,7 @@ import anyio
 
 from gateway.cluster.roster import SURE, Roster
 from runtime.core.background import beside
-from runtime.sessions.store import LeaseStore
+from runtime.stores.sessions import LeaseStore
 
 _RELEASE_LIMIT_S = 3.0
 

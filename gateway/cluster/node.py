@@ -17,8 +17,8 @@ from anyio.abc import TaskGroup
 
 from gateway.cluster.roster import SURE, Roster
 from runtime.bus import Bus
-from runtime.sessions.inbox import Inbox, InboxEntry
-from runtime.sessions.store import SHARDS, Lease, LeaseStore
+from runtime.stores.inbox import Inbox, InboxEntry
+from runtime.stores.sessions import SHARDS, Lease, LeaseStore
 
 _READ_S = 30.0
 _RELEASE_LIMIT_S = 3.0

@@ -9,8 +9,8 @@ from functools import partial
 import anyio
 
 from runtime.core.clock import Clock
-from runtime.sessions.nodes import Living, NodeStore
-from runtime.sessions.store import SHARDS, LeaseHolder
+from runtime.stores.nodes import Living, NodeStore
+from runtime.stores.sessions import SHARDS, LeaseHolder
 
 _LISTEN_S = 30.0
 _AFTER_DEATH_S = 0.05

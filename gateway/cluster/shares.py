@@ -8,8 +8,8 @@ import anyio
 
 from gateway.cluster.roster import Roster
 from runtime.core.clock import Clock
-from runtime.sessions.shares import ShareStore
-from runtime.sessions.store import LeaseHolder
+from runtime.stores.sessions import LeaseHolder
+from runtime.stores.shares import ShareStore
 
 OnShare = Callable[[float], None]
 

@@ -25,8 +25,8 @@ from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
-from runtime.sessions.inbox import Inbox, InboxEvent
-from runtime.sessions.places import HeldMeeting, PlaceStore
+from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.meeting_places import HeldMeeting, PlaceStore
 
 MAX_OWNERS = 3
 """Owners who are named to strangers."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
-from runtime.sessions.catalog import KnownSession, SessionCatalog, busy_session
-from runtime.sessions.places import PlaceStore
-from runtime.sessions.session_file import files_of
-from runtime.sessions.traces import Traces, Whose
+from runtime.stores.catalog import KnownSession, SessionCatalog, busy_session
+from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.session_file import files_of
+from runtime.stores.traces import Traces, Whose
 from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape
 
 InRoom = Callable[[Address], bool]

@@ -13,8 +13,8 @@ from gateway.settings.retention import RetentionSettings
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, SessionBusy
-from runtime.sessions.archive import PutsAway
-from runtime.sessions.catalog import KnownSession, SessionCatalog
+from runtime.stores.archive import PutsAway
+from runtime.stores.catalog import KnownSession, SessionCatalog
 
 INTERVAL = timedelta(hours=6)
 """Between two runs of the job. Chosen: rules are in days."""

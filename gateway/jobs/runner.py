@@ -16,7 +16,7 @@ import anyio
 from adapters.records import Records
 from runtime.bus import Bus
 from runtime.core.clock import Clock, until
-from runtime.sessions.store import LeaseHolder, LeaseStore
+from runtime.stores.sessions import LeaseHolder, LeaseStore
 
 JOBS_TABLE = "jobs"
 """The table of the times up to which jobs have been done, by name."""

@@ -18,7 +18,7 @@ from gateway.settings.cron import CronSettings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.core.ids import SCHEDULE
-from runtime.sessions.inbox import Inbox, InboxEvent
+from runtime.stores.inbox import Inbox, InboxEvent
 
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -30,19 +30,19 @@ from runtime.execution.triggers.kinds import times_of
 from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules
 from runtime.language.program import Program
 from runtime.llm.reading_ahead import ReadingAhead
-from runtime.sessions.binding import Binding
-from runtime.sessions.fork import Forks
-from runtime.sessions.inbox import Inbox
-from runtime.sessions.intake import Intake
-from runtime.sessions.lost_places import LostPlaces
-from runtime.sessions.meeting_places import MeetingPlaces
-from runtime.sessions.merge import Merge
-from runtime.sessions.minutes import Minutes
-from runtime.sessions.orders import Orders
-from runtime.sessions.participants import Participants
-from runtime.sessions.store import SessionRecord
-from runtime.sessions.surroundings import Surroundings
-from runtime.sessions.undo import Undo
+from runtime.sessions.commands.fork import Forks
+from runtime.sessions.commands.merge import Merge
+from runtime.sessions.commands.session_commands import Orders
+from runtime.sessions.commands.undo import Undo
+from runtime.sessions.inbound.binding import Binding
+from runtime.sessions.inbound.event_handler import Intake
+from runtime.sessions.inbound.participants import Participants
+from runtime.sessions.meetings.lost_places import LostPlaces
+from runtime.sessions.meetings.places import MeetingPlaces
+from runtime.sessions.meetings.reports import Minutes
+from runtime.sessions.node_context import Surroundings
+from runtime.stores.inbox import Inbox
+from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
 
 

@@ -15,9 +15,9 @@ from runtime.channels.outbox import PageSpec
 from runtime.core.address import GATEWAY, platform_in
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.sessions.conversation import UNRECORDED, Conversation
-from runtime.sessions.inbox import LOCKED, NOTICE, Inbox, InboxEntry
-from runtime.sessions.store import Lease, SessionRecord
-from runtime.sessions.surroundings import Surroundings
+from runtime.sessions.node_context import Surroundings
+from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEntry
+from runtime.stores.sessions import Lease, SessionRecord
 
 WRITTEN_WITHIN_S = 3.0
 """How long a conversation that is parked waits for answers of its platform and for the store."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from runtime.execution.speech.pages import Pages
+from runtime.sessions.node_context import Surroundings
 from runtime.sessions.outcome import Outcome
-from runtime.sessions.store import Lease, SessionRecord
-from runtime.sessions.surroundings import Surroundings
-from runtime.sessions.timers import Timer
+from runtime.stores.sessions import Lease, SessionRecord
+from runtime.stores.timers import Timer
 from runtime.tape.journal import Journal
 
 UNATTENDED_IDLE_S = 10.0

@@ -26,7 +26,7 @@ IN_WORDS = {
     "adapters/adapter.py": "an example of an id",
     "gateway/cli/access.py": "an example of an id",
     "runtime/core/ids.py": "an example of an id",
-    "runtime/storage/redis/keys.py": "examples of keys",
+    "runtime/storage/redis/client/keys.py": "examples of keys",
     "runtime/storage/redis/records.py": "an example of a table's name",
     "gateway/settings/routes.py": "which condition of a route is about which platform's word for a space",
     "gateway/inbound/commands.py": "the source of a limit",

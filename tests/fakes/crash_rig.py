@@ -29,11 +29,11 @@ from runtime.core.message import Mark
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.inbox import InboxEntry, shard_of
+from runtime.sessions.node_context import Busy, Surroundings
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import Commit, Lease, LeaseHolder
-from runtime.sessions.surroundings import Busy, Surroundings
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.stores.inbox import InboxEntry, shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.tape import Fact
 from tests.fakes.crash_world import Crash, TurboClock, event_of
 from tests.fakes.player import Player, WatchedMailboxes

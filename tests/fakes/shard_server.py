@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from runtime.sessions.inbox import InboxEntry
-from runtime.sessions.store import Lease
+from runtime.stores.inbox import InboxEntry
+from runtime.stores.sessions import Lease
 
 Take = Callable[[InboxEntry, Lease], Awaitable[None] | None]
 

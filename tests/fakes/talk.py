@@ -18,10 +18,10 @@ from runtime.core.message import Attachment
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.inbox import InboxEntry, InboxEvent
+from runtime.sessions.node_context import Surroundings
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import Lease
-from runtime.sessions.surroundings import Surroundings
+from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.stores.sessions import Lease
 from tests.fakes.crash_world import ADDRESS, World
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.script import load_script
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.script import load_script
 
 _ADD = load_script("counter_add")
 

@@ -12,10 +12,10 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
-from runtime.sessions.inbox import InboxEntry
-from runtime.sessions.store import SHARDS, Lease, LeaseHolder
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore
-from runtime.storage.memory_nodes import MemoryNodeStore
+from runtime.storage.memory.nodes import MemoryNodeStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
+from runtime.stores.inbox import InboxEntry
+from runtime.stores.sessions import SHARDS, Lease, LeaseHolder
 from tests.contract.storage_samples import SHARD, event
 from tests.fakes.clock import FakeClock
 from tests.fakes.shard_server import IdleServer

@@ -15,10 +15,10 @@ from anyio.abc import TaskGroup
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
-from runtime.sessions.nodes import Living
-from runtime.sessions.store import SHARDS, Lease, LeaseHolder
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore
-from runtime.storage.memory_nodes import MemoryNodeStore
+from runtime.storage.memory.nodes import MemoryNodeStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
+from runtime.stores.nodes import Living
+from runtime.stores.sessions import SHARDS, Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.shard_server import IdleServer
 

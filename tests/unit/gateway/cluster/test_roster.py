@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from gateway.cluster.roster import Roster
-from runtime.sessions.nodes import Living
-from runtime.sessions.store import SHARDS, LeaseHolder
-from runtime.storage.memory_nodes import MemoryNodeStore
+from runtime.storage.memory.nodes import MemoryNodeStore
+from runtime.stores.nodes import Living
+from runtime.stores.sessions import SHARDS, LeaseHolder
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

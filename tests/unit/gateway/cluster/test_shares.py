@@ -7,9 +7,9 @@ import pytest
 
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.memory_nodes import MemoryNodeStore
-from runtime.storage.memory_shares import MemoryShareStore
+from runtime.storage.memory.nodes import MemoryNodeStore
+from runtime.storage.memory.shares import MemoryShareStore
+from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

@@ -20,9 +20,9 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import english
-from runtime.sessions.inbox import InboxEvent
-from runtime.storage.memory_counters import MemoryCounters
-from runtime.storage.memory_places import MemoryPlaceStore
+from runtime.storage.memory.counters import MemoryCounters
+from runtime.storage.memory.places import MemoryPlaceStore
+from runtime.stores.inbox import InboxEvent
 from tests.fakes.bucket_platform import make_capabilities
 from tests.fakes.clock import FakeClock
 from tests.fakes.records import MemoryRecords

@@ -14,8 +14,8 @@ from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull, StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, Quote
-from runtime.sessions.inbox import FORK, FORK_WANTED
-from runtime.sessions.places import HeldMeeting
+from runtime.stores.inbox import FORK, FORK_WANTED
+from runtime.stores.meeting_places import HeldMeeting
 from tests.unit.gateway.inbound.arrivals import TEXTS, Door, event, opened, people
 
 pytestmark = pytest.mark.anyio

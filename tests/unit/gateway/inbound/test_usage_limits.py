@@ -12,7 +12,7 @@ from gateway.access.roles import Role
 from gateway.inbound.usage_limits import TOLD_EVERY_S
 from runtime.core.address import Address
 from runtime.core.events import Event
-from runtime.storage.memory_counters import MemoryCounters
+from runtime.storage.memory.counters import MemoryCounters
 from tests.fakes.clock import FakeClock
 from tests.unit.gateway.inbound.arrivals import NOW, Door, event, opened, people
 

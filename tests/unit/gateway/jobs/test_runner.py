@@ -11,8 +11,8 @@ import pytest
 
 from gateway.jobs.runner import RETRY_S, Job, Jobs, every
 from runtime.bus import Bus
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.memory import MemoryLeaseStore
+from runtime.storage.memory.sessions import MemoryLeaseStore
+from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.records import MemoryRecords
 

@@ -17,9 +17,9 @@ from gateway.settings.tree import Settings, changed, load
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
-from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.records import MemoryRecords
 

@@ -11,8 +11,8 @@ from adapters.capabilities import Budget
 from gateway.cluster.shares import Shares
 from gateway.outbound.schedulers import Schedulers
 from runtime.core.errors import RateLimited
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.memory_shares import MemoryShareStore
+from runtime.storage.memory.shares import MemoryShareStore
+from runtime.stores.sessions import LeaseHolder
 from tests.fakes.bucket_platform import BucketPlatform
 from tests.fakes.clock import FakeClock
 from tests.fakes.records import MemoryRecords

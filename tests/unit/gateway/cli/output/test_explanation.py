@@ -17,7 +17,7 @@ from tests.unit.runtime.language.lowering.test_model import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 
-EXAMPLES = Path(__file__).parents[4] / "examples"
+EXAMPLES = Path(__file__).parents[5] / "examples"
 
 SHOP = """\
 # Shop

@@ -31,7 +31,7 @@ from tests.fakes.span_collector import KEYS, Collector, collecting
 
 pytestmark = pytest.mark.anyio
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[5]
 HEADERS = {"authorization": KEYS, "x-langfuse-ingestion-version": "4"}
 
 
