@@ -7,8 +7,8 @@ from typing import Any
 
 import anyio
 
+from runtime.agents.human_attendees import Candidates, Visitors
 from runtime.agents.library import Library
-from runtime.agents.visitors import Candidates, Visitors
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
 from runtime.core.clock import Clock, until

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runtime.core.message import Message
+from runtime.execution.execution_context import Machine
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outside import Outside
 from runtime.execution.frames.signatures import SIGNATURES, TAKE_VARIABLES
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.free.position import CallShape
 from runtime.execution.host import Executable
-from runtime.execution.machine import Machine
 from runtime.execution.processor.idle import Idle
 from runtime.execution.processor.processor import AgentFacts, Processor
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.kinds import judged_triggers, message_trigger, receives_alone
 from runtime.execution.triggers.triggers import declared_types
+from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
-from runtime.language.versions import version_of
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.playbooks.llm import Execution, LLMPlaybook
 from runtime.playbooks.meeting import Hall, MeetingPlaybook

@@ -9,9 +9,9 @@ from anyio.abc import TaskGroup
 
 from runtime.agents.agent import Agent
 from runtime.agents.attendees import attendee
-from runtime.agents.hall import MeetingHall
 from runtime.agents.invitations import Invitations
 from runtime.agents.library import Library
+from runtime.agents.meeting_host import MeetingHall
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.bus import Bus
 from runtime.channels.acknowledgements import Acknowledgements
@@ -27,7 +27,7 @@ from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.core.texts import Texts
 from runtime.execution.free.prompt import said_so_far
 from runtime.execution.host import Executable, Host
-from runtime.execution.prompt.heard import heard_content
+from runtime.execution.prompt.message_text import heard_content
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target
 from runtime.language.participants import participant_of

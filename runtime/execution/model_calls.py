@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from runtime.core.errors import LLMError, PlaybookError
+from runtime.execution.execution_context import Machine
 from runtime.execution.frames.frame import Frame
-from runtime.execution.machine import Machine
 from runtime.llm.client import CompletionRequest, Usage
 
 

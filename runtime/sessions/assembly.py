@@ -21,10 +21,10 @@ from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders
 from runtime.execution.calls.shared import SharedCalls
+from runtime.execution.execution_context import Machine
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.execution.host import Host
-from runtime.execution.machine import Machine
 from runtime.execution.speech.pages import Pages
 from runtime.execution.triggers.kinds import times_of
 from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules

@@ -14,8 +14,8 @@ from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
+from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
-from runtime.execution.machine import TRANSCRIPT_CHARS
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits

@@ -12,8 +12,8 @@ import anyio
 from runtime.agents.supervisor import begins
 from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
+from runtime.language.pbasm.versions import listed, outline
 from runtime.language.program import AgentKind
-from runtime.language.versions import listed, outline
 from runtime.sessions.assembly import Assembly, assembled
 from runtime.sessions.commands.fork import why_lost
 from runtime.sessions.inbound.backlog import Backlog, Stop

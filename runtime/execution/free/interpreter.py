@@ -11,6 +11,7 @@ import anyio
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
 from runtime.core.message import Message, MessageType
 from runtime.execution.compaction import Compaction, transcript_chars
+from runtime.execution.execution_context import Machine
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook, waits_by
 from runtime.execution.free.placeholders import AuthorsPython, Description
@@ -18,9 +19,8 @@ from runtime.execution.free.position import CallShape, Position, Rejected
 from runtime.execution.free.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
 from runtime.execution.free.raw import RawAnswer
 from runtime.execution.free.reply_run import ReplyRun
-from runtime.execution.free.standpoint import Standpoint
+from runtime.execution.free.scope import Standpoint
 from runtime.execution.free.statement_run import StatementRun
-from runtime.execution.machine import Machine
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.step_words import shown_step
 from runtime.execution.speech.utterances import LiveStream
@@ -28,7 +28,7 @@ from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
-from runtime.tape.frame_rules import TURN
+from runtime.tape.rules.frames import TURN
 
 MAX_REJECTIONS = 2
 """A turn's reply is refused at most this often: the model gets one corrective turn."""

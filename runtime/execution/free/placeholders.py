@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 from runtime.core.errors import JournalError, NoWorker, SandboxError, StorageError
 from runtime.core.plain_text import error_text
+from runtime.execution.execution_context import Machine
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame
-from runtime.execution.free.standpoint import Standpoint
+from runtime.execution.free.scope import Standpoint
 from runtime.execution.free.statement import SnippetBody, call_name, lower
-from runtime.execution.machine import Machine
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.placeholders import placeholders
 from runtime.sandbox.executor import Snippet

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from runtime.core.errors import NoWorker, PlaybookError, SandboxError
+from runtime.execution.execution_context import Machine
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook, described, site, unwrapped
-from runtime.execution.free.standpoint import Standpoint
+from runtime.execution.free.scope import Standpoint
 from runtime.execution.free.statement import MAX_MESSAGES, Lowered, SnippetBody, control_value, lower
-from runtime.execution.machine import Machine
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 
 MAX_FAILURES = 3

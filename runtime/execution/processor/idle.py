@@ -7,8 +7,8 @@ from typing import Any
 
 import anyio
 
+from runtime.execution.execution_context import Machine
 from runtime.execution.frames.frame import Frame
-from runtime.execution.machine import Machine
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, quoted

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.core.message import Message
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
-from runtime.execution.prompt.heard import heard_content, heard_line
+from runtime.execution.prompt.message_text import heard_content, heard_line
 from runtime.execution.prompt.situation import file_line, shown_value, surroundings
 from runtime.execution.prompt.step_words import step_words
 from runtime.execution.questions.form import FROM_PROGRAM

@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer
+from runtime.execution.execution_context import Machine
 from runtime.execution.frames.frame import Frame
-from runtime.execution.machine import Machine
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
 from runtime.execution.questions.form import asked

@@ -19,10 +19,10 @@ from runtime.core.message import Attachment, Choice, Message
 from runtime.core.signals import Signal
 from runtime.core.stream import StreamObserver, StreamStart
 from runtime.core.texts import Texts
+from runtime.execution.speech.indicators import Signs
 from runtime.execution.speech.page_records import PageRecord, PageStream, UnseenPage
 from runtime.execution.speech.presence import Presence
-from runtime.execution.speech.signs import Signs
-from runtime.meetings.whereabouts import place_of, place_of_elsewhere
+from runtime.meetings.placement import place_of, place_of_elsewhere
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 

@@ -11,7 +11,7 @@ from runtime.core.address import Address, address_data
 from runtime.core.errors import AdapterError, InboxFull
 from runtime.core.ids import ANYONE
 from runtime.execution.speech.pages import Pages
-from runtime.meetings.whereabouts import meeting_held_at
+from runtime.meetings.placement import meeting_held_at
 from runtime.sessions.node_context import Surroundings
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.catalog import WholeSession

@@ -11,8 +11,8 @@ from runtime.core.texts import Texts
 from runtime.execution.frames.outcomes import reason
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
+from runtime.meetings.placement import place_of
 from runtime.meetings.showing import MeetingHabits, Show
-from runtime.meetings.whereabouts import place_of
 from runtime.sessions.succession import words_within
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState

@@ -15,7 +15,7 @@ from typing import Any, cast
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from runtime.agents.hall import MeetingHall
+from runtime.agents.meeting_host import MeetingHall
 from runtime.bus import Bus
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
 from runtime.channels.registry import Channels

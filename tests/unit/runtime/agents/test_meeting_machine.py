@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from runtime.agents.hall import MeetingHall
+from runtime.agents.meeting_host import MeetingHall
 from runtime.meetings.meetings import Meetings
 from runtime.tape.state import MeetingState
 from tests.unit.runtime.agents.meeting_machine import AGENTS, MeetingMachine, done

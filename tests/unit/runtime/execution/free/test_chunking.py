@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from runtime.execution.free.reply_run import ReplyRun
-from tests.unit.runtime.execution.test_reply_run import HELLO, STEP_1, STEP_2, Stage
+from tests.unit.runtime.execution.free.test_reply_run import HELLO, STEP_1, STEP_2, Stage
 
 LINES = (
     STEP_1,

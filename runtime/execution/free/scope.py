@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from runtime.execution.execution_context import Machine
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import BUILT_IN
 from runtime.execution.free.position import CallShape, Position
 from runtime.execution.free.statement import assigned_names, called_names
-from runtime.execution.machine import Machine
 from runtime.execution.triggers.kinds import triggers_of
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.tape.frame_state import SHARED

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.language.lowering.checks.lost_words import lost_clauses, lost_words
 from runtime.language.lowering.clauses import clauses, joints, unquoted
-from runtime.language.lowering.wording import lost_clauses, lost_words
 
 
 @pytest.mark.parametrize(

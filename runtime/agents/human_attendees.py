@@ -18,7 +18,7 @@ from runtime.meetings.invitations import DECLINED, JOINED, LEFT, MAX_REASON_CHAR
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.refusals import refuses
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_rules import question_of
+from runtime.tape.rules.meetings import question_of
 from runtime.tape.state import MeetingState
 
 

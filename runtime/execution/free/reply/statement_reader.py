@@ -7,9 +7,9 @@ import keyword
 import warnings
 from collections.abc import Generator
 
-from runtime.execution.free.reply_items import Broken, Remark, ReplyItem, SayItem, Statement
-from runtime.execution.free.reply_lexer import INSIGNIFICANT, Kind, Token
-from runtime.execution.free.say_literal import say_items
+from runtime.execution.free.reply.items import Broken, Remark, ReplyItem, SayItem, Statement
+from runtime.execution.free.reply.lexer import INSIGNIFICANT, Kind, Token
+from runtime.execution.free.reply.say_literal import say_items
 
 _COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "async"})
 _CONTINUATIONS = frozenset({"elif", "else", "except", "finally"})

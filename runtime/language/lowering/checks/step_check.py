@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from runtime.language.lowering import phrases
-from runtime.language.lowering.wording import quoted, squeezed
+from runtime.language.lowering.checks.lost_words import quoted, squeezed
+from runtime.language.pbasm.step_lines import given_steps
 from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, Step, TriggerKind
-from runtime.language.step_lines import given_steps
 from runtime.language.syntax.nodes import ListItem, ParsedAgent
 from runtime.language.trigger_words import may_begin
 

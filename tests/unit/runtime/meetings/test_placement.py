@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runtime.core.address import Address, address_data
-from runtime.meetings.whereabouts import meeting_held_at, place_of, place_of_work
+from runtime.meetings.placement import meeting_held_at, place_of, place_of_work
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.tape.acks import AckState
-from runtime.tape.frame_rules import call_key, note_addressed, take_messages
 from runtime.tape.frame_state import WaitState
+from runtime.tape.rules.frames import call_key, note_addressed, take_messages
 from runtime.tape.state import SessionState
 
 Data = Mapping[str, Any]

@@ -12,7 +12,7 @@ from runtime.execution.free.position import Position
 from runtime.execution.free.reply_run import MAX_STATEMENTS, ReplyRun
 from runtime.execution.speech.utterances import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
-from tests.unit.runtime.execution.test_verifier import position
+from tests.unit.runtime.execution.free.test_verifier import position
 
 pytestmark = pytest.mark.anyio
 

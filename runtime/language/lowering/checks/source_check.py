@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from runtime.language.flow import jump_target
+from runtime.language.lowering.checks.lost_words import lost_clauses
 from runtime.language.lowering.phrases import CALL, PBASM, plain
-from runtime.language.lowering.wording import lost_clauses
-from runtime.language.pbasm import signature
+from runtime.language.pbasm.notation import signature
+from runtime.language.pbasm.step_lines import given_steps
 from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, TriggerKind
-from runtime.language.step_lines import given_steps
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.trigger_words import trigger_kind
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from runtime.agents.human_attendees import Candidates, Visitors
 from runtime.agents.invitations import Invitations
 from runtime.agents.library import Library
-from runtime.agents.visitors import Candidates, Visitors
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
 from runtime.channels.registry import Channels

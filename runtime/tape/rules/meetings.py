@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.message import message_from_data
-from runtime.tape.frame_rules import call_key
+from runtime.tape.rules.frames import call_key
 from runtime.tape.state import MAX_HISTORY, AskState, MeetingState, SessionState, SharedValue
 from runtime.tape.talk import last_of, said_by, speaker_of
 

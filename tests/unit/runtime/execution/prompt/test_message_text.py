@@ -9,7 +9,7 @@ import pytest
 
 from runtime.core.ids import MessageId, PersonId
 from runtime.core.message import Message, MessageType, Quote
-from runtime.execution.prompt.heard import heard_line
+from runtime.execution.prompt.message_text import heard_line
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -10,7 +10,6 @@ from typing import Any
 from runtime.core.errors import Divergence
 from runtime.core.message import Message
 from runtime.tape.acks import settle_message
-from runtime.tape.course_rules import end_exchange, hear
 from runtime.tape.frame_state import (
     CallRecord,
     CallSite,
@@ -19,6 +18,7 @@ from runtime.tape.frame_state import (
     WaitState,
 )
 from runtime.tape.people_state import QuestionState
+from runtime.tape.rules.course import end_exchange, hear
 from runtime.tape.state import MAX_ARTIFACTS, AgentState, SessionState
 from runtime.tape.talk import SUMMARY, hand_on, keep_heard, keep_said, past_of
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from runtime.language.pbasm.versions import Version, differences, listed, outline, stands_on, version_of
 from runtime.language.program import AgentKind, Param
-from runtime.language.versions import Version, differences, listed, outline, stands_on, version_of
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 STEPS = llm("Main", "01:QUE Ask", "02:YLD for user")

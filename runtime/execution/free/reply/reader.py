@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from runtime.execution.free.reply_items import Prose, ReplyItem
-from runtime.execution.free.reply_lexer import ReplyLexer
-from runtime.execution.free.statement_reader import StatementReader
+from runtime.execution.free.reply.items import Prose, ReplyItem
+from runtime.execution.free.reply.lexer import ReplyLexer
+from runtime.execution.free.reply.statement_reader import StatementReader
 
 _LINE_HEAD = 80
 """Characters of a line that decide what it is."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from runtime.language.pbasm.step_lines import read_steps
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import (
     AgentKind,
@@ -24,7 +25,6 @@ from runtime.language.program import (
     Trigger,
     TriggerKind,
 )
-from runtime.language.step_lines import read_steps
 from runtime.language.syntax.blocks import Fence, Heading, scan
 from runtime.language.syntax.fences import is_code
 from runtime.language.syntax.humans import check_people

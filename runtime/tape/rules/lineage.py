@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.core.message import message_from_data
-from runtime.tape.frame_rules import call_key
-from runtime.tape.people_rules import MAX_ASIDES
 from runtime.tape.people_state import MAX_EXCHANGES, ExchangeState, HomeState, ThreadState
+from runtime.tape.rules.frames import call_key
+from runtime.tape.rules.people import MAX_ASIDES
 from runtime.tape.state import SessionState
 
 Data = Mapping[str, Any]

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.execution.free.reply import ReplyReader
-from runtime.execution.free.reply_items import (
+from runtime.execution.free.reply.items import (
     Broken,
     Prose,
     Remark,
@@ -23,6 +22,7 @@ from runtime.execution.free.reply_items import (
     SayText,
     Statement,
 )
+from runtime.execution.free.reply.reader import ReplyReader
 
 
 def joined(items: list[ReplyItem]) -> list[ReplyItem]:
