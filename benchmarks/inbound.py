@@ -24,7 +24,7 @@ from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import open_connection
@@ -88,7 +88,7 @@ async def _measure() -> tuple[list[float], list[float]]:
         inbox = RedisInbox(connection)
         store = RedisSessionStore(connection)
         async with anyio.create_task_group() as tasks:
-            around = Surroundings({program.name: program}, store, Nobody(), sandbox, model, clock, bus)
+            around = NodeContext({program.name: program}, store, Nobody(), sandbox, model, clock, bus)
             registry = Registry(around, inbox, tasks)
             roster = Roster(RedisNodeStore(connection), LeaseHolder("bench"), clock)
             node = Node(RedisLeaseStore(connection), inbox, roster, bus)

@@ -24,7 +24,7 @@ from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.conversation import Conversation
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
@@ -115,7 +115,7 @@ class _Run:
         bus.subscribe("frame.started", self._note_call)
         for name in _FAILURES:
             bus.subscribe(name, self._note_failure)
-        self._around = Surroundings(
+        self._around = NodeContext(
             {program.name: program},
             self._store,
             self._screen,

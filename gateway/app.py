@@ -12,11 +12,11 @@ from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections, Inbound
-from adapters.pages.platform_context import Luggage
+from adapters.pages.platform_context import FileSource
 from adapters.pages.presenter import Presenter
-from adapters.pages.reactions import Marks
-from adapters.pages.status_messages import Notes
-from adapters.pages.typing_indicator import Typing
+from adapters.pages.reactions import Reactions
+from adapters.pages.status_messages import StatusMessages
+from adapters.pages.typing_indicator import TypingIndicator
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
@@ -27,7 +27,7 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.foundation import Foundation, desk_of, jobs_of, surroundings_of
+from gateway.foundation import Foundation, desk_of, jobs_of, node_context_of
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
@@ -176,13 +176,13 @@ async def _start(
         records, shares, clock, tasks, may_show=lambda conversation: node.may_show(shard_of(conversation))
     )
     node.on_sure = schedulers.resume
-    luggage = Luggage(files.load, foundation.texts)
-    outbound = await _outbound(chosen, schedulers, luggage, foundation, tasks, stack)
+    file_source = FileSource(files.load, foundation.texts)
+    outbound = await _outbound(chosen, schedulers, file_source, foundation, tasks, stack)
     people = people_in(connection, clock)
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = Limits(settings.limits, RedisCounters(connection), owners.has, foundation.texts, clock)
     tasks.start_soon(limits.follow, bus)
-    around = surroundings_of(foundation, inbox, outbound, files, limits, tasks)
+    around = node_context_of(foundation, inbox, outbound, files, limits, tasks)
     registry = Registry(around, inbox, tasks)
     platforms |= await _platforms(chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits))
     service = Service(node, BotLeases(leases, roster), registry, platforms, bus)
@@ -276,23 +276,27 @@ async def _platforms(chosen: Sequence[Listed], people: People, clock: Clock, ent
 async def _outbound(
     chosen: Sequence[Listed],
     schedulers: Schedulers,
-    luggage: Luggage,
+    file_source: FileSource,
     foundation: Foundation,
     tasks: TaskGroup,
     stack: AsyncExitStack,
 ) -> Outbound:
     clock, tell = foundation.clock, foundation.bus.publish
     presenters: dict[str, Presenter] = {}
-    typing: dict[str, Typing] = {}
-    marks: dict[str, Marks] = {}
+    typing: dict[str, TypingIndicator] = {}
+    marks: dict[str, Reactions] = {}
     for one in chosen:
         adapter = one.adapter
         scheduler = await schedulers.open(adapter)
-        presenters[adapter.name] = Presenter(adapter, scheduler, clock, on_event=tell, tasks=tasks, luggage=luggage)
-        marks[adapter.name] = Marks(adapter, scheduler, tasks)
+        presenters[adapter.name] = Presenter(
+            adapter, scheduler, clock, on_event=tell, tasks=tasks, file_source=file_source
+        )
+        marks[adapter.name] = Reactions(adapter, scheduler, tasks)
         if isinstance(adapter, CanShowTyping):
-            notes = Notes(RedisRecords(foundation.connection, f"notes:{adapter.name}"), node_id(foundation.data_dir))
-            typing[adapter.name] = sign = Typing(adapter, scheduler, clock, tasks, notes)
+            notes = StatusMessages(
+                RedisRecords(foundation.connection, f"notes:{adapter.name}"), node_id(foundation.data_dir)
+            )
+            typing[adapter.name] = sign = TypingIndicator(adapter, scheduler, clock, tasks, notes)
             await sign.open()
         if isinstance(adapter, HoldsConnections):
             stack.push_async_callback(_closed, adapter)

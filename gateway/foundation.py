@@ -28,7 +28,7 @@ from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
@@ -70,16 +70,16 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> J
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 
-def surroundings_of(
+def node_context_of(
     foundation: Foundation, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
-) -> Surroundings:
+) -> NodeContext:
     """What sessions live in; what goes on for them beside them is started in `tasks`."""
     settings, clock = foundation.settings, foundation.clock
     servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
     store = RedisSessionStore(foundation.connection, foundation.archive)
     alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
-    return Surroundings(
+    return NodeContext(
         foundation.programs,
         store,
         outbound,

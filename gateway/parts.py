@@ -248,7 +248,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
     """Who is asked for numbers."""
     from gateway.observability.gauges import Gauges
-    from runtime.storage.redis.queue_depths import RedisDepths
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
 
     return Gauges(
         lambda: node.shards,
@@ -257,5 +257,5 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
         lambda: sandbox.busy,
         lambda: sandbox.workers,
         lambda: sandbox.wrapping.jailed,
-        RedisDepths(connection).waiting,
+        RedisQueueDepths(connection).waiting,
     )

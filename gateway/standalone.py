@@ -26,7 +26,7 @@ from runtime.core.message import Mark
 from runtime.core.texts import load_texts
 from runtime.language.program import Program
 from runtime.sessions.conversation import Conversation
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
@@ -83,7 +83,7 @@ async def execute(
         inbox = MemoryInbox(leases)
         store = _Store(leases, inbox)
         failures: list[str] = []
-        around = Surroundings(
+        around = NodeContext(
             {program.name: program},
             store,
             _Screen(terminal, failures),
@@ -128,7 +128,7 @@ class _Standalone:
 
     def __init__(
         self,
-        around: Surroundings,
+        around: NodeContext,
         inbox: MemoryInbox,
         store: _Store,
         leases: MemoryLeaseStore,

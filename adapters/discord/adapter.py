@@ -25,12 +25,12 @@ from adapters.discord.inbound.intake import Intake, Ours
 from adapters.discord.inbound.menu import Menu
 from adapters.discord.inbound.shard import Session
 from adapters.discord.limits import CAPABILITIES
-from adapters.discord.outbound.new_threads import Openings
-from adapters.discord.outbound.rate_buckets import Draws
+from adapters.discord.outbound.new_threads import NewThreads
+from adapters.discord.outbound.rate_buckets import RateBuckets
 from adapters.discord.outbound.reactions import Marking
-from adapters.discord.outbound.sender import Utterance, Voice
+from adapters.discord.outbound.sender import Sender, Utterance
 from adapters.discord.outbound.threads import Threads
-from adapters.discord.outbound.unconfirmed import Doubts
+from adapters.discord.outbound.unconfirmed import UnconfirmedPosts
 from adapters.discord.outbound.webhooks import Webhooks
 from adapters.records import Records
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -89,13 +89,13 @@ class DiscordAdapter:
         self._marks = marks
         self._calls = self._new_calls()
         self._api = BotApi(self._calls)
-        self._hooks = Webhooks(HookApi(self._calls), self._api, clock, Doubts(posts, clock))
+        self._hooks = Webhooks(HookApi(self._calls), self._api, clock, UnconfirmedPosts(posts, clock))
         self._threads = Threads(self._api, self._options.texts("sessions.unnamed"))
-        self._openings = Openings(self._api, self._threads)
+        self._openings = NewThreads(self._api, self._threads)
         self._marking = Marking(self._api)
         own = self._options
-        self._voice = Voice(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
-        self._draws = Draws(self._calls.rest.size, self._voice.through_hooks)
+        self._voice = Sender(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
+        self._draws = RateBuckets(self._calls.rest.size, self._voice.through_hooks)
 
     @property
     def name(self) -> str:

@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from adapters.adapter import CanEdit, File
 from adapters.markdown.paging import Cut
-from adapters.pages.page_state import DIFFERS_MAX, PageBooks
+from adapters.pages.page_state import DIFFERS_MAX, PageState
 from adapters.pages.part import Line
-from adapters.pages.platform_context import Record, Stage
+from adapters.pages.platform_context import PlatformContext, Record
 from adapters.pages.stream_rules import AGED_FROM
 from runtime.core.errors import (
     AdapterError,
@@ -34,10 +34,10 @@ BESIDE_FILE_CHARS = 900
 """The longest text that is posted beside its file, in characters; a caption takes 1024 units at least. Chosen."""
 
 
-class PageCalls(PageBooks):
+class PageOperations(PageState):
     """`on_wake` is called when the page has to be looked at without news of its text."""
 
-    def __init__(self, stage: Stage, spec: Line, record: Record) -> None:
+    def __init__(self, stage: PlatformContext, spec: Line, record: Record) -> None:
         super().__init__(stage, spec, record)
         self.streams = stage.streamer is not None
         self.previews = stage.previewer is not None and stage.previewer.previews(spec.address)
@@ -302,11 +302,11 @@ class PageCalls(PageBooks):
         if wanted is None:
             return None
         trouble, file = "out.file_too_large", None
-        if self._stage.uploader is None or self._stage.luggage.load is None:
+        if self._stage.uploader is None or self._stage.file_source.load is None:
             trouble = "out.file_impossible"
         elif wanted.size_bytes is None or wanted.size_bytes <= most:
             try:
-                file = await self._stage.luggage.load(wanted)
+                file = await self._stage.file_source.load(wanted)
             except NotDelivered:
                 trouble = "out.file_lost"
         if file is None or len(file.data) > most:
@@ -318,7 +318,7 @@ class PageCalls(PageBooks):
         file = self._spec.extras.file
         name = "" if file is None else file.name
         megabytes = self._stage.capabilities.max_file_bytes // 1_000_000
-        self.file_trouble = self._stage.luggage.texts(key, name=name, megabytes=megabytes)
+        self.file_trouble = self._stage.file_source.texts(key, name=name, megabytes=megabytes)
 
     def _wake_at(self, monotonic_s: float) -> None:
         self._stage.wake_at(monotonic_s, lambda: self.on_wake())

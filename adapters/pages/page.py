@@ -14,22 +14,24 @@ from adapters.markdown.paging import Cut, Room, cut_pages
 from adapters.markdown.plain_text import plain
 from adapters.markdown.text_length import measure_of
 from adapters.pacing.live_text import Frame
-from adapters.pages.operations import PageCalls
+from adapters.pages.operations import PageOperations
 from adapters.pages.page_state import SURPLUS, letters
 from adapters.pages.part import Line, Part
-from adapters.pages.platform_context import Record, Stage
+from adapters.pages.platform_context import PlatformContext, Record
 from adapters.pages.stream_rules import ends_at, is_aged, steady
 
 
 class Page:
-    """One utterance. Its parts are messages of the platform, made and changed by `PageCalls`."""
+    """One utterance. Its parts are messages of the platform, made and changed by `PageOperations`."""
 
-    def __init__(self, stage: Stage, spec: Line, parts: Mapping[int, str], record: Record, *, held: bool) -> None:
+    def __init__(
+        self, stage: PlatformContext, spec: Line, parts: Mapping[int, str], record: Record, *, held: bool
+    ) -> None:
         self.spec = spec
         self._stage = stage
         self._text = ""
         self._stands = spec.extras.stands
-        self._calls = PageCalls(stage, spec, record)
+        self._calls = PageOperations(stage, spec, record)
         self._parts = self._calls.parts
         self._calls.know(parts)
         self._measure = measure_of(stage.capabilities.text_unit)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from adapters.markdown.paging import Cut
 from adapters.pages.part import Line, Part
-from adapters.pages.platform_context import Record, Stage
+from adapters.pages.platform_context import PlatformContext, Record
 from runtime.core.errors import (
     AdapterError,
     BadMarkup,
@@ -25,10 +25,10 @@ DIFFERS_MAX = 2
 """After so many answers that show something else a message stays as it is."""
 
 
-class PageBooks:
+class PageState:
     """`parts` are the page's messages by number. `on_stands` is called when the platform has one more of them."""
 
-    def __init__(self, stage: Stage, spec: Line, record: Record) -> None:
+    def __init__(self, stage: PlatformContext, spec: Line, record: Record) -> None:
         self.parts: dict[int, Part] = {}
         self._stage = stage
         self._spec = spec

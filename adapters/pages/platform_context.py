@@ -39,7 +39,7 @@ Load = Callable[[Attachment], Awaitable[File]]
 
 
 @dataclass(frozen=True, slots=True)
-class Luggage:
+class FileSource:
     """Where the files that are sent come from, and how it is said that one could not be."""
 
     load: Load | None = None
@@ -79,7 +79,7 @@ class Waiting(Protocol):
         ...
 
 
-class Stage:
+class PlatformContext:
     """The adapter and what it can do, the scheduler, the conversations' lines, and which message is whose."""
 
     def __init__(
@@ -89,13 +89,13 @@ class Stage:
         clock: Clock,
         tell: OnEvent,
         tasks: TaskGroup | None,
-        luggage: Luggage,
+        file_source: FileSource,
     ) -> None:
         self.adapter = adapter
         self.scheduler = scheduler
         self.clock = clock
         self.tell = tell
-        self.luggage = luggage
+        self.file_source = file_source
         self.heard: list[OnVisible] = []
         self._tasks = tasks
         self._lines: dict[str, deque[Waiting]] = {}

@@ -19,7 +19,7 @@ from adapters.markdown.text_length import measure_of
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.part import NO_EXTRAS, Extras, Line
-from adapters.pages.platform_context import Luggage, OnEvent, OnVisible, Record, Stage
+from adapters.pages.platform_context import FileSource, OnEvent, OnVisible, PlatformContext, Record
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
 
@@ -31,7 +31,7 @@ def _unheard(_name: str, /, **_data: Any) -> None:
 class Presenter:
     """All pages of one platform. Pages of a conversation get their first message in the order of their opening.
 
-    `tasks` is where it waits until a draft or a stream has to be renewed; `luggage` has the files.
+    `tasks` is where it waits until a draft or a stream has to be renewed; `file_source` has the files.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class Presenter:
         *,
         on_event: OnEvent = _unheard,
         tasks: TaskGroup | None = None,
-        luggage: Luggage | None = None,
+        file_source: FileSource | None = None,
     ) -> None:
         self.adapter = adapter
-        self._stage = Stage(adapter, scheduler, clock, on_event, tasks, luggage or Luggage())
+        self._stage = PlatformContext(adapter, scheduler, clock, on_event, tasks, file_source or FileSource())
 
     def page(
         self,

@@ -24,7 +24,7 @@ OnRefused = Callable[[Address, Mark | None], None]
 """Hears that a conversation took no mark: who wants to say something says it in words."""
 
 
-class Marks:
+class Reactions:
     """The marks of one platform.
 
     In a conversation they have a bucket of their own, as large as that of its texts, so that none waits for text; where

@@ -21,7 +21,7 @@ class Note:
     message: str
 
 
-class Notes:
+class StatusMessages:
     """Kept in one table for all nodes; each looks after its own, `node`. Without a store a note may stay for good."""
 
     def __init__(self, records: Records, node: str) -> None:

@@ -15,7 +15,7 @@ from adapters.adapter import Adapter, Call, CanDelete, CanEdit, CanEndTyping, Ca
 from adapters.capabilities import Budget
 from adapters.pacing.constants import TYPING_EARLY_S, TYPING_LINGERS_S
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.status_messages import Note, Notes
+from adapters.pages.status_messages import Note, StatusMessages
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError
@@ -41,7 +41,7 @@ class _Work:
         return Note(self.address, self.speaker, note)
 
 
-class Typing:
+class TypingIndicator:
     """Keeps the typing sign up while somebody works on an answer. Draws from the conversation's bucket, after text.
 
     Where the sign cannot say what is done, a small message of its own does, if messages can be deleted: it goes as soon
@@ -49,7 +49,7 @@ class Typing:
     """
 
     def __init__(
-        self, adapter: Adapter, scheduler: EditScheduler, clock: Clock, tasks: TaskGroup, notes: Notes
+        self, adapter: Adapter, scheduler: EditScheduler, clock: Clock, tasks: TaskGroup, notes: StatusMessages
     ) -> None:
         self._adapter = adapter
         self._scheduler = scheduler

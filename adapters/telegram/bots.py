@@ -40,7 +40,7 @@ def agent_bot_id(token: str) -> int:
     return int(found[1])
 
 
-class Roster:
+class Bots:
     """Which bot does what."""
 
     def __init__(self, main: OurBot, agents: Mapping[str, OurBot]) -> None:

@@ -22,7 +22,7 @@ MAX_RECENT: Final = 10_000
 """Messages, people and chats that are known without asking; the oldest are forgotten first."""
 
 
-class Memory:
+class ChatState:
     """All methods with await may raise StorageUnavailable."""
 
     def __init__(self, records: Records, clock: Clock) -> None:

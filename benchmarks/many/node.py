@@ -30,7 +30,7 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
@@ -131,7 +131,7 @@ async def serve(socket: Path, name: str, answer_s: float) -> None:
     async with MontySandbox() as sandbox, open_connection(socket) as connection, anyio.create_task_group() as tasks:
         inbox = RedisInbox(connection)
         store = RedisSessionStore(connection)
-        around = Surroundings({program.name: program}, store, _Crowd(), sandbox, _Model(answer_s), clock, bus)
+        around = NodeContext({program.name: program}, store, _Crowd(), sandbox, _Model(answer_s), clock, bus)
         registry = Registry(around, inbox, tasks)
         bus.subscribe("message.received", _heard)
         roster = Roster(RedisNodeStore(connection), LeaseHolder(name), clock)

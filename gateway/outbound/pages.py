@@ -11,8 +11,8 @@ from anyio.abc import TaskGroup
 
 from adapters.pages.part import Extras, Line
 from adapters.pages.presenter import Presenter
-from adapters.pages.reactions import Marks
-from adapters.pages.typing_indicator import Typing
+from adapters.pages.reactions import Reactions
+from adapters.pages.typing_indicator import TypingIndicator
 from gateway.inbound.origins import Origins
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -30,8 +30,8 @@ class Outbound:
     def __init__(
         self,
         presenters: Mapping[str, Presenter],
-        typing: Mapping[str, Typing],
-        marks: Mapping[str, Marks],
+        typing: Mapping[str, TypingIndicator],
+        marks: Mapping[str, Reactions],
         texts: Mapping[str, Texts],
         tasks: TaskGroup,
         origins: Origins,

@@ -60,7 +60,7 @@ class Candidates(Protocol):
         ...
 
 
-class Visitors:
+class HumanAttendees:
     """Brings people into the meetings of one session and out again. None of this waits."""
 
     def __init__(self, journal: Journal, meetings: Meetings, candidates: Candidates, pages: Pages) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from runtime.agents.human_attendees import Candidates, Visitors
+from runtime.agents.human_attendees import Candidates, HumanAttendees
 from runtime.agents.invitations import Invitations
 from runtime.agents.library import Library
 from runtime.bus import Bus
@@ -33,7 +33,7 @@ from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
 
 
-class MeetingHall:
+class MeetingHost:
     """The meetings of one session as agents see them: entered and left by frames, spoken in through channels."""
 
     def __init__(
@@ -46,19 +46,19 @@ class MeetingHall:
         self._clock = clock
         self._bus = bus
         self.meetings = Meetings(journal, self, clock, bus)
-        self.visitors = Visitors(journal, self.meetings, candidates, pages)
+        self.human_attendees = HumanAttendees(journal, self.meetings, candidates, pages)
         self._places: Places
         self._open_to_people: OpenToPeople
-        self.invitations = Invitations(journal, candidates, self.meetings, self.visitors, clock, bus)
+        self.invitations = Invitations(journal, candidates, self.meetings, self.human_attendees, clock, bus)
         self._library: Library
 
     def equip(
         self, library: Library, questions: Questions, places: Places, open_to_people: OpenToPeople, host: Host
     ) -> None:
-        """Give what is made after the hall, before any agent lives."""
+        """Give what is made after the meeting host, before any agent lives."""
         self._library = library
         self.invitations.equip(library, self.direct, host)
-        self.visitors.equip(questions)
+        self.human_attendees.equip(questions)
         self._places = places
         self._open_to_people = open_to_people
 
@@ -66,7 +66,7 @@ class MeetingHall:
 
     async def person_leaves(self, meeting: MeetingState, person: str) -> None:
         """A person leaves, or does not come; nothing happens when they are not in it and were not asked."""
-        self.visitors.leave(meeting, person)
+        self.human_attendees.leave(meeting, person)
 
     async def invite(self, meeting: MeetingState, by: str, names: Sequence[str]) -> list[str]:
         """Have agents and people asked, named as playbooks name them; returns who was asked now, by id.
@@ -90,7 +90,7 @@ class MeetingHall:
 
         False when it said no more than whether they come.
         """
-        said = self.visitors.said(meeting, message)
+        said = self.human_attendees.said(meeting, message)
         if said is None:
             return False
         await self.channel(meeting.id).send(said)
@@ -177,7 +177,7 @@ class MeetingHall:
     # -- meetings as frames
 
     async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState | str:
-        """See `Hall`. Raises UnknownTarget and PlaybookError for attendees that nobody can be."""
+        """See `MeetingHosting`. Raises UnknownTarget and PlaybookError for attendees that nobody can be."""
         state = frame.state
         meeting = self._journal.state.meetings.get(state.meeting or "")
         if meeting is not None and meeting.frame != frame.id:
@@ -234,7 +234,7 @@ class MeetingHall:
         return [who for who in found if who != host]
 
     async def depart(self, meeting: MeetingState, frame: Frame, failure: Exception | None = None, /) -> None:
-        """See `Hall`. When its host returns the meeting ends; one who left before has left it to the others."""
+        """See `MeetingHosting`. The meeting ends when its host returns, unless the host had left before."""
         agent = frame.state.agent
         why = None if failure is None else f"{self.name(agent)} failed: {failure}"
         if meeting.frame != frame.id:

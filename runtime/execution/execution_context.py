@@ -26,7 +26,7 @@ MayAsk = Callable[[str | None], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class ExecutionContext:
     """What executing a session needs.
 
     `steers`: what people say to an agent at work is shown to the work. A past of more than `transcript_chars` is summed

@@ -39,7 +39,7 @@ async def unlimited(_address: Address, _person: str | None, /) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class NodeContext:
     """What every session of a node shares.
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
@@ -73,7 +73,7 @@ class Surroundings:
     debugger: WatchSession | None = None
     resting: Resting = field(default_factory=Resting)
 
-    def on(self, platform: str) -> Surroundings:
+    def on(self, platform: str) -> NodeContext:
         """The same with the texts of a platform."""
         texts = self.texts_on.get(platform, self.texts)
         return self if texts is self.texts else replace(self, texts=texts)

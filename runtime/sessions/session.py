@@ -18,7 +18,7 @@ from runtime.sessions.assembly import Assembly, assembled
 from runtime.sessions.commands.fork import why_lost
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.inbound.event_handler import message_of
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.rest import Rest
 from runtime.sessions.snapshots import Snapshots
@@ -39,7 +39,7 @@ class Session:
         self,
         record: SessionRecord,
         lease: Callable[[], Lease],
-        around: Surroundings,
+        around: NodeContext,
         inbox: Inbox,
         succession: Succession | None = None,
     ) -> None:
@@ -137,7 +137,7 @@ class Session:
                 tasks.start_soon(self._obey_stops, backlog)
                 if self._broken is None:
                     tasks.start_soon(self._parts.reminders.run)
-                    tasks.start_soon(self._parts.supervisor.hall.invitations.run)
+                    tasks.start_soon(self._parts.supervisor.meeting_host.invitations.run)
                 if first is not None and self._succession is not None:
                     await self._taken(first)
                     first = None

@@ -18,7 +18,7 @@ from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.client.location import locate
 from runtime.storage.redis.client.ping import ping
 from runtime.storage.redis.client.server import ALONE_AFTER_S, Server
-from runtime.storage.redis.client.server_check import Fitness, examine
+from runtime.storage.redis.client.server_check import ServerCheck, examine
 from runtime.storage.redis.records import RedisRecords
 from tests.fakes.clock import FakeClock
 from tests.fakes.ports import free_port
@@ -55,7 +55,7 @@ async def keep(url: str) -> None:
         assert await records.get("name") == "value"
 
 
-async def fitness(url: str) -> Fitness:
+async def fitness(url: str) -> ServerCheck:
     async with open_connection(url, patience_s=20) as connection:
         return await examine(connection)
 

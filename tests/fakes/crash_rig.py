@@ -29,7 +29,7 @@ from runtime.core.message import Mark
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.node_context import Busy, Surroundings
+from runtime.sessions.node_context import Busy, NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEntry, shard_of
@@ -351,7 +351,7 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
     async with anyio.create_task_group() as tasks:
         outbox = RigOutbox(rig, tasks)
         more = {"mailboxes": rig.mailboxes, "idle_s": rig.idle_s, **more}
-        around = Surroundings({program.name: program}, rig.store, outbox, sandbox, llm, rig.clock, bus, **more)
+        around = NodeContext({program.name: program}, rig.store, outbox, sandbox, llm, rig.clock, bus, **more)
         rig.player.done = rig.rested
         tasks.start_soon(rig.player.run)
         registry = Registry(around, rig.inbox, tasks)

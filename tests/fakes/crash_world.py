@@ -28,7 +28,7 @@ from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.node_context import Busy, Surroundings
+from runtime.sessions.node_context import Busy, NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.memory.places import MemoryPlaceStore
 from runtime.stores.inbox import FORK_WANTED, InboxEntry, InboxEvent
@@ -591,7 +591,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
     bus.subscribe("session.failed", lambda event: failures.append(event.data["cause"]))
     bus.subscribe("program.logged", lambda event: world.logged.append(event.data["line"]))
     programs = {program.name: program}
-    around = Surroundings(
+    around = NodeContext(
         programs,
         world,
         world,

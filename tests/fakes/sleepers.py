@@ -14,7 +14,7 @@ from runtime.core.clock import Clock
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.storage.memory.timers import MemoryTimers
@@ -107,7 +107,7 @@ class Sleepers:
         alarm = Alarm(Mortal(self.timers, self.world), store, inbox, clock)
         bus = Bus(clock)
         bus.subscribe("*", lambda event: self.events.append(event.name))
-        around = Surroundings(
+        around = NodeContext(
             {self.program.name: self.program},
             store,
             self.world,

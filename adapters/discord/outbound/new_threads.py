@@ -20,7 +20,7 @@ _POSTS_ONLY: Final = frozenset({15, 16})
 _log = logging.getLogger(__name__)
 
 
-class Openings:
+class NewThreads:
     """Raises as `CanOpenThread`.
 
     In a channel a thread begins with a message of ours: that has a nonce, and no message has two threads, so opening it

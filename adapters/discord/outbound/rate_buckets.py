@@ -20,7 +20,7 @@ _POSTING: Final = frozenset[Call]({"send", "upload"})
 _CHANGING: Final = frozenset[Call]({"edit", "offer"})
 
 
-class Draws:
+class RateBuckets:
     """Keys and sizes. `told` tells a route's size where answers have told it, else what is known is taken."""
 
     def __init__(self, told: Callable[[str], Budget | None], through_hooks: Callable[[Address, Speaker], bool]) -> None:

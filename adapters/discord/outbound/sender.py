@@ -57,7 +57,7 @@ class Utterance:
         return None if number == self.to.thread else number
 
 
-class Voice:
+class Sender:
     """Everything of ours that people read. Raises as the port's methods of the same purpose."""
 
     def __init__(

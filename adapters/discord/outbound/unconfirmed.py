@@ -25,7 +25,7 @@ KEPT_FOR: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class UnconfirmedPost:
     """A post that may be there: who said it, digests of its attempts, and the id that anything posted since exceeds."""
 
     name: str
@@ -36,12 +36,12 @@ class Doubt:
         """Whether a message of that name and trace is one of the attempts."""
         return name == self.name and _digest(trace) in self.digests
 
-    def tried(self, trace: str) -> Doubt:
+    def tried(self, trace: str) -> UnconfirmedPost:
         """The same after another attempt."""
-        return Doubt(self.name, self.since, (*self.digests, _digest(trace))[-MAX_TRACES:])
+        return UnconfirmedPost(self.name, self.since, (*self.digests, _digest(trace))[-MAX_TRACES:])
 
 
-class Doubts:
+class UnconfirmedPosts:
     """By nonce. A post is in doubt from before it is made until some time after Discord has answered.
 
     Raises RateLimited: not kept.
@@ -50,13 +50,13 @@ class Doubts:
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records
         self._clock = clock
-        self._known: dict[str, Doubt] | None = None
+        self._known: dict[str, UnconfirmedPost] | None = None
         self._answered: deque[str] = deque()
 
-    async def of(self, nonce: str) -> Doubt | None:
+    async def of(self, nonce: str) -> UnconfirmedPost | None:
         return (await self._all()).get(nonce)
 
-    async def put(self, nonce: str, doubt: Doubt) -> None:
+    async def put(self, nonce: str, doubt: UnconfirmedPost) -> None:
         (await self._all())[nonce] = doubt
         text = json.dumps([doubt.name, doubt.since, *doubt.digests])
         try:
@@ -78,7 +78,7 @@ class Doubts:
         except StorageUnavailable:
             return
 
-    async def _all(self) -> dict[str, Doubt]:
+    async def _all(self) -> dict[str, UnconfirmedPost]:
         if self._known is None:
             try:
                 kept: Mapping[str, str] = await self._records.all()
@@ -91,9 +91,9 @@ class Doubts:
         return self._known
 
 
-def _read(text: str) -> Doubt:
+def _read(text: str) -> UnconfirmedPost:
     name, since, *digests = json.loads(text)
-    return Doubt(name, since, tuple(digests))
+    return UnconfirmedPost(name, since, tuple(digests))
 
 
 def _digest(trace: str) -> str:

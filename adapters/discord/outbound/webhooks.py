@@ -16,7 +16,7 @@ from adapters.discord.api.webhooks import Hook, HookApi, Spot
 from adapters.discord.codec.addresses import BotIdentity, number_of, snowflake_at
 from adapters.discord.codec.payload import Post, Words, trace_of
 from adapters.discord.limits import HOOKS_PER_CHANNEL
-from adapters.discord.outbound.unconfirmed import Doubt, Doubts
+from adapters.discord.outbound.unconfirmed import UnconfirmedPost, UnconfirmedPosts
 from adapters.recent import Recent
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain
@@ -69,7 +69,7 @@ class Webhooks:
     what was written since, before it is posted again.
     """
 
-    def __init__(self, hooks: HookApi, api: BotApi, clock: Clock, doubts: Doubts) -> None:
+    def __init__(self, hooks: HookApi, api: BotApi, clock: Clock, doubts: UnconfirmedPosts) -> None:
         self._hooks = hooks
         self._api = api
         self._clock = clock
@@ -146,7 +146,7 @@ class Webhooks:
     async def _posted_by(self, hook: Hook, spot: Spot, post: Post, nonce: str) -> dict[str, Any]:
         name = post.name.name if post.name is not None else ""
         before = await self._doubts.of(nonce)
-        await self._doubts.put(nonce, (before or Doubt(name, self._since(spot))).tried(post.trace))
+        await self._doubts.put(nonce, (before or UnconfirmedPost(name, self._since(spot))).tried(post.trace))
         try:
             message = await self._hooks.send(hook, spot, post)
         except OutcomeUncertain:
@@ -167,7 +167,7 @@ class Webhooks:
         self._posted.keep(number, str(message["webhook_id"]))
         self._newest.keep(spot.place, max(int(number), self._newest.get(spot.place) or 0))
 
-    async def _landed(self, spot: Spot, doubt: Doubt) -> dict[str, Any] | None:
+    async def _landed(self, spot: Spot, doubt: UnconfirmedPost) -> dict[str, Any] | None:
         """The message of a post that seemed to fail, where it is there after all."""
         pool = await self._pool(spot.channel)
         after = doubt.since

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 
-class Patience:
+class Retrying:
     """Pauses between attempts that grow until one succeeds."""
 
     def __init__(self, clock: Clock) -> None:

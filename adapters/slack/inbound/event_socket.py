@@ -17,7 +17,7 @@ import anyio
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
-from adapters.slack.api.retrying import Patience
+from adapters.slack.api.retrying import Retrying
 from adapters.slack.inbound.deliveries import Deliveries, delivery_of
 from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
@@ -44,7 +44,7 @@ class EventSocket:
         self._open_url = open_url
         self._deliveries = deliveries
         self._clock = clock
-        self._patience = Patience(clock)
+        self._patience = Retrying(clock)
         self._short_lives = 0
         self._ping_interval_s = ping_interval_s
         self._call_timeout_s = call_timeout_s

@@ -41,7 +41,7 @@ class Heard:
     afterwards: Callable[[], Awaitable[None]] | None = None
 
 
-class Hearing:
+class Receiver:
     """Reads deliveries."""
 
     def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, commanding: Commanding) -> None:

@@ -28,7 +28,7 @@ EMOJI: Final[Mapping[Mark, str]] = {
 _log = logging.getLogger(__name__)
 
 
-class Signs:
+class Indicators:
     """Remembers what it showed, to take it away again."""
 
     def __init__(self, texts: Texts) -> None:

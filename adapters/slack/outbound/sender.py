@@ -17,8 +17,8 @@ from adapters.slack.api.workspaces import Workspace, Workspaces
 from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, team_of
 from adapters.slack.codec.events import FILE_URL
 from adapters.slack.manifest import OWN_NAMES
-from adapters.slack.outbound.identities import Faces
-from adapters.slack.outbound.indicators import Signs
+from adapters.slack.outbound.identities import Identities
+from adapters.slack.outbound.indicators import Indicators
 from adapters.slack.outbound.showing import check_shown
 from adapters.slack.outbound.streaming import Streams
 from adapters.slack.outbound.threads import REMEMBERED, Threads
@@ -36,17 +36,17 @@ FILE_MESSAGE: Final = "file:"
 _log = logging.getLogger(__name__)
 
 
-class Voice:
+class Sender:
     """See the ports of `adapters.adapter`, method by method."""
 
     def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, texts: Texts) -> None:
         self._workspaces = workspaces
         self._threads = threads
         self._clock = clock
-        self._faces = Faces(REMEMBERED)
+        self._faces = Identities(REMEMBERED)
         self._streams = Streams(self._faces)
         self._texts = texts
-        self._signs = Signs(texts)
+        self._signs = Indicators(texts)
         self._doubtful = Recent[str, bool](REMEMBERED)
         self._adopted = Recent[str, bool](REMEMBERED)
         self._uploads = Recent[str, str](REMEMBERED)

@@ -18,7 +18,7 @@ from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace
 from adapters.slack.codec.addresses import channel_of, is_private, shown_name, team_of
 from adapters.slack.codec.mentions import EDGE, MENTION_LINK, mention_of
-from adapters.slack.outbound.identities import Faces
+from adapters.slack.outbound.identities import Identities
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import StreamOver
 
@@ -52,7 +52,7 @@ class OpenStream:
 class Streams:
     """The open streams of this process, by their messages' time stamps."""
 
-    _faces: Faces
+    _faces: Identities
     _open: dict[str, OpenStream] = field(default_factory=dict)
     _plans: Recent[str, str] = field(default_factory=lambda: Recent[str, str](MAX_OPEN))
 

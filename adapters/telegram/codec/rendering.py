@@ -29,14 +29,14 @@ _RESERVED: Final = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RenderedPage:
     """CommonMark under its speaker's name; `name` is empty where none is shown."""
 
     markdown: str
     name: str = ""
 
     @classmethod
-    def of(cls, text: str, speaker: Speaker, *, named: bool) -> Page:
+    def of(cls, text: str, speaker: Speaker, *, named: bool) -> RenderedPage:
         """The gateway itself (id "") has no heading."""
         name = bare(" ".join(speaker.name.split())[:MAX_NAME]).text
         return cls(text, name if named and speaker.id else "")

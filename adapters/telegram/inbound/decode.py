@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from adapters.adapter import Inbound
-from adapters.telegram.chat_state import Memory
+from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import (
     FIRST_SUPERGROUP,
     PLATFORM,
@@ -40,7 +40,7 @@ class Reader:
 
     seen_by: BotIdentity
     us: OurBots
-    memory: Memory
+    memory: ChatState
     clock: Clock
     hears_topics: bool = True
 

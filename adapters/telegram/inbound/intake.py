@@ -21,7 +21,7 @@ from adapters.telegram.codec.addresses import Json
 from adapters.telegram.inbound.decode import Reader, closed_topic_of, migration_of, place_of
 from adapters.telegram.inbound.feed import Feed
 from adapters.telegram.inbound.polling import poll
-from adapters.telegram.outbound.message_ids import Numbers
+from adapters.telegram.outbound.message_ids import MessageIds
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, StorageUnavailable
 
@@ -59,7 +59,7 @@ class Webhook:
 class Intake:
     """One connection: from the moment that somebody consumes `feed` until `tasks` is cancelled."""
 
-    def __init__(self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: Numbers) -> None:
+    def __init__(self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: MessageIds) -> None:
         self.feed = feed
         self._clock = clock
         self._tasks = tasks

@@ -70,7 +70,7 @@ class _Row:
         self.highest = max(self.highest, number)
 
 
-class Numbers:
+class MessageIds:
     """Nobody else makes calls by our bots unless `granted` says so."""
 
     def __init__(self, clock: Clock) -> None:

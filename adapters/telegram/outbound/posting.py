@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from adapters.telegram.api.failures import ChatMoved
 from adapters.telegram.bots import OurBot
-from adapters.telegram.chat_state import Memory
+from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import chat_id_of, thread_id_of
-from adapters.telegram.outbound.message_ids import Numbers, Spot
+from adapters.telegram.outbound.message_ids import MessageIds, Spot
 from runtime.core.address import Address
 from runtime.core.errors import MessageGone, NotDelivered
 
@@ -19,7 +19,7 @@ _Answer = TypeVar("_Answer")
 class Posting:
     """What one adapter posts."""
 
-    def __init__(self, memory: Memory, numbers: Numbers) -> None:
+    def __init__(self, memory: ChatState, numbers: MessageIds) -> None:
         self._memory = memory
         self._numbers = numbers
 

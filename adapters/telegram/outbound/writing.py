@@ -12,7 +12,7 @@ from adapters.telegram.api.bot import BotApi, Target
 from adapters.telegram.api.failures import ChatMoved, NotModified, NotWelcome, UnknownMethod
 from adapters.telegram.chat_state import MAX_RECENT
 from adapters.telegram.codec.markup import Rendered
-from adapters.telegram.codec.rendering import Page, Rich, shows_it
+from adapters.telegram.codec.rendering import RenderedPage, Rich, shows_it
 from runtime.core.errors import AdapterError, BadMarkup, NotDelivered, OutcomeUncertain, ShownDiffers
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class Writing:
         self._rich_known = rich != "never"
         self._unclear: Recent[tuple[int, int], Rendered] = Recent(MAX_RECENT)
 
-    async def post(self, api: BotApi, target: Target, page: Page, *, final: bool) -> int:
+    async def post(self, api: BotApi, target: Target, page: RenderedPage, *, final: bool) -> int:
         """The message's number. Raises ShownDiffers after it has taken away what stands wrong."""
         if final and self._is_rich(page):
             rich = await self._unless_refused(lambda: api.send_rich(target, page.rich()))
@@ -42,7 +42,7 @@ class Writing:
             return await self._checked(api, target, answer, shown)
         return int(answer["message_id"])
 
-    async def change(self, api: BotApi, target: Target, message: int, page: Page, *, final: bool) -> None:
+    async def change(self, api: BotApi, target: Target, message: int, page: RenderedPage, *, final: bool) -> None:
         """A message that shows the text already counts as changed. Raises ShownDiffers."""
         with suppress(NotModified):
             if final and self._is_rich(page):
@@ -63,7 +63,7 @@ class Writing:
                 _compare(*shown, target)
         return None
 
-    def _is_rich(self, page: Page) -> bool:
+    def _is_rich(self, page: RenderedPage) -> bool:
         return self._rich_known and page.may_be_rich() and (self._rich == "always" or page.gains())
 
     async def _unless_refused(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from runtime.execution.execution_context import Machine
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import BUILT_IN
 from runtime.execution.free.position import CallShape, Position
@@ -16,12 +16,12 @@ from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.tape.frame_state import SHARED
 
 
-class Standpoint:
+class StatementScope:
     """One frame of an LLM playbook as its statements see it: variables, arguments, locals and what can be called."""
 
     def __init__(
         self,
-        machine: Machine,
+        machine: ExecutionContext,
         frame: Frame,
         agent: AgentSpec,
         playbook: PlaybookSpec,

@@ -10,7 +10,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import PlaybookError
-from runtime.execution.execution_context import Machine
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.processor.ahead import Ahead
@@ -90,7 +90,7 @@ class Processor:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: ExecutionContext,
         frame: Frame,
         agent: AgentSpec,
         playbook: PlaybookSpec,

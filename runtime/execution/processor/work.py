@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, StorageError
-from runtime.execution.execution_context import Machine
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Call as HostCall
 from runtime.execution.frames.frame import Frame
@@ -31,7 +31,7 @@ class Work:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: ExecutionContext,
         frame: Frame,
         playbook: PlaybookSpec,
         place: Callable[[], str],

@@ -19,7 +19,7 @@ SpecOf = Callable[[str, str, Mapping[int, str], str | None, Address | None], Pag
 """A page's spec from its id, its agent, its parts, what it answers, and its place."""
 
 
-class Signs:
+class Indicators:
     """The marks and the closed questions of one session: on the tape until the platform shows them as they should be.
 
     `marking` is noted when a mark is wanted and `marked` when it is there; "queued" stays on the tape until another

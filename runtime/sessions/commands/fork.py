@@ -11,7 +11,7 @@ from runtime.core.address import Address
 from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.message import Quote
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.inbox import FORK, Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord, SessionStore
@@ -46,7 +46,7 @@ class Origin:
 class Forks:
     """Opens forks of one session in memory."""
 
-    def __init__(self, record: SessionRecord, journal: Journal, around: Surroundings, inbox: Inbox) -> None:
+    def __init__(self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox) -> None:
         self._record = record
         self._journal = journal
         self._around = around
@@ -133,7 +133,7 @@ async def why_lost(event: InboxEvent, store: SessionStore) -> str:
     return f"the session {branch.session} that it goes on from was deleted, or has no fact {branch.seq}"
 
 
-def forked(record: SessionRecord, event: InboxEvent, around: Surroundings) -> Succession:
+def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Succession:
     """The session that an event of kind FORK begins."""
     origin, quote = Origin.read(event.text), event.quote
     key = "fork_begins" if quote is None else "fork_begins_after"

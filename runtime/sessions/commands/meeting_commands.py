@@ -24,14 +24,14 @@ _ABOUT = re.compile(r"\s*(?:meeting\s+)?(?P<number>\d+)?\s*(?P<rest>.*)", re.IGN
 _SET = re.compile(r"set\s+(?P<name>\S+)\s+(?P<value>.*\S)\s*", re.IGNORECASE | re.DOTALL)
 
 
-class MeetingOrders:
+class MeetingCommands:
     """The commands about the meetings of one session. Which of them is meant is found out where no number is given:
     the one that is held where the command was given, else the one that the person is in, else the only one."""
 
     def __init__(self, journal: Journal, supervisor: Supervisor, pages: Pages, clock: Clock) -> None:
         self._journal = journal
         self._supervisor = supervisor
-        self._hall = supervisor.hall
+        self._meeting_host = supervisor.meeting_host
         self._pages = pages
         self._texts: Texts = pages.texts
         self._clock = clock
@@ -59,14 +59,14 @@ class MeetingOrders:
         state, now_s = self._journal.state, self._clock.now().timestamp()
         if not isinstance(meeting, str):
             return view_of(state, meeting, now_s, self._texts)
-        going_on = self._hall.meetings.going_on()
+        going_on = self._meeting_host.meetings.going_on()
         return list_of(going_on, now_s, self._texts) if len(going_on) > 1 else meeting
 
     async def _end(self, event: InboxEvent, meeting: MeetingState) -> None:
         if not (event.by_owner or event.private or event.person_id in meeting.joined):
             self._tell(event, "may_not", number=meeting.id)
             return
-        await self._hall.end(meeting, event.person_id)
+        await self._meeting_host.end(meeting, event.person_id)
         self._tell(event, "ended", number=meeting.id)
 
     def _set(self, event: InboxEvent, meeting: MeetingState, name: str, text: str) -> None:
@@ -98,10 +98,10 @@ class MeetingOrders:
             )
             self._tell(event, key, name=words_within(name), known=known)
             return
-        called = name_within(self._hall.name(who))
+        called = name_within(self._meeting_host.name(who))
         if who in meeting.joined:
             self._tell(event, "in_already", name=called, number=meeting.id)
-        elif await self._hall.invite(meeting, event.person_id, [name]):
+        elif await self._meeting_host.invite(meeting, event.person_id, [name]):
             self._tell(event, "invited", name=called, number=meeting.id)
         else:
             self._tell(event, "invited_already", name=called, number=meeting.id)
@@ -120,7 +120,9 @@ class MeetingOrders:
     async def _leave(self, event: InboxEvent) -> None:
         number = event.text.strip().lower().removeprefix("meeting").strip()
         person = event.person_id
-        mine = [m for m in self._hall.meetings.going_on() if self._hall.visitors.concerns(m, person)]
+        mine = [
+            m for m in self._meeting_host.meetings.going_on() if self._meeting_host.human_attendees.concerns(m, person)
+        ]
         meeting = self._meant(event, number or None, among=mine) if mine else self._texts("meeting.not_in")
         if isinstance(meeting, str):
             self._answer(event, meeting)
@@ -128,14 +130,14 @@ class MeetingOrders:
             self._tell(event, "not_in_it", number=meeting.id)
         else:
             key = "left" if person in meeting.joined else "declined"
-            await self._hall.person_leaves(meeting, person)
+            await self._meeting_host.person_leaves(meeting, person)
             self._tell(event, key, number=meeting.id)
 
     def _meant(
         self, event: InboxEvent, number: str | None, *, among: list[MeetingState] | None = None
     ) -> MeetingState | str:
         """The meeting that is meant, or the sentence why that is not clear."""
-        going_on = self._hall.meetings.going_on()
+        going_on = self._meeting_host.meetings.going_on()
         if not going_on:
             return self._texts("meeting.none")
         numbers = ", ".join(f"{m.id} ({words_within(m.topic)})" for m in going_on)

@@ -9,7 +9,7 @@ from runtime.core.address import Address
 from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.core.message import Message, message_to_data
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import MERGED, Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord
@@ -41,7 +41,7 @@ class Result:
 class Merge:
     """Gives a session's result back if it is a fork, and takes in those of its forks."""
 
-    def __init__(self, record: SessionRecord, journal: Journal, around: Surroundings, inbox: Inbox) -> None:
+    def __init__(self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox) -> None:
         self._record = record
         self._journal = journal
         self._around = around

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from runtime.agents.supervisor import Supervisor
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
-from runtime.sessions.commands.meeting_commands import MeetingOrders
+from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.overview import agents_at_work, status_of, those_here
 from runtime.sessions.inbound.backlog import Stop
-from runtime.sessions.inbound.event_handler import Intake
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.inbound.event_handler import EventHandler
+from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.tape.journal import Journal
 
@@ -19,7 +19,7 @@ _FOR_AGENTS = frozenset({"invite", "leave"})
 """Orders that need agents who live."""
 
 
-class Orders:
+class SessionCommands:
     """The commands of one session. Each becomes facts and answers, for the commit that consumes it."""
 
     def __init__(
@@ -28,8 +28,8 @@ class Orders:
         journal: Journal,
         supervisor: Supervisor,
         pages: Pages,
-        intake: Intake,
-        around: Surroundings,
+        intake: EventHandler,
+        around: NodeContext,
     ) -> None:
         self._program = program
         self._journal = journal
@@ -43,7 +43,7 @@ class Orders:
             "who": self._who,
             "iam": self._iam,
             "agents": self._agents,
-            **MeetingOrders(journal, supervisor, pages, around.clock).table(),
+            **MeetingCommands(journal, supervisor, pages, around.clock).table(),
         }
 
     async def carry_out(self, entry: InboxEntry, *, broken: bool) -> bool:

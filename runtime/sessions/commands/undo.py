@@ -9,8 +9,8 @@ from runtime.agents.supervisor import Supervisor
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.execution.speech.pages import Pages
-from runtime.sessions.inbound.event_handler import Intake
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.inbound.event_handler import EventHandler
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, words_within
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
@@ -40,8 +40,8 @@ class Undo:
         journal: Journal,
         supervisor: Supervisor,
         pages: Pages,
-        intake: Intake,
-        around: Surroundings,
+        intake: EventHandler,
+        around: NodeContext,
     ) -> None:
         self._record = record
         self._journal = journal

@@ -27,7 +27,7 @@ _MAX_PRESSES = 200
 _TAKES = frozenset({"took", "start", "anew", "steer", "answered"})
 
 
-class Intake:
+class EventHandler:
     """Takes the events of one session that are not commands; each becomes facts, for the commit that consumes it.
 
     A message to an agent at work is acknowledged at once: by a mark, or, where the platform has none, by a sentence,
@@ -127,7 +127,7 @@ class Intake:
                 self._pages.signs.mark(pid, mark)
 
     async def _message(self, event: InboxEvent) -> None:
-        meeting = self._supervisor.hall.visitors.audience(event.person_id, event.place, event.text)
+        meeting = self._supervisor.meeting_host.human_attendees.audience(event.person_id, event.place, event.text)
         if meeting is not None:
             await self._in_meeting(event, meeting)
             return
@@ -151,7 +151,7 @@ class Intake:
         self.begun(event, self._since)
         self.heard(event, host)
         working = all(self._works(AgentId(who), message) for who in meeting.joined if who.isdecimal())
-        if await self._supervisor.hall.heard(meeting, message) and working and not message.aside:
+        if await self._supervisor.meeting_host.heard(meeting, message) and working and not message.aside:
             self._acknowledge(message, host)
 
     async def _edit(self, event: InboxEvent) -> None:
@@ -175,7 +175,7 @@ class Intake:
             if meeting is None:
                 await self._hear(told, reader)
             else:
-                self._supervisor.hall.hear(reader, told)
+                self._supervisor.meeting_host.hear(reader, told)
 
     async def _deletion(self, event: InboxEvent) -> None:
         known = self._journal.state.heard.get(event.message_id or "")
@@ -195,7 +195,7 @@ class Intake:
 
     def _said_in(self, message: str) -> MeetingState | None:
         """The meeting that goes on in which a person's message was said, one of the latest there."""
-        going_on = self._supervisor.hall.meetings.going_on()
+        going_on = self._supervisor.meeting_host.meetings.going_on()
         return next((m for m in going_on if any(said.id == message for said in m.history)), None)
 
     def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[str]) -> list[AgentId]:
@@ -228,7 +228,7 @@ class Intake:
                 self._pages.tell(self._pages.texts("session.question_closed"), event.place)
             return
         question, label = found
-        if self._supervisor.hall.visitors.chosen(question.page, event.person_id, label):
+        if self._supervisor.meeting_host.human_attendees.chosen(question.page, event.person_id, label):
             self.begun(event, self._since)
             return
         if not question.wants(event.person_id):

@@ -133,13 +133,13 @@ class Participants:
             return  # it was asked again before it could answer
         if meeting is None or remote.id not in meeting.pending:
             raise RoutingError(f"{remote.state.klass} is not asked to join meeting {act.meeting}")
-        self._supervisor.hall.meetings.answered(meeting, remote.id, act.text)
+        self._supervisor.meeting_host.meetings.answered(meeting, remote.id, act.text)
 
     async def _leave(self, remote: RemoteAgent, act: Act) -> None:
         meeting = self._journal.state.meetings.get(act.meeting)
         if meeting is None or remote.id not in meeting.joined:
             raise RoutingError(f"{remote.state.klass} is not in meeting {act.meeting}")
-        self._supervisor.hall.meetings.leave(meeting, remote.id)
+        self._supervisor.meeting_host.meetings.leave(meeting, remote.id)
 
     async def _share(self, remote: RemoteAgent, act: Act) -> None:
         meeting = self._journal.state.meetings.get(act.meeting)

@@ -12,7 +12,7 @@ from runtime.core.errors import AdapterError, InboxFull
 from runtime.core.ids import ANYONE
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.placement import meeting_held_at
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent
@@ -43,7 +43,7 @@ class MeetingPlaces:
     """
 
     def __init__(
-        self, record: SessionRecord, journal: Journal, pages: Pages, around: Surroundings, inbox: Inbox
+        self, record: SessionRecord, journal: Journal, pages: Pages, around: NodeContext, inbox: Inbox
     ) -> None:
         self._record = record
         self._journal = journal

@@ -22,7 +22,7 @@ MAX_OUTCOME_CHARS = 500
 """So much of what came of a meeting is shown."""
 
 
-class Minutes:
+class MeetingReports:
     """The minutes of one session's meetings, kept for people."""
 
     def __init__(self, program: Program, journal: Journal, pages: Pages, texts: Texts, habits: MeetingHabits) -> None:

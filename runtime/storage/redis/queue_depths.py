@@ -8,7 +8,7 @@ from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 
 
-class RedisDepths:
+class RedisQueueDepths:
     """Counts what waits, without reading it."""
 
     def __init__(self, connection: RedisConnection) -> None:

@@ -18,14 +18,14 @@ _PROBED = ["{parley:probe}:hash", "{parley:probe}:stream", "{parley:probe}:set",
 
 
 @dataclass(frozen=True, slots=True)
-class Fitness:
+class ServerCheck:
     """`servers` is a line about what there is; `warnings` are what may be lost, and when."""
 
     servers: str
     warnings: Sequence[str]
 
 
-async def examine(connection: RedisConnection) -> Fitness:
+async def examine(connection: RedisConnection) -> ServerCheck:
     """Ask all primaries, and write and remove something. Raises ConfigError for servers that will not do, and
     StorageUnavailable when the rights are missing."""
     told = await connection.everywhere(_tell)
@@ -33,7 +33,7 @@ async def examine(connection: RedisConnection) -> Fitness:
         _refuse_unfit(one)
     await connection.run(_PROBE, _PROBED, [])
     kind = await connection.kind()
-    return Fitness(_line(kind, told), [warning for one in told for warning in _warnings(kind, one)])
+    return ServerCheck(_line(kind, told), [warning for one in told for warning in _warnings(kind, one)])
 
 
 async def _tell(client: Redis) -> Mapping[str, Any]:

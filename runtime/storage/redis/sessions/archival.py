@@ -27,7 +27,7 @@ _ARCHIVED = "archived"
 """The field of a session's record that says that it is in the archive."""
 
 
-class ColdSessions:
+class ArchivedSessions:
     """Moves sessions between the database and the archive. Each move can be called again after it was broken off.
     Raises ArchiveUnavailable, and StorageUnavailable.
 

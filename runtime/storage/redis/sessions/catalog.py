@@ -15,7 +15,7 @@ from runtime.storage.encoding.codec import address_to_json, to_json
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
-from runtime.storage.redis.sessions.archival import ColdSessions
+from runtime.storage.redis.sessions.archival import ArchivedSessions
 from runtime.storage.redis.sessions.fact_writing import write_facts
 from runtime.storage.redis.sessions.index import Place, SessionIndex
 from runtime.storage.redis.sessions.known_sessions import known_sessions
@@ -36,7 +36,7 @@ class RedisSessionCatalog:
 
     def __init__(self, connection: RedisConnection, archive: Archive | None = None) -> None:
         self._connection = connection
-        self._cold = ColdSessions(connection, archive)
+        self._cold = ArchivedSessions(connection, archive)
         self._places = SessionPlaces(connection)
         self._tapes = RedisTapes(connection, self._places)
         self._index = SessionIndex(connection)

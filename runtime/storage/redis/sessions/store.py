@@ -18,7 +18,7 @@ from runtime.storage.encoding.sealing import PLAIN, Sealing, snapshot_binding
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
-from runtime.storage.redis.sessions.archival import ColdSessions
+from runtime.storage.redis.sessions.archival import ArchivedSessions
 from runtime.storage.redis.sessions.fact_form import FactForms
 from runtime.storage.redis.sessions.known_sessions import pages_of
 from runtime.storage.redis.sessions.locations import RECORD_FIELDS, SessionPlaces, record_from
@@ -40,7 +40,7 @@ class RedisSessionStore:
 
     def __init__(self, connection: RedisConnection, archive: Archive | None = None) -> None:
         self._connection = connection
-        self._cold = ColdSessions(connection, archive)
+        self._cold = ArchivedSessions(connection, archive)
         self._places = SessionPlaces(connection)
         self._tapes = RedisTapes(connection, self._places)
         self._writer = uuid.uuid4().hex

@@ -14,7 +14,7 @@ from adapters.capabilities import Budget, Capabilities
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.part import NO_EXTRAS, Extras
-from adapters.pages.platform_context import Luggage
+from adapters.pages.platform_context import FileSource
 from adapters.pages.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
@@ -68,9 +68,9 @@ class Show(Generic[Platform]):
 
     def restarted(self) -> Presenter:
         """A presenter that knows nothing of the one before it."""
-        luggage = Luggage(load)
+        file_source = FileSource(load)
         self.presenter = Presenter(
-            self.platform, self.scheduler, self.clock, on_event=self._hear, tasks=self.tasks, luggage=luggage
+            self.platform, self.scheduler, self.clock, on_event=self._hear, tasks=self.tasks, file_source=file_source
         )
         return self.presenter
 

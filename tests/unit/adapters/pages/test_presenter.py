@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adapters.capabilities import Budget
-from adapters.pages.status_messages import Notes
-from adapters.pages.typing_indicator import Typing
+from adapters.pages.status_messages import StatusMessages
+from adapters.pages.typing_indicator import TypingIndicator
 from runtime.core.errors import AuthFailed, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 from tests.fakes.bucket_platform import GROUP, PRIVATE, Faults, make_capabilities
 from tests.fakes.records import MemoryRecords
@@ -207,7 +207,9 @@ async def test_equal_text_is_not_sent_again() -> None:
 
 async def test_typing_is_repeated_until_it_stops_and_leaves_tokens_for_text() -> None:
     async with staged() as stage:
-        typing = Typing(stage.platform, stage.scheduler, stage.clock, stage.tasks, Notes(MemoryRecords(), "node"))
+        typing = TypingIndicator(
+            stage.platform, stage.scheduler, stage.clock, stage.tasks, StatusMessages(MemoryRecords(), "node")
+        )
         typing.set(ROOM, HOST, True)
         await stage.clock.advance(9)
         assert stage.platform.signs == 3

@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from adapters.capabilities import Capabilities
-from adapters.pages.status_messages import Notes
-from adapters.pages.typing_indicator import Typing
+from adapters.pages.status_messages import StatusMessages
+from adapters.pages.typing_indicator import TypingIndicator
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import RateLimited
 from tests.fakes.clock import FakeClock
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.anyio
 PLAIN = rich_capabilities()
 
 
-def typing_of(show: Show[RichPlatform], records: MemoryRecords | None = None, node: str = "node") -> Typing:
-    notes = Notes(records or MemoryRecords(), node)
-    typing = Typing(show.platform, show.scheduler, show.clock, show.tasks, notes)
+def typing_of(show: Show[RichPlatform], records: MemoryRecords | None = None, node: str = "node") -> TypingIndicator:
+    notes = StatusMessages(records or MemoryRecords(), node)
+    typing = TypingIndicator(show.platform, show.scheduler, show.clock, show.tasks, notes)
     show.presenter.on_visible(typing.seen)
     return typing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.telegram.bots import OurBot
-from adapters.telegram.chat_state import Memory
+from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import MessageId
 from runtime.core.clock import SystemClock
 from tests.fakes.records import MemoryRecords
@@ -17,17 +17,17 @@ OLD, NEW = -500, -1001000000001
 
 async def test_next_run_knows_where_a_group_is_before_it_hears_of_it() -> None:
     records = MemoryRecords()
-    await Memory(records, SystemClock()).note_moved(OLD, NEW)
-    later = Memory(records, SystemClock())
+    await ChatState(records, SystemClock()).note_moved(OLD, NEW)
+    later = ChatState(records, SystemClock())
     await later.load()
     assert (later.current(OLD), later.home(NEW)) == (NEW, OLD)
 
 
 async def test_node_that_runs_already_asks_when_it_hears_of_the_new_group() -> None:
     records = MemoryRecords()
-    other = Memory(records, SystemClock())
+    other = ChatState(records, SystemClock())
     await other.load()
-    await Memory(records, SystemClock()).note_moved(OLD, NEW)
+    await ChatState(records, SystemClock()).note_moved(OLD, NEW)
     await other.look_up(NEW, None)
     assert other.home(NEW) == OLD
 

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.presenter import Presenter
-from adapters.pages.reactions import Marks
+from adapters.pages.reactions import Reactions
 from gateway.inbound.origins import Origins
 from gateway.outbound.pages import Outbound
 from runtime.channels.outbox import PageSpec
@@ -35,7 +35,10 @@ async def test_where_the_mark_on_a_waiting_message_is_refused_a_sentence_acknowl
     platform.markless.add("42")
     async with anyio.create_task_group() as tasks:
         scheduler = EditScheduler(TOTAL, clock, tasks)
-        presenters, marks = {"fake": Presenter(platform, scheduler, clock)}, {"fake": Marks(platform, scheduler, tasks)}
+        presenters, marks = (
+            {"fake": Presenter(platform, scheduler, clock)},
+            {"fake": Reactions(platform, scheduler, tasks)},
+        )
         outbound = Outbound(
             presenters, {}, marks, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords())
         )

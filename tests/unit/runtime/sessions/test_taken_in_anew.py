@@ -10,7 +10,7 @@ import pytest
 
 from runtime.bus import Bus
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.node_context import Surroundings
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.memory.catalog import MemorySessionCatalog
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
@@ -44,7 +44,7 @@ class Node:
         self.store = MemorySessionStore(self.leases, self.inbox)
         self.catalog = MemorySessionCatalog(self.store, self.leases)
         bus = Bus(self.world.clock)
-        self.around = Surroundings(
+        self.around = NodeContext(
             {REMEMBERS.name: REMEMBERS}, self.store, self.world, sandbox, Model(), self.world.clock, bus
         )
         self.registry: Registry

@@ -12,9 +12,9 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.capabilities import Window
 from adapters.markdown.text_length import measure_utf16
-from adapters.telegram.chat_state import Memory
+from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import BotIdentity, OurBots, is_private
-from adapters.telegram.codec.rendering import Page
+from adapters.telegram.codec.rendering import RenderedPage
 from adapters.telegram.inbound.decode import Reader, migration_of
 from adapters.telegram.limits import CAPABILITIES, MAX_MESSAGE_UNITS
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -40,7 +40,7 @@ def _read(**message: Any) -> Inbound:
 
 def _reader() -> Reader:
     clock = SystemClock()
-    return Reader(BOT, OurBots((BOT,)), Memory(MemoryRecords(), clock), clock)
+    return Reader(BOT, OurBots((BOT,)), ChatState(MemoryRecords(), clock), clock)
 
 
 def _entity(kind: str, offset: int, length: int, **more: Any) -> dict[str, Any]:
@@ -182,20 +182,20 @@ def test_people_have_positive_numbers() -> None:
 
 
 def test_agent_has_a_heading_where_named_and_the_gateway_never() -> None:
-    assert Page.of("hi", Speaker("1000", "Host"), named=True).rendered().text == "Host\nhi"
-    assert Page.of("hi", Speaker("1000", "Host"), named=False).rendered().text == "hi"
-    assert Page.of("hi", GATEWAY, named=True).rendered().text == "hi"
+    assert RenderedPage.of("hi", Speaker("1000", "Host"), named=True).rendered().text == "Host\nhi"
+    assert RenderedPage.of("hi", Speaker("1000", "Host"), named=False).rendered().text == "hi"
+    assert RenderedPage.of("hi", GATEWAY, named=True).rendered().text == "hi"
 
 
 def test_longest_text_fits_with_the_longest_name() -> None:
-    shown = Page.of("x" * CAPABILITIES.max_text, Speaker("1000", "👍" * 500), named=True).rendered()
+    shown = RenderedPage.of("x" * CAPABILITIES.max_text, Speaker("1000", "👍" * 500), named=True).rendered()
     assert measure_utf16(shown.text) <= MAX_MESSAGE_UNITS
 
 
 def test_table_that_would_grow_too_long_is_shown_as_written() -> None:
     rows = "\n".join(f"| {'x' * 60 if i == 0 else 'y'} | z |" for i in range(100))
     markdown = f"| a | b |\n|---|---|\n{rows}"
-    assert Page.of(markdown, GATEWAY, named=False).rendered().text == markdown
+    assert RenderedPage.of(markdown, GATEWAY, named=False).rendered().text == markdown
 
 
 def test_group_budget_is_twenty_a_minute_in_any_minute() -> None:

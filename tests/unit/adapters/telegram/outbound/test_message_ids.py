@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.telegram.outbound.message_ids import SEARCHED_S, TRIES, Numbers, Spot
+from adapters.telegram.outbound.message_ids import SEARCHED_S, TRIES, MessageIds, Spot
 from runtime.core.errors import NotDelivered, OutcomeUncertain, ShownDiffers
 from tests.fakes.clock import FakeClock
 
@@ -15,18 +15,18 @@ FORUM, TOPIC = Spot(-(10**12) - 1, 8, None), Spot(-(10**12) - 1, 9, None)
 PLAIN = Spot(-500, None, None)
 
 
-async def lose(numbers: Numbers, spot: Spot = ADA, nonce: str = "n") -> None:
+async def lose(numbers: MessageIds, spot: Spot = ADA, nonce: str = "n") -> None:
     with pytest.raises(OutcomeUncertain):
         async with numbers.posting(spot, nonce):
             raise OutcomeUncertain("502")
 
 
-async def post(numbers: Numbers, number: int, spot: Spot = ADA, nonce: str = "before") -> None:
+async def post(numbers: MessageIds, number: int, spot: Spot = ADA, nonce: str = "before") -> None:
     async with numbers.posting(spot, nonce):
         numbers.posted(spot, number, nonce)
 
 
-async def _post_while_another_comes(numbers: Numbers) -> None:
+async def _post_while_another_comes(numbers: MessageIds) -> None:
     async with numbers.posting(ADA, "n"):
         numbers.granted(0.5)
         numbers.granted(1.0)
@@ -39,11 +39,11 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def numbers(clock: FakeClock) -> Numbers:
-    return Numbers(clock)
+def numbers(clock: FakeClock) -> MessageIds:
+    return MessageIds(clock)
 
 
-async def test_it_is_looked_for_at_the_first_numbers_that_nobody_has(numbers: Numbers) -> None:
+async def test_it_is_looked_for_at_the_first_numbers_that_nobody_has(numbers: MessageIds) -> None:
     await post(numbers, 10)
     numbers.heard(42, 11, None)
     await lose(numbers)
@@ -57,7 +57,7 @@ async def test_it_is_looked_for_at_the_first_numbers_that_nobody_has(numbers: Nu
     assert len(tried) == TRIES
 
 
-async def test_a_repetition_after_all_numbers_between_were_accounted_for_left_no_copy(numbers: Numbers) -> None:
+async def test_a_repetition_after_all_numbers_between_were_accounted_for_left_no_copy(numbers: MessageIds) -> None:
     await post(numbers, 10)
     await lose(numbers)
     numbers.missed(ADA, 11, "n")
@@ -66,7 +66,7 @@ async def test_a_repetition_after_all_numbers_between_were_accounted_for_left_no
     assert not numbers.left_copy(ADA, "n")
 
 
-async def test_a_repetition_above_an_unknown_number_may_have_left_a_copy(numbers: Numbers) -> None:
+async def test_a_repetition_above_an_unknown_number_may_have_left_a_copy(numbers: MessageIds) -> None:
     await post(numbers, 10)
     await lose(numbers)
     numbers.missed(ADA, 11, "n")
@@ -75,7 +75,7 @@ async def test_a_repetition_above_an_unknown_number_may_have_left_a_copy(numbers
     assert not numbers.left_copy(ADA, "n")
 
 
-async def test_a_found_message_is_no_copy_and_is_known_from_then_on(numbers: Numbers) -> None:
+async def test_a_found_message_is_no_copy_and_is_known_from_then_on(numbers: MessageIds) -> None:
     await post(numbers, 10)
     await lose(numbers)
     numbers.found(ADA, 11, "n")
@@ -84,7 +84,7 @@ async def test_a_found_message_is_no_copy_and_is_known_from_then_on(numbers: Num
     assert numbers.where(ADA, "m") == 12
 
 
-async def test_a_repetition_that_is_lost_too_may_stand_where_the_first_did_not(numbers: Numbers) -> None:
+async def test_a_repetition_that_is_lost_too_may_stand_where_the_first_did_not(numbers: MessageIds) -> None:
     await post(numbers, 10)
     await lose(numbers)
     numbers.missed(ADA, 11, "n")
@@ -92,7 +92,7 @@ async def test_a_repetition_that_is_lost_too_may_stand_where_the_first_did_not(n
     assert numbers.where(ADA, "n") == 11
 
 
-async def test_the_first_message_of_a_process_is_not_looked_for(numbers: Numbers) -> None:
+async def test_the_first_message_of_a_process_is_not_looked_for(numbers: MessageIds) -> None:
     numbers.heard(42, 10, None)
     await lose(numbers)
     assert numbers.where(ADA, "n") is None
@@ -100,14 +100,14 @@ async def test_the_first_message_of_a_process_is_not_looked_for(numbers: Numbers
     assert numbers.left_copy(ADA, "n")
 
 
-async def test_a_message_in_another_private_chat_counts_for_its_bot_only(numbers: Numbers) -> None:
+async def test_a_message_in_another_private_chat_counts_for_its_bot_only(numbers: MessageIds) -> None:
     await post(numbers, 10, EVE)
     await lose(numbers)
     await lose(numbers, Spot(42, None, 77))
     assert (numbers.where(ADA, "n"), numbers.where(Spot(42, None, 77), "n")) == (11, None)
 
 
-async def test_nothing_is_looked_for_while_other_nodes_may_post_nor_what_was_lost_then(numbers: Numbers) -> None:
+async def test_nothing_is_looked_for_while_other_nodes_may_post_nor_what_was_lost_then(numbers: MessageIds) -> None:
     await post(numbers, 10)
     await lose(numbers)
     numbers.granted(0.5)
@@ -120,7 +120,7 @@ async def test_nothing_is_looked_for_while_other_nodes_may_post_nor_what_was_los
     assert [numbers.where(ADA, nonce) for nonce in "nmoq"] == [None, None, None, 21]
 
 
-async def test_a_node_that_came_while_a_post_was_under_way_leaves_it_unsearched(numbers: Numbers) -> None:
+async def test_a_node_that_came_while_a_post_was_under_way_leaves_it_unsearched(numbers: MessageIds) -> None:
     await post(numbers, 10)
     with pytest.raises(OutcomeUncertain):
         await _post_while_another_comes(numbers)
@@ -128,7 +128,7 @@ async def test_a_node_that_came_while_a_post_was_under_way_leaves_it_unsearched(
     assert numbers.where(ADA, "n") is None
 
 
-async def test_in_ordinary_groups_nothing_is_looked_for(numbers: Numbers) -> None:
+async def test_in_ordinary_groups_nothing_is_looked_for(numbers: MessageIds) -> None:
     await post(numbers, 10, PLAIN)
     await lose(numbers, PLAIN)
     assert numbers.where(PLAIN, "n") is None
@@ -136,7 +136,7 @@ async def test_in_ordinary_groups_nothing_is_looked_for(numbers: Numbers) -> Non
     assert numbers.left_copy(PLAIN, "n")
 
 
-async def test_posts_lost_in_two_topics_are_not_looked_for(numbers: Numbers, clock: FakeClock) -> None:
+async def test_posts_lost_in_two_topics_are_not_looked_for(numbers: MessageIds, clock: FakeClock) -> None:
     await post(numbers, 10, FORUM)
     await lose(numbers, FORUM)
     assert numbers.where(FORUM, "n") == 11
@@ -144,7 +144,7 @@ async def test_posts_lost_in_two_topics_are_not_looked_for(numbers: Numbers, clo
     assert (numbers.where(FORUM, "n"), numbers.where(TOPIC, "m")) == (None, None)
 
 
-async def test_it_is_not_looked_for_after_a_while(numbers: Numbers, clock: FakeClock) -> None:
+async def test_it_is_not_looked_for_after_a_while(numbers: MessageIds, clock: FakeClock) -> None:
     await post(numbers, 10)
     await lose(numbers)
     await clock.advance(SEARCHED_S + 1)
@@ -153,7 +153,7 @@ async def test_it_is_not_looked_for_after_a_while(numbers: Numbers, clock: FakeC
 
 @pytest.mark.parametrize("error", [ShownDiffers("it shows another text"), KeyboardInterrupt()])
 async def test_a_post_that_may_stand_unknown_stops_the_search_until_the_next(
-    numbers: Numbers, error: BaseException
+    numbers: MessageIds, error: BaseException
 ) -> None:
     await post(numbers, 10)
     with pytest.raises(type(error)):
@@ -166,7 +166,7 @@ async def test_a_post_that_may_stand_unknown_stops_the_search_until_the_next(
     assert numbers.where(ADA, "o") == 16
 
 
-async def test_a_clear_refusal_leaves_nothing_to_look_for(numbers: Numbers) -> None:
+async def test_a_clear_refusal_leaves_nothing_to_look_for(numbers: MessageIds) -> None:
     await post(numbers, 10)
     with pytest.raises(NotDelivered):
         async with numbers.posting(ADA, "n"):
