@@ -39,8 +39,9 @@ class Together:
         self._asked: list[_Asked] = []
 
     async def run(self, keys: Sequence[str], arguments: Sequence[str | int]) -> Any:
-        """What the script answers, which may run twice: where the caller that makes the call is cancelled, the others ask
-        again. Raises StorageError."""
+        """The script's answer. Raises StorageError.
+
+        The script may run twice: where the caller that makes the call is cancelled, the others ask again."""
         if await self._connection.kind() == "cluster":
             return await self._alone(keys, arguments)
         while True:
