@@ -26,7 +26,7 @@ from runtime.execution.speech.joint import beginning, joined
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
-from runtime.tape.frame_rules import TURN, call_key
+from runtime.tape.rules.frames import TURN, call_key
 
 
 class Exchange:
