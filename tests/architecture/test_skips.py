@@ -7,7 +7,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 SKIPS = re.compile(r"pytest\.(?:mark\.)?(?:skip|skipif|importorskip|xfail)\b")
-ELSEWHERE = {"unit/runtime/storage/test_embedded.py": 1}
+ELSEWHERE = {"unit/runtime/storage/embedded/test_valkey.py": 1}
 """Skipped on systems without /proc."""
 
 
