@@ -25,11 +25,13 @@ _GOOD, _BAD, _OFF = "✓", "✗", "–"  # noqa: RUF001 - a mark, not a hyphen
 def check(
     program: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files of one program: then only that is checked, offline (exit code 2 if it is wrong)."),
+        typer.Argument(
+            help="Files of one program. Only that program is checked, offline (exit code 2 if it is wrong)."
+        ),
     ] = None,
     config: ConfigOption = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what is found in PROGRAM as JSON, for editors.")
+        bool, typer.Option("--json", help="Print the findings in PROGRAM as JSON, for editors.")
     ] = False,
 ) -> None:
     """Check settings, model, Valkey, platforms and sandbox; exit code 1 if something is wrong."""

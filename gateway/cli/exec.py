@@ -33,12 +33,13 @@ def exec_program(
     program: Annotated[Path, typer.Argument(help="File (.pb, .pbasm) of the program.")],
     config: ConfigOption = None,
     model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
-    message: Annotated[str | None, typer.Option(help="What it begins with, instead of standard input.")] = None,
-    no_input: Annotated[bool, typer.Option("--no-input", help="End with code 3 where it waits for somebody.")] = False,
+    message: Annotated[str | None, typer.Option(help="The first message, instead of standard input.")] = None,
+    no_input: Annotated[bool, typer.Option("--no-input", help="End with code 3 when it waits for a message.")] = False,
 ) -> None:
-    """Execute PROGRAM once; what follows it are its own options (PROGRAM --help lists them).
+    """Execute PROGRAM once. What follows PROGRAM are its own options (PROGRAM --help lists
+    them).
 
-    Standard output is what its agents say. A line of standard input is a message, given when it waits for somebody.
+    Its agents write to standard output. Each line of standard input is a message to it, read when it waits for one.
     Exit codes: 0 done, 1 failed, 2 wrong input, 3 input needed, 130 Ctrl-C.
     """
     from gateway.arguments import begun_by, entry_of, read_arguments

@@ -82,7 +82,7 @@ async def test_the_adapter_can_all_there_is_and_says_so() -> None:
 async def test_the_menu_and_the_marks_come_with_the_welcome() -> None:
     async with web_chat() as chat, page_socket(chat) as page:
         welcome = await page.until("welcome")
-        assert {"name": "stop", "about": "interrupt what is going on"} in welcome["commands"]
+        assert {"name": "stop", "about": "stop what is running"} in welcome["commands"]
         assert "👍" in welcome["marks"]
         assert welcome["max_file_bytes"] == MAX_FILE_BYTES
 

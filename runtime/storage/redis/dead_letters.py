@@ -62,7 +62,7 @@ class RedisDeadLetters:
                 [uuid.uuid4().hex, number, how, self._bound, REMEMBERED_S],
             )
         if found is None or outcome == "gone":
-            raise LetterGone(f"There is no dead letter {letter}, or not any more; see parley dlq list.")
+            raise LetterGone(f"There is no dead letter {letter} (any more); see parley dlq list.")
         if outcome == "full":
             raise InboxFull(
                 f"{self._bound} events wait in shard {shard}; the letter {letter} stays where it is. Try again later."

@@ -17,8 +17,8 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python, st
 
 pytestmark = pytest.mark.anyio
 
-NEWS = "The program was changed in the meantime ({}). We go on with it as it is now."
-CANNOT = "⚠️ This conversation cannot go on: {}. /new begins another."
+NEWS = "The program has changed in the meantime ({}). We continue with the new version."
+CANNOT = "⚠️ This conversation cannot continue: {}. /new starts another."
 
 ASKS = block('await Step("Main:01:QUE")', 'await Say("user", "Who?")', 'await Step("Main:02:YLD")', 'await Yld("user")')
 GREETS = block('await Step("Main:03:QUE")', 'await Say("user", "Hello!")', 'await Yld("user")')
