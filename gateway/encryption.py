@@ -71,5 +71,5 @@ async def ask_keys(settings: Settings) -> str | None:
     sealing, encryption = sealing_of(settings), settings.encryption
     if sealing is PLAIN:
         return None
-    where = ", ".join(encryption.conversations) or "nowhere: new content is stored as it is"
+    where = ", ".join(encryption.conversations) or "nowhere: new content is stored unencrypted"
     return f"{len(encryption.key_words())} keys, in {'all conversations' if where == '*' else where}"

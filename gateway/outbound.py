@@ -111,7 +111,7 @@ async def _told_alone(presenter: Presenter, address: Address, person_id: str, te
     try:
         await presenter.tell_alone(address, person_id, text)
     except AdapterError as error:
-        _log.warning("A person could not be told alone", extra={"person": person_id, "error": str(error)})
+        _log.warning("A private notice failed", extra={"person": person_id, "error": str(error)})
 
 
 async def _settled(presenter: Presenter | None, page: PageSpec, text: str, done: Done) -> None:

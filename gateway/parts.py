@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 
 
 _NO_POSTGRES = (
-    "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is put into "
-    "the archive, and sessions that are there cannot be gone on with."
+    "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is archived, "
+    "and archived sessions cannot continue."
 )
 _JAIL_ADVICE = (
-    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md says more of "
-    'containers. With sandbox.jail = "preferred" there need be none.'
+    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md has more on "
+    'containers. With sandbox.jail = "preferred" Parley runs without one.'
 )
 
 

@@ -130,7 +130,7 @@ def _route(own: RouteSettings, where: str) -> Route:
     files = tuple(Path(file) for file in own.program)
     for file in files:
         if not file.is_file():
-            raise ConfigError(f"{where}: there is no file {file}; a program is looked for beside the settings file.")
+            raise ConfigError(f"{where}: there is no file {file}; Parley looks for programs beside the settings file.")
     given: dict[Condition, tuple[str, ...]] = {
         "platform": own.platform,
         "space": (*own.workspace, *own.guild),
@@ -177,6 +177,6 @@ def _check_against(route: Route, earlier: Sequence[Route], where: str) -> None:
             )
         if other.covers(route) and not route.choose:
             raise ConfigError(
-                f"{where}: it can never serve, since [[route]] {number} before it holds wherever it does; "
-                "put it before that one, or take it away."
+                f"{where}: it can never serve, because [[route]] {number} always holds first; "
+                "move it before that one, or remove it."
             )

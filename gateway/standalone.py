@@ -245,7 +245,7 @@ class _Screen:
             return  # nobody reads it any more; the program goes on to its end
         except OSError as error:
             page.muted = True
-            self.failures.append(f"what it says cannot be written: {error.strerror}")
+            self.failures.append(f"its output cannot be written: {error.strerror}")
 
     def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
         """See `Outbox`; a terminal shows nothing."""

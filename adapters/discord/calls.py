@@ -114,7 +114,7 @@ class Calls:
 
     async def _fetched(self, url: str, max_bytes: int) -> bytes:
         if not self._is_discords(url):
-            raise NotDelivered(f"{url} is no address of a file on Discord")
+            raise NotDelivered(f"{url} is not the address of a file on Discord")
         with self.told("fetching a file", gone=FileGone):
             data = await self.rest.download(url, max_bytes)
         if data is None:
@@ -129,7 +129,7 @@ class Calls:
                 told: Any = await self.rest.request(route, json={"attachment_urls": [url]})
                 fresh = str(told["refreshed_urls"][0]["refreshed"])
         except AdapterError as error:
-            _log.info("A file's new address cannot be had", extra={"error": str(error)})
+            _log.info("The new address of a file is not available", extra={"error": str(error)})
             return None
         return fresh if self._is_discords(fresh) else None
 

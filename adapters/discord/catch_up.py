@@ -116,7 +116,7 @@ class CatchUp:
             missed += page
             if len(page) < PAGE:
                 return missed
-        _log.warning("More was written than is caught up with", extra={"channel": channel, "messages": len(missed)})
+        _log.warning("More was written than can be caught up with", extra={"channel": channel, "messages": len(missed)})
         return missed
 
 

@@ -191,4 +191,4 @@ async def _nothing() -> None:
 
 
 def _tell_passed_over(error: Exception) -> None:
-    _log.warning("An event of Discord's is not understood and is passed over", extra={"error": repr(error)})
+    _log.warning("An event of Discord's is not understood and is ignored", extra={"error": repr(error)})

@@ -20,7 +20,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 
 INTENT_HELP: Final = (
-    "Discord does not let this bot read messages. In the Developer Portal open the application, Bot, Privileged "
+    "Discord hides messages from this bot. In the Developer Portal open the application, Bot, Privileged "
     "Gateway Intents, and switch on Message Content Intent"
 )
 LOST: Final = Heard("LOST", {})
@@ -140,7 +140,7 @@ class Listener:
         if self._lost:
             return
         if len(self._buffer) >= self._session.buffer_size:
-            _log.warning("Discord says more than is taken; what is left out is read from history later")
+            _log.warning("Discord sends more than fits; the rest is read from history later")
             self._lost = True
             return
         self._buffer.append(heard)

@@ -72,7 +72,7 @@ class Menu:
                 case "start":
                     return await self._start(interaction, command_of(interaction, us))
         except NOT_UNDERSTOOD as error:
-            _log.warning("An interaction is not understood and is passed over", extra={"error": repr(error)})
+            _log.warning("An interaction is not understood and is ignored", extra={"error": repr(error)})
         return None
 
     def safe(self, interaction: Mapping[str, Any]) -> None:

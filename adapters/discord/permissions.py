@@ -27,7 +27,7 @@ class Invitation:
 
 
 PERMISSIONS: Sequence[Permission] = (
-    Permission("View Channels", 1 << 10, "to be there at all", essential=True),
+    Permission("View Channels", 1 << 10, "to see the channel at all", essential=True),
     Permission("Send Messages", 1 << 11, "to answer in channels", essential=True),
     Permission("Send Messages in Threads", 1 << 38, "to answer in threads and forum posts", essential=True),
     Permission("Create Public Threads", 1 << 35, "to open a thread for a session"),

@@ -103,7 +103,7 @@ class Voice:
     ) -> None:
         """Replace the text, and the choices unless None."""
         if not final and self._is_old(message):
-            await self._make_way(to, message, "it is older than Discord lets messages grow")
+            await self._make_way(to, message, "it is too old for Discord to let it grow")
         words = self._words(to, message, text, speaker)
         try:
             if is_hooked(message):
@@ -118,7 +118,7 @@ class Voice:
                 return
             taken_away = await self._taken_away(to, message)
             told = {"message_id": message, "taken_away": taken_away, "error": str(error)}
-            _log.warning("A webhook of ours was deleted, and what it said is said anew", extra=told)
+            _log.warning("A webhook of ours was deleted, and its text is said again", extra=told)
             raise MessageGone(str(error)) from error
         if final and not _shows(shown, words, channel_id_of(to)):
             raise ShownDiffers(f"Discord shows another text than message {message} should have, or elsewhere")

@@ -130,7 +130,7 @@ class Webhooks:
         pool = await self._pool(spot.channel)
         hook = pool.all.get(hook_id) if pool is not None else None
         if hook is None:
-            raise HookGone(f"The webhook {hook_id} that said message {number} is not there any more")
+            raise HookGone(f"The webhook {hook_id} that said message {number} no longer exists")
         return hook
 
     async def _post(self, hook: Hook, seat: int, spot: Spot, post: Post, nonce: str) -> dict[str, Any]:

@@ -148,7 +148,7 @@ class SlackAdapter(Voice):
                 return await self._installed()
             workspace = await self._workspaces.only(self._keys.bot_token)
         except (OutcomeUncertain, RateLimited) as error:
-            raise NotDelivered(f"{error}. Whether the tokens are good cannot be told") from error
+            raise NotDelivered(f"{error}. So Parley cannot tell whether the tokens are valid") from error
         finally:
             await self.aclose()
         told = f"Slack knows this bot as @{workspace.bot.name} in {workspace.bot.team}"

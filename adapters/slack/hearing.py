@@ -91,9 +91,9 @@ class Hearing:
                 return Heard(inbound)
             return Heard(*await self._commanding.submission(delivery, workspace))
         except NotDelivered as error:
-            _log.warning("Something on Slack is passed over", extra={"error": str(error)})
+            _log.warning("Something on Slack is ignored", extra={"error": str(error)})
         except NOT_UNDERSTOOD as error:
-            _log.warning("An event of Slack's is not understood and is passed over", extra={"error": repr(error)})
+            _log.warning("An event of Slack's is not understood and is ignored", extra={"error": repr(error)})
         return Heard()
 
     async def _uninstalled(self, team: str, event: Mapping[str, Any]) -> Heard:

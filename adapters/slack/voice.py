@@ -205,7 +205,7 @@ class Voice:
     ) -> AsyncSlackResponse:
         """Edit a message, also one that is an open stream."""
         if message.startswith(FILE_MESSAGE):
-            raise MessageGone("Slack does not let the text beside a file be changed")
+            raise MessageGone("Slack does not allow changes to the text beside a file")
         try:
             return await workspace.api.edit(channel_of(to), message, blocks)
         except StillStreaming:

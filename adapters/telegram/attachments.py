@@ -46,7 +46,7 @@ class FileRef:
     def read(cls, url: str) -> FileRef:
         """The inverse of `url`. Raises ValueError for any other address."""
         if not url.startswith(SCHEME):
-            raise ValueError(f"{url} is no file of Telegram's")
+            raise ValueError(f"{url} is not a file on Telegram")
         bot_id, _, file_id = url.removeprefix(SCHEME).rpartition("/")
         return cls(file_id, int(bot_id) if bot_id else None)
 

@@ -92,7 +92,7 @@ def translated(error: TelegramError, method: str, *, at_setup: bool) -> AdapterE
         case InvalidToken():
             return _unknown(text, error, at_setup=at_setup)
         case Conflict():
-            return PollTaken(f"{text}. Run one gateway for one token, or give this one a token of its own")
+            return PollTaken(f"{text}. Run one gateway for one token, or give this one a different token")
         case BadRequest():
             return _refusal(text)
         case Forbidden():

@@ -114,7 +114,7 @@ class Intake:
                 await self._note(bot, reader, update)
             return reader.read(updates)
         except NOT_UNDERSTOOD as error:
-            _log.warning("An update of Telegram's is not understood and is passed over", extra={"error": repr(error)})
+            _log.warning("An update of Telegram's is not understood and is ignored", extra={"error": repr(error)})
             return None
 
     async def _note(self, bot: OurBot, reader: Reader, update: Json) -> None:
@@ -137,4 +137,4 @@ class Intake:
         try:
             await bot.api.answer_press(query_id)
         except AdapterError as error:
-            _log.info("A button goes on turning", extra={"error": str(error)})
+            _log.info("A button keeps turning", extra={"error": str(error)})

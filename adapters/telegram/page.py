@@ -81,7 +81,7 @@ def shows_it(answer: Mapping[str, Any], page: Rendered | None, thread_id: int | 
     characters that cannot be seen, so only what can be seen counts.
     """
     if topic_of(answer) != thread_id:
-        return f"it stands in topic {topic_of(answer)}, not in {thread_id}"
+        return f"it is in topic {topic_of(answer)}, not in {thread_id}"
     if page is not None and _visible(answer.get("text", "")) != _visible(page.text):
         return f"it shows {len(answer.get('text', ''))} characters of {len(page.text)}, or others"
     return None

@@ -67,7 +67,7 @@ class Acts:
         try:
             await self._do(act)
         except (NotPossible, MessageGone) as error:
-            text = str(error) if isinstance(error, NotPossible) else "This message is not there any more."
+            text = str(error) if isinstance(error, NotPossible) else "This message no longer exists."
             self._browser.push(codec.error(text))
 
     async def _do(self, act: Change | TakeBack | React | Press | Stop) -> None:
@@ -113,7 +113,7 @@ class Acts:
         )
         kept = await self._ledger.board.post(say.room, post)
         if not _is_repetition(kept, post):
-            self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it anew."))
+            self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it again."))
             return
         await self._keep_attached(_address(say.room, kept), kept.files)
         command, text = command_of(say.text)
@@ -132,7 +132,7 @@ class Acts:
         for id_, name in say.files:
             head = None if self._ledger.files is None else await self._ledger.files.head(id_)
             if head is None:
-                return "invalid", f"The file {clean_file_name(name)} is not here any more. Attach it again."
+                return "invalid", f"The file {clean_file_name(name)} no longer exists. Attach it again."
             attached.append(Attachment(clean_file_name(name), head.media_type, FILE_URL + id_, head.size_bytes))
         return attached
 
@@ -178,7 +178,7 @@ class Acts:
 
     async def _react(self, asked: React) -> None:
         if asked.mark and asked.mark not in MARKS:
-            raise NotPossible("This reaction is not one of those that can be given.")
+            raise NotPossible("This reaction is not available.")
         before = await self._known(asked.room, asked.id)
         reaction = Reaction(self._person.name, asked.mark) if asked.mark else None
         change = RoomChange(reacted=(self._person.id, reaction))
@@ -198,13 +198,13 @@ class Acts:
     async def _own(self, room: str, message_id: str) -> RoomMessage:
         message = await self._known(room, message_id)
         if (message.author_kind, message.author_id) != ("person", self._person.id):
-            raise NotPossible("Only who said something can change it.")
+            raise NotPossible("Only the author of a message can change it.")
         return message
 
     async def _known(self, room: str, message_id: str) -> RoomMessage:
         message = await self._ledger.board.message(room, message_id)
         if message is None:
-            raise NotPossible("This message is not there any more.")
+            raise NotPossible("This message no longer exists.")
         return message
 
     # On its way

@@ -182,7 +182,7 @@ class WebAdapter:
             with _kept(url):
                 found = await self._files.content(url.removeprefix(FILE_URL))
         if found is None or len(found.data) > max_bytes:
-            raise NotDelivered(f"web: the file {url} is not kept any more, or is longer than {max_bytes:,} bytes")
+            raise NotDelivered(f"web: the file {url} no longer exists, or is longer than {max_bytes:,} bytes")
         return found.data
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:

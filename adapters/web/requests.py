@@ -130,7 +130,7 @@ def _text(data: Mapping[str, Any], key: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise BadFrame(f"{key!r} holds half a character") from error
+        raise BadFrame(f"{key!r} contains half a character") from error
     return value
 
 

@@ -26,7 +26,7 @@ async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, n
     variables = otel_variables()
     endpoint = settings.target(variables)
     if endpoint is None:
-        raise ConfigError("tracing.on is set, and nobody says where spans are sent; set tracing.endpoint.")
+        raise ConfigError("tracing.on is set, but spans have no destination; set tracing.endpoint.")
     try:
         from gateway.observability.tracing import TracingOptions, traced
     except ImportError as error:

@@ -47,5 +47,5 @@ class RemoteSettings(Section):
         try:
             return path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            text = f"remote.secrets.{name}: {path} cannot be read ({error}); check the path and its rights."
+            text = f"remote.secrets.{name}: {path} cannot be read ({error}); check the path and its permissions."
             raise ConfigError(text) from error

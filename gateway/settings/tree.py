@@ -269,7 +269,7 @@ def _check_groups(settings: Settings) -> None:
     for name, people in groups.items():
         for person in people:
             if not person.partition(":")[2]:
-                raise ConfigError(f'access.groups.{name}: "{person}" is nobody; write <platform>:<id>.')
+                raise ConfigError(f'access.groups.{name}: "{person}" is not a person; write <platform>:<id>.')
     for key in keys():
         if key.endswith(".allow_groups"):
             for name in _value(settings, key):
@@ -284,8 +284,8 @@ def _check_door(web: WebSettings) -> None:
     if web.on_loopback or web.password is not None or web.open:
         return
     raise ConfigError(
-        f"web.host is {web.host}, so that others than this machine reach the web chat, and there is no password. Set "
-        "PARLEY_WEB__PASSWORD or web.password_file; or set web.open = true, and whoever reaches it may talk and read."
+        f"web.host is {web.host}, so other machines reach the web chat, and there is no password. Set "
+        "PARLEY_WEB__PASSWORD or web.password_file. Or set web.open = true to let everybody who reaches it talk and read."
     )
 
 
@@ -311,7 +311,7 @@ def _refuse_secrets_for_files(layer: Layer) -> None:
         names_file = key.endswith("_file") or key.startswith(tables)
         if names_file and _LIKE_A_SECRET.fullmatch(str(value).strip()):
             raise ConfigError(
-                f"{layer.place}: {layer.spell(key)} holds a secret; it is to name a file with the secret."
+                f"{layer.place}: {layer.spell(key)} contains a secret; it must name a file with the secret."
             )
 
 
@@ -351,7 +351,9 @@ def _with_secret_files(settings: Settings) -> Settings:
         try:
             secret = SecretStr(path.read_text(encoding="utf-8").strip())
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{key}_file: {path} cannot be read ({error}); check the path and its rights.") from error
+            raise ConfigError(
+                f"{key}_file: {path} cannot be read ({error}); check the path and its permissions."
+            ) from error
         section, _, name = key.rpartition(".")
         if key == "model_api_key":  # only the model's process keeps it
             continue

@@ -91,7 +91,7 @@ class Continuity:
         return None if meeting is None or meeting.host == root.agent else root
 
     def _leave_out(self, root: FrameState, error: ProgramChanged) -> None:
-        """The guest does no more; what was said to one that is not in the program any more, nobody reads."""
+        """The guest does no more; what was said to one that is no longer in the program, nobody reads."""
         agent = self._journal.state.agents[root.agent]
         self._journal.note("ret", f=root.id, exc=described(error))
         if agent.queue and self._program.agent(agent.klass) is None:

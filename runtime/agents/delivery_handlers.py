@@ -37,4 +37,4 @@ class DeliveryHandlers:
             if spec.playbook(name) is not None and (found := self._library.find(spec.name, name)) is not None:
                 mine = spec.name == frame.agent.klass
                 return AgentId(frame.state.agent) if mine else self._supervisor.ensure(spec.name), found
-        raise UnknownTarget(f"the delivery handler {handler} is not in the program any more")
+        raise UnknownTarget(f"the delivery handler {handler} is no longer in the program")

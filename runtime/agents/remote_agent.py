@@ -81,7 +81,7 @@ class RemoteAgent:
             )
         if len(self.state.queue) >= SEAT_CAPACITY:
             raise QueueFull(
-                f"{SEAT_CAPACITY} messages wait to be fetched by {self.state.participant}, who plays "
+                f"{SEAT_CAPACITY} messages are waiting for {self.state.participant}, who plays "
                 f"{self.state.klass}; another was not taken"
             )
         self._journal.note("in", agent=self.id, message=message_to_data(message))

@@ -240,11 +240,13 @@ class Host:
             return
         here = sum(1 for one in state.frames.values() if one.caller is not None and one.caller.frame == caller.id)
         if here >= MAX_AT_ONCE:
-            raise PlaybookError(f"{here} playbooks go on here already, the most that are called at once")
+            raise PlaybookError(f"{here} playbooks are in progress here already, the limit of calls at once")
         root = caller.id.partition(":")[0]
         below = sum(1 for id_ in state.frames if id_.startswith(f"{root}:"))
         if below >= MAX_BELOW:
-            raise PlaybookError(f"{playbook.name} is not called: {below} playbooks go on already, the most in one task")
+            raise PlaybookError(
+                f"{playbook.name} is not called: {below} playbooks are in progress already, the limit of one task"
+            )
 
     def _meeting_of(self, caller: Frame, agent: str) -> str | None:
         """The meeting in which a called playbook runs: its caller's, unless it is another agent's that is not in it."""

@@ -168,7 +168,11 @@ def _check_lists(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
         if key in said and not _is_list(said[key]):
             wrong(key, f"`{key}` cannot be {said[key]!r}", "Expected a list, for example [one, two].")
         elif key == "env" and not all(_NAME.fullmatch(str(name)) for name in said.get(key) or ()):
-            wrong(key, "`env` holds what is no variable's name", "Only names stand here; the settings know the values.")
+            wrong(
+                key,
+                "`env` contains a text that is not the name of a variable",
+                "Write only names here; the settings have the values.",
+            )
 
 
 def _check_timeout(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:

@@ -45,7 +45,7 @@ class LLMPlaybook:
         for line in stands_on(frame.state.step) if frame.state.step else ():
             if begun.steps.get(line) != now.steps.get(line):
                 how = "reads differently now" if line in now.steps else "is gone"
-                raise ProgramChanged(f"step {line} of {self.name}, at which it stands here, {how}")
+                raise ProgramChanged(f"step {line} of {self.name}, at which it is now, {how}")
 
     async def run(self, frame: Frame, /) -> Any:
         """See `Executable.run`."""

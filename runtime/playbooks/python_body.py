@@ -130,7 +130,7 @@ class PythonBody:
         try:
             data = as_data(value)
         except (TypeError, ValueError) as error:
-            raise PlaybookError(f"${name} was assigned what is not data that survives a restart: {error}") from error
+            raise PlaybookError(f"${name} was assigned a value that does not survive a restart: {error}") from error
         self._assigned[name] = data
         call = self._new_call("Var", (name, data), {}, place)
         self._assigning[call.pos] = name

@@ -68,7 +68,7 @@ class RemotePool:
 
     def _server(self, agent: AgentSpec) -> RemoteServer:
         spec = remote_of(agent)
-        assert spec is not None, f"{agent.name} is no remote agent"
+        assert spec is not None, f"{agent.name} is not a remote agent"
         server = self._servers.get(spec)
         if server is None:
             server = self._servers[spec] = RemoteServer(agent, spec, self._options, self._clock, self._bus)

@@ -265,7 +265,7 @@ class MontyEvaluation:
     def _park(self, snapshot: monty.AsyncFutureSnapshot) -> None:
         parked = snapshot.dump()
         if len(parked) > self._limits.parked_bytes:
-            text = f"the statement holds {len(parked)} bytes across a call; at most {self._limits.parked_bytes} may be"
+            text = f"the statement keeps {len(parked)} bytes across a call; at most {self._limits.parked_bytes} may be"
             self._error = GuestError("MemoryError", text)
             return
         self._parked = parked

@@ -124,13 +124,13 @@ async def why_lost(event: InboxEvent, store: SessionStore) -> str:
     try:
         branch = Origin.read(event.text).branch
     except (ValueError, TypeError):
-        return "it names nothing that a fork could go on from"
+        return "it names nothing that a fork could continue"
     try:
         async for _ in store.read_session(branch.session, after=branch.seq - 1, until=branch.seq):
             return ""
     except (ArchiveUnavailable, TapeConflict) as error:
         return str(error)
-    return f"the session {branch.session} that it goes on from was deleted, or has no fact {branch.seq}"
+    return f"the session {branch.session} that it continues was deleted, or has no fact {branch.seq}"
 
 
 def forked(record: SessionRecord, event: InboxEvent, around: Surroundings) -> Succession:

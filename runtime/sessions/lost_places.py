@@ -47,5 +47,5 @@ class LostPlaces:
             "meeting.placeless",
             session_id=self._journal.session,
             meeting_id=meeting.id,
-            error="nothing can be shown there any more",
+            error="nothing can be shown there now",
         )

@@ -164,7 +164,7 @@ class Session:
         await self._snapshots.restore()
         if self._succession is not None and self._journal.state.seq != self.record.seq:
             raise TapeConflict(
-                f"What session {self.record.id} goes on from is gone.",
+                f"The session that {self.record.id} continues is gone.",
                 expected=self.record.seq,
                 actual=self._journal.state.seq,
             )

@@ -131,7 +131,7 @@ class SessionFile:
             except ValueError as error:
                 raise self._wrong(number, f"it is not JSON ({error})") from error
             if not isinstance(item, dict):
-                raise self._wrong(number, "it is no object")
+                raise self._wrong(number, "it is not an object")
             if number == 1:
                 self._check_header(item)
             else:
@@ -179,7 +179,7 @@ class SessionFile:
         reading.facts.append(fact)
 
     def _wrong(self, number: int, what: str) -> ConfigError:
-        return ConfigError(f"{self._name}:{number}: {what}. Nothing was taken in.")
+        return ConfigError(f"{self._name}:{number}: {what}. Nothing was imported.")
 
 
 def session_from(items: Sequence[Mapping[str, Any]]) -> WholeSession:

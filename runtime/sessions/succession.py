@@ -41,7 +41,7 @@ class Succession:
         """What the tape says of it. Raises ValueError for a record without a parent."""
         parent = self.record.parent
         if parent is None:
-            raise ValueError(f"session {self.record.id} goes on from none")
+            raise ValueError(f"session {self.record.id} continues no other")
         fact = {"session": parent.session, "seq": parent.seq, "why": "fork" if self.replaces is None else "undo"}
         home = self.home
         return fact if home is None else {**fact, "home": [home.platform, home.conversation, home.thread]}

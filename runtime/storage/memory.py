@@ -172,18 +172,18 @@ class MemorySessionStore(MemoryTapes):
             return
         if session is not None and session.record.replaced_by is not None:
             raise TapeConflict(
-                f"Session {commit.session} was replaced, and takes nothing more.",
+                f"Session {commit.session} was replaced, and accepts nothing more.",
                 expected=commit.expect,
                 actual=session.record.seq,
             )
         known = self._sessions.get(commit.replaces or commit.session)
         if known is not None and commit.taken_in not in (None, known.record.taken_in):
-            text = f"Session {known.record.id} was taken in anew from a file."
+            text = f"Session {known.record.id} was imported again from a file."
             raise TapeConflict(text, expected=commit.expect, actual=known.record.seq)
         actual = self._beginning(commit) if session is None else session.record.seq
         if actual != commit.expect or (session is None and commit.begin is None):
             raise TapeConflict(
-                f"Session {commit.session} is at fact {actual}, not at {commit.expect}, or has not begun.",
+                f"Session {commit.session} is at fact {actual}, not at {commit.expect}, or has not started.",
                 expected=commit.expect,
                 actual=actual,
             )
@@ -193,7 +193,7 @@ class MemorySessionStore(MemoryTapes):
                 text = f"A fact of {fact.tape} is numbered {fact.seq}, not {number}."
                 raise TapeConflict(text, expected=number, actual=fact.seq)
         if not self._inbox.has(commit.lease.shard, commit.consume):
-            text = f"An event that session {commit.session} takes is not in the inbox any more."
+            text = f"An event that session {commit.session} takes is no longer in the inbox."
             raise TapeConflict(text, expected=commit.expect, actual=commit.expect)
         self._apply(commit)
 
@@ -211,7 +211,7 @@ class MemorySessionStore(MemoryTapes):
         has = 0 if parent is None else parent.record.seq
         if parent is None or has < begin.parent.seq:
             raise TapeConflict(
-                f"Session {commit.session} cannot go on from {begin.parent.session}, which has {has} facts.",
+                f"Session {commit.session} cannot continue {begin.parent.session}, which has {has} facts.",
                 expected=begin.parent.seq,
                 actual=has,
             )

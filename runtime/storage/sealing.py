@@ -99,8 +99,8 @@ def key_of(written: str | bytes) -> str:
 def missing_key(binding: AssociatedData, key: str) -> ContentLocked:
     """The error for what is sealed with a key that is not here."""
     return ContentLocked(
-        f"The key {key or '(unreadable)'} is missing, with which content of {binding.home} is encrypted. Put it back "
-        "into encryption.keys, behind the others, and restart; until then nothing of it is changed."
+        f"The key {key or '(unreadable)'} is missing, and content of {binding.home} is encrypted with it. Put it back "
+        "into encryption.keys after the others, and restart. Until then nothing of it is changed."
     )
 
 

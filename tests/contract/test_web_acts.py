@@ -118,7 +118,7 @@ async def test_a_deletion_leaves_nothing_of_a_message_but_its_place() -> None:
         assert (shown["text"], shown["deleted"]) == ("", True)
         for frame in ({"t": "change", "text": "back"}, {"t": "react", "mark": "👍"}, {"t": "take_back"}):
             await scene.ada.send(frame.pop("t"), id=sent, room="lobby", **frame)
-            assert "not there any more" in (await scene.ada.until("error"))["text"]
+            assert "no longer exists" in (await scene.ada.until("error"))["text"]
         with pytest.raises(MessageGone):
             await scene.chat.adapter.offer(LOBBY, sent, "x", CHOICES, speaker=GUIDE, nonce=sent)
 
@@ -131,7 +131,7 @@ async def test_nobody_changes_what_another_said() -> None:
         for message in (sent, "n1"):
             for frame in ({"t": "change", "text": "no"}, {"t": "take_back"}):
                 await scene.grace.send(frame.pop("t"), id=message, room="lobby", **frame)
-                assert "Only who said" in (await scene.grace.until("error"))["text"]
+                assert "Only the author" in (await scene.grace.until("error"))["text"]
         assert [each.text for each in await scene.chat.store.history("lobby", limit=9)] == ["I am Ada", "I am Guide"]
 
 
@@ -150,7 +150,7 @@ async def test_a_reaction_is_told_and_shown_with_who_gave_it() -> None:
         assert (await scene.shown("n1"))["reactions"] == [{"mark": "🎉", "by": [{"id": ADA.id, "name": "Ada"}]}]
         assert "reactions" not in await scene.shown("n1")
         await scene.ada.send("react", id="n1", room="lobby", mark="<script>")
-        assert "not one of those" in (await scene.ada.until("error"))["text"]
+        assert "not available" in (await scene.ada.until("error"))["text"]
 
 
 async def test_a_press_is_heard_and_one_that_is_no_choice_any_more_is_not() -> None:
@@ -300,7 +300,7 @@ async def test_acts_fail_openly_while_the_store_is_away() -> None:
         ({"t": "change", "id": "a", "text": 1}, "'text' must be a string"),
         ({"t": "react", "id": "a", "mark": None}, "'mark' must be a string"),
         ({"t": "press", "id": "a"}, "'choice' must be a string"),
-        ({"t": "press", "id": "a", "choice": "y"}, "not there any more"),
+        ({"t": "press", "id": "a", "choice": "y"}, "no longer exists"),
         ({"t": "say", "id": "00000000-0000-0000-0000-000000000000", "text": "", "files": "all"}, "'files' must be"),
         ({"t": "say", "id": "00000000-0000-0000-0000-000000000000", "text": "", "files": [{}] * 11}, "'files' must be"),
         (

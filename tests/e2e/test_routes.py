@@ -134,7 +134,7 @@ async def test_the_table_is_shown_at_start_and_by_check(routed: tuple[Gateway, T
     [
         ('[[route]]\nprogram = "programs/hallo.pb"', "[[route]] 1 (hallo.pb): there is no file "),
         ('[[route]]\nprogram = "programs/tax.pb"\nplatfrom = "web"', 'there is no key "platfrom"; did you mean'),
-        (ROUTES + '[[route]]\nprogram = "programs/web.pb"\n', "[[route]] 5 (web.pb): it can never serve, since"),
+        (ROUTES + '[[route]]\nprogram = "programs/web.pb"\n', "[[route]] 5 (web.pb): it can never serve, because"),
         ('[[route]]\nprogram = "programs/broken.pb"', "broken.pb:3"),
     ],
 )

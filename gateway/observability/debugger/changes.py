@@ -30,7 +30,7 @@ async def set_variable(request: Request, references: References, expressions: Ex
     except ValueError as error:
         raise DebugError(f"${name} {error}") from error
     if watch.stand is None:
-        raise DebugError("its session has gone on; pause it to change something")
+        raise DebugError("its session is running again; pause it to change something")
     watch.journal.note("altered", agent=agent.id, set={name: value})
     await watch.journal.commit()
     body = shown(references, watch, name, value)

@@ -117,7 +117,7 @@ class Editor:
 
     def _initialize(self, request: Request) -> Answer:
         if self._handlers:
-            raise DebugError("it was initialized already")
+            raise DebugError("it is already initialized")
         if request.arguments.get("linesStartAt1") is False or request.arguments.get("pathFormat", "path") != "path":
             raise DebugError("lines are counted from 1 here, and files are named by their paths")
         if not self._desk.reserve(self):
@@ -206,7 +206,7 @@ class Editor:
     def _go_on(self, request: Request, how: Literal["next", "in", "out"] | None = None) -> Answer:
         watch, agent = self._desk.threads.find(request.number("threadId"))
         if watch.stand is None:
-            raise DebugError("its session does not stand still")
+            raise DebugError("its session is not stopped")
         stepping = None
         frame = innermost(watch, agent)
         if how is not None and frame is not None:
@@ -245,7 +245,7 @@ class Editor:
         for agent in watch.journal.state.agents:
             if agent != first:
                 number = self._desk.threads.number(watch, agent)
-                said = {"description": "Its session stands still", "allThreadsStopped": False}
+                said = {"description": "Its session is stopped", "allThreadsStopped": False}
                 self._wire.event("stopped", reason="pause", threadId=number, preserveFocusHint=True, **said)
 
     def goes_on(self, watch: SessionWatch, _agent: str, /) -> None:

@@ -109,7 +109,7 @@ class Inspection:
         number = given.get("sourceReference") if isinstance(given, dict) else None
         program = self._sources.program(number or request.number("sourceReference"))
         if program is None:
-            raise DebugError("there is no such source; the editor reads files by itself")
+            raise DebugError("there is no such source; the editor reads files itself")
         return {"content": program.pbasm, "mimeType": "text/markdown"}
 
     def loaded_sources(self, _: Request) -> Body:
@@ -121,7 +121,7 @@ class Inspection:
         watch, agent = self._threads.find(request.number("threadId"))
         stand = watch.stand
         if stand is None or stand.agent != agent or stand.moment is None or stand.moment.kind not in _FAILURES:
-            raise DebugError("it does not stand at a failure")
+            raise DebugError("it has not stopped at a failure")
         kind, about = stand.moment.kind, stand.moment.about
         named = about.partition(":")[0] if kind == "failed" else "rejected reply"
         return {"exceptionId": named, "description": about, "breakMode": "always"}
@@ -129,7 +129,7 @@ class Inspection:
     def _frame_of(self, number: int) -> tuple[SessionWatch, str]:
         watch, frame = self.references.get(number)
         if not isinstance(frame, str) or frame not in watch.journal.state.frames:
-            raise DebugError("this frame is not on the stack any more")
+            raise DebugError("this frame is no longer on the stack")
         return watch, frame
 
 

@@ -52,7 +52,7 @@ class DebugAddress:
         if host == "localhost":
             return cls("127.0.0.1", int(port), waits)
         raise ConfigError(
-            f"--debug-address {text}: a debugger sees and holds everything, and nobody logs in there, so it listens on "
+            f"--debug-address {text}: a debugger sees and can stop everything, and has no login, so it listens on "
             f"this machine alone: {DEFAULT_ADDRESS} or [::1]:7529. From elsewhere, forward the port with ssh -L."
         )
 
@@ -82,7 +82,7 @@ class Debugger:
     @property
     def line(self) -> str:
         """Where to attach, for people."""
-        waits = "; nothing is executed until somebody does" if self._waits else ""
+        waits = "; nothing is executed until then" if self._waits else ""
         return f"attach to {self.address.host} port {self.port}{waits}"
 
     def watch(self, watched: Watched) -> StepWatcher:

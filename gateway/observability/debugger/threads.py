@@ -58,7 +58,7 @@ class Threads:
         for known, watch, agent in self:
             if known == number:
                 return watch, agent
-        raise DebugError(f"there is no thread {number} any more; its session has ended, or has left memory")
+        raise DebugError(f"thread {number} no longer exists; its session has ended, or has left memory")
 
     @staticmethod
     def name(watch: SessionWatch, agent: str) -> str:

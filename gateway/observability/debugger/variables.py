@@ -56,7 +56,7 @@ class References:
     def give(self, owner: object, what: Any) -> int:
         """A number for something of `owner`."""
         if len(self._of) >= MAX_REFERENCES:
-            raise DebugError("too many values are unfolded; go on or step to close them")
+            raise DebugError("too many values are unfolded; continue or step to close them")
         number = next(self._next)
         self._of[number] = (owner, what)
         return number
@@ -66,7 +66,7 @@ class References:
         try:
             return self._of[number]
         except KeyError:
-            raise DebugError("this belongs to a session that has gone on; look at where it stands now") from None
+            raise DebugError("this belongs to a session that is running again; look at where it stops next") from None
 
     def forget(self, owner: object) -> None:
         """Make the numbers of `owner` void."""

@@ -143,7 +143,7 @@ def _length(head: bytes) -> int:
         elif kind != b"content-type":
             raise DebugProtocolError("a message begins with `Content-Length: <bytes>` and an empty line")
     if length is None or length > MAX_BODY_BYTES:
-        raise DebugProtocolError(f"a message says with Content-Length how long it is, at most {MAX_BODY_BYTES:,} bytes")
+        raise DebugProtocolError(f"a message gives its length in Content-Length, at most {MAX_BODY_BYTES:,} bytes")
     return length
 
 

@@ -61,8 +61,8 @@ class ArtifactCalls:
         self._measured = {known: measured for known, measured in self._measured.items() if known in sizes}
         if len(sizes) >= MAX_SAVED:
             raise PlaybookError(
-                f"{name!r} was not saved: {MAX_SAVED} artifacts are kept already, the most that a session may keep; "
-                "save anew under a name that is there"
+                f"{name!r} was not saved: {MAX_SAVED} artifacts are kept already, the limit of a session; "
+                "replace one by saving under its name"
             )
         size, others = size_bytes(value), sum(sizes.values())
         if size + others > MAX_SAVED_BYTES:

@@ -135,7 +135,7 @@ class Questions:
         await self._builtins.utterances.drop_stream(frame.id, "a question was asked")
         await self._pages.room()
         if len(self._journal.state.questions) >= MAX_QUESTIONS:
-            raise PlaybookError(f"{MAX_QUESTIONS} questions are open already, the most that people are asked at once")
+            raise PlaybookError(f"{MAX_QUESTIONS} questions are open already, the limit at once")
         page = self.put(frame.id, call.pos, text, labels, person, each)
         source: dict[str, Any] = {"human": True, "ask": page.id, "of": person}
         source |= {"people": list(each.values())} if each else {}

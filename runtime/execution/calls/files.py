@@ -68,7 +68,7 @@ class FileCalls:
         if attachment.media_type.partition("/")[0] not in _BINARY_KINDS:
             text = decoded(await self._files.fetch(self._address, attachment, max_bytes=MAX_READ_BYTES))
         if text is None:
-            text = f"[{attachment.name} cannot be read: it holds no text. ReadFile reads text files only]"
+            text = f"[{attachment.name} cannot be read: it contains no text. ReadFile reads text files only]"
         elif len(text) > limit:
             text = f"{text[:limit]}\n… (cut: {limit} of {len(text)} characters)"
         self._journal.note("res", **site(frame, call), val=text)

@@ -151,7 +151,7 @@ def _time(text: str, now: datetime) -> datetime:
         found = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise PlaybookError(
-            f'{text!r} is no time; give seconds from now, or a time such as "2026-05-01T09:00:00+02:00"'
+            f'{text!r} is not a time; give seconds from now, or a time such as "2026-05-01T09:00:00+02:00"'
         ) from error
     due = (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
     if due > now + LONGEST:

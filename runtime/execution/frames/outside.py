@@ -90,10 +90,10 @@ async def _data(effect: Effect, key: str) -> Any:
     try:
         return as_data(value)
     except (TypeError, ValueError) as error:
-        raise PlaybookError(f"{effect.what} happened, but gave what is not JSON data: {error}") from error
+        raise PlaybookError(f"{effect.what} happened, but returned something that is not JSON data: {error}") from error
 
 
 def _unknown(effect: Effect) -> OutcomeUnknown:
     return OutcomeUnknown(
-        f"{effect.what} was begun before a restart, and nobody knows whether it happened; look before doing it again"
+        f"{effect.what} was started before a restart, and its outcome is unknown; look before you repeat it"
     )

@@ -139,10 +139,10 @@ class Interpreter:
         await self._machine.pages.close_own(frame.id)
         state = frame.state
         if waits is None and self._stands_still():
-            raise VerificationError(f"{self._playbook.name} went on {MAX_IDLE_TURNS} times without doing anything")
+            raise VerificationError(f"{self._playbook.name} continued {MAX_IDLE_TURNS} times without doing anything")
         most = MAX_TURNS if self._playbook.steps else MAX_ROUNDS
         if waits is None and state.unwaited >= most:
-            raise VerificationError(f"{self._playbook.name} went on for {most} turns without waiting for anybody")
+            raise VerificationError(f"{self._playbook.name} continued for {most} turns without waiting for anybody")
         journal.note(
             "turn",
             f=frame.id,

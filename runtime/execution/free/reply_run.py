@@ -125,7 +125,7 @@ class ReplyRun:
             await self._executor.say_plainly(self._prose)
             self.over = True
         elif self._prose and not self._ran:
-            self._reject("format", "the reply is no Python block and no plain message", self._prose[:200])
+            self._reject("format", "the reply is neither a Python block nor a plain message", self._prose[:200])
         elif self._may_end:
             await self._executor.accept("await Return()")
             self.over = True

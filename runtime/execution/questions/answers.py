@@ -48,7 +48,7 @@ def _values(question: Value, text: str) -> dict[str, Any]:
         [(name, kind)] = types.items()
         data = _single(name, kind, data, text)
     if not isinstance(data, Mapping):
-        raise WrongAnswer(f"the answer is no JSON object with {_listed(types)}")
+        raise WrongAnswer(f"the answer is not a JSON object with {_listed(types)}")
     return {name: _typed(name, _found(data, name), kind, question.optional) for name, kind in types.items()}
 
 
@@ -250,7 +250,7 @@ def _loaded(text: str) -> Any:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is no finite number")
+        raise ValueError(f"{text} is not a finite number")
     return number
 
 

@@ -72,7 +72,7 @@ def _yielding(text: str) -> tuple[Meaning, ...]:
         return tuple(actions_of(f"YLD {text}"))
     reasons = [clause.removeprefix("YLD ").strip() for clause in clauses]
     if not all(map(WAITS.match, reasons)):
-        return (Free(Prose(text), "it holds more than what is waited for"),)
+        return (Free(Prose(text), "it contains more than the wait"),)
     return tuple(waiting_of(reasons)) or (Free(Prose(text)),)
 
 

@@ -68,7 +68,7 @@ def evaluate(tree: ast.expr, variables: Mapping[str, Any], results: Mapping[ast.
     except NotComputable:
         raise
     except KeyError as error:
-        raise NotComputable(f"there is no {error.args[0]!r} in it") from error
+        raise NotComputable(f"it has no {error.args[0]!r}") from error
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
         raise NotComputable(str(error) or type(error).__name__) from error
 
@@ -256,7 +256,7 @@ def _whole(value: Any) -> Any:
     if isinstance(value, bool | float | None):
         return value
     if isinstance(value, complex):
-        raise NotComputable("the value is no real number")
+        raise NotComputable("the value is not a real number")
     if isinstance(value, int):
         if value.bit_length() > MAX_BITS:
             raise NotComputable("the number is too large")

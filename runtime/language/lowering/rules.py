@@ -156,7 +156,7 @@ class _StepLowering:
             found = self._classifier.alone(found.text)
         noted = len(self._notes)
         if found.loop and not isinstance(decode_text(Op.CND, found.text).head, Loop) and found.known:
-            found = free(item.text, "what it goes through is not sure", whole=True)
+            found = free(item.text, "the list that it goes through is unclear", whole=True)
             item = _folded(item) if item.children else item
             found = replace(found, text=item.text)
         step = self._written(found, item, line)

@@ -54,7 +54,7 @@ class Speech:
             return free(text, "what is waited for is not a person, an agent or a time")
         agents = self._reach.agents_in(whom)
         if len(agents) > 1 and re.search(r"\bor\b", whom, re.IGNORECASE):
-            return free(text, "it waits for whoever of several is first")
+            return free(text, "it waits for the first of several")
         if others := self._others(f"for {whom}"):
             first = "user" if phrases.PERSON_OUTSIDE.match(whom.removeprefix("the ")) else agents[0]
             waits = sorted([first, *others], key=lambda one: one == "user")
@@ -99,7 +99,7 @@ class Speech:
             return free(text, "it does not say who is spoken to in private")
         whom = _before_what(text)
         if not private and _PERHAPS_PRIVATE.search(whom) and self._reach.agents_in(whom):
-            return free(text, "whether the others in the meeting may hear it is not sure")
+            return free(text, "it is unclear whether the others in the meeting may hear it")
         direct = [name for name in (target, *others) if self._outside(name)]
         if others and 0 < len(direct) <= len(others) and not private:
             return free(text, f"{direct[0]} is not in the meeting, others are")

@@ -106,7 +106,7 @@ class _Scanner:
             self._begin_comment(line, opened)
         elif glued := _GLUED.match(line.text):
             hint = f"Write `{glued[1]} {glued[2]}`."
-            self._problems.at(line, "a heading needs a blank after its #", column=glued.end(1) + 1, hint=hint)
+            self._problems.at(line, "a heading needs a space after its #", column=glued.end(1) + 1, hint=hint)
         else:
             text, opened = _without_comments(line.text)
             self.blocks.append(Text(line if text == line.text else replace(line, text=text.rstrip())))

@@ -250,7 +250,7 @@ class _PreambleReader:
         match = _KEY.match(line.text.rstrip())
         meant = misspelt_key(match[1], self._keys) if match and self._keys is not PERSON_KEYS else ""
         if match and meant and loose_setting(f"{meant}: {match[2] or ''}", self._keys):
-            hint = f"Did you mean {meant}? What stands here is prose."
+            hint = f"Did you mean {meant}? This is read as prose."
             self._problems.warn(line, f"there is no key `{match[1]}`", hint=hint)
 
     def _block_lines(self) -> list[SourceLine]:

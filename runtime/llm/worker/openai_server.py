@@ -138,9 +138,9 @@ class OpenAIServerReader:
         try:
             chunk = json.loads(data)
         except ValueError as error:
-            raise failures.unreachable("what it sent is no JSON", self._options.name) from error
+            raise failures.unreachable("it sent something that is not JSON", self._options.name) from error
         if not isinstance(chunk, dict):
-            raise failures.unreachable("what it sent is no JSON object", self._options.name)
+            raise failures.unreachable("it sent something that is not a JSON object", self._options.name)
         if (told := chunk.get("error")) is not None:
             status = told.get("code") if isinstance(told, dict) else None
             raise failures.failure_of(

@@ -79,7 +79,7 @@ class ColdSessions:
         found = await self._kept(session).get(session)
         if found is None:
             raise ArchiveUnavailable(
-                f"Session {session} was moved into an archive, and the one that retention.archive_url names has it not."
+                f"Session {session} was moved into an archive, but the one that retention.archive_url names does not have it."
             )
         return found
 
@@ -91,7 +91,7 @@ class ColdSessions:
     def _kept(self, session: SessionId) -> Archive:
         if self._archive is None:
             raise ArchiveUnavailable(
-                f"Session {session} was moved into an archive, and retention.archive_url names none."
+                f"Session {session} was moved into an archive, but retention.archive_url names none."
             )
         return self._archive
 

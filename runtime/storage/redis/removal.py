@@ -138,8 +138,7 @@ class SessionRemoval:
             there = await self._free(fork.keys, fork.id, session)
             if not (there or force or fork.settled):
                 raise SessionBusy(
-                    f"The session {fork.id} is about to go on from {session}; nothing was changed. "
-                    "Try again in a minute."
+                    f"The session {fork.id} is about to continue {session}; nothing was changed. Try again in a minute."
                 )
             await self.strike(session, fork.id)
 

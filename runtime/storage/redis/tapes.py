@@ -235,7 +235,7 @@ class RedisTapes:
 
 def _lacks(session: SessionId, seq: int, last: int) -> TapeConflict:
     return TapeConflict(
-        f"Session {session} lacks fact {seq}, though it is at fact {last}: what it goes on from is not there.",
+        f"Session {session} lacks fact {seq}, though it is at fact {last}: the session that it continues is missing.",
         expected=last,
         actual=seq - 1,
     )

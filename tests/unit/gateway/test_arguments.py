@@ -84,7 +84,7 @@ async def test_values_have_the_types_of_the_signature(
         ("tags:list", ["--tags", '{"a": 1}'], "invalid JSON list value"),
         ("n:int", ["--n", "1", "--m", "2"], "unrecognized arguments: --m 2"),
         ("", ["Ada"], "unrecognized arguments: Ada"),
-        ("", ["--message", "hi"], "options of parley exec itself stand before the program"),
+        ("", ["--message", "hi"], "options of parley exec itself go before the program"),
     ],
 )
 async def test_wrong_words_end_with_code_2(

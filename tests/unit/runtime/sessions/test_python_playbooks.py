@@ -114,7 +114,7 @@ def _state(talk: Talk) -> SessionState:
 @pytest.mark.parametrize(
     ("waiting", "what"),
     [
-        ("await asyncio.sleep(3600)", "a time of its own (asyncio.sleep, a time limit) at test.pb:4"),
+        ("await asyncio.sleep(3600)", "a timer of its own (asyncio.sleep, a time limit) at test.pb:4"),
         ("await asyncio.gather(Sleep(1), asyncio.sleep(0.1))", "a time of its own"),
         ("await asyncio.wait_for(WaitForMessage('user'), 5)", "a time of its own"),
         ("await asyncio.to_thread(print)", "a thread or a name on the network at test.pb:4"),
@@ -152,7 +152,7 @@ async def pause():
 """
     async with talking(main(code), Model(), sandbox) as talk:
         (text,) = await talk.say("go")
-    assert "Main waits for a time of its own (asyncio.sleep, a time limit) at test.pb:7" in text
+    assert "Main waits for a timer of its own (asyncio.sleep, a time limit) at test.pb:7" in text
 
 
 async def test_code_that_differs_when_it_runs_again_is_an_error_that_names_both_calls(sandbox: MontySandbox) -> None:

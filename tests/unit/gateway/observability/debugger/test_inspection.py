@@ -111,7 +111,7 @@ async def test_a_breakpoint_holds_where_its_condition_does_and_as_often_as_is_wa
         (bad,) = await at.editor.break_at(file, FIND, condition="name ==")
         assert (bad["verified"], "is not an expression" in bad["message"]) == (False, True)
         (bad,) = await at.editor.break_at(file, FIND, hitCondition="often")
-        assert "'often' says no number of times" in bad["message"]
+        assert "'often' is not a hit count" in bad["message"]
         await at.editor.break_at(file, FIND, condition="$name == 'Bob'")
         await at.talk.say("hi")
         assert await at.talk.say("Ada") == ["Oslo, 3"]
