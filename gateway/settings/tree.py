@@ -285,7 +285,7 @@ def _check_door(web: WebSettings) -> None:
         return
     raise ConfigError(
         f"web.host is {web.host}, so other machines reach the web chat, and there is no password. Set "
-        "PARLEY_WEB__PASSWORD or web.password_file. Or set web.open = true to let everybody who reaches it talk and read."
+        "PARLEY_WEB__PASSWORD or web.password_file. Or set web.open = true to let everybody there talk and read."
     )
 
 
