@@ -81,7 +81,7 @@ async def test_telegram_opens_a_topic_for_a_fork(tmp_path: Path) -> None:
             say("/fork Another way", 9)
             await platform.until(lambda: any("continues in a second place" in text for text in at(9)))
             [(_, topic)] = platform.chats.topic_names
-            await platform.until(lambda: any("from what came of Ada: “one”" in text for text in at(topic)))
+            await platform.until(lambda: any("from after Ada: “one”" in text for text in at(topic)))
             say("two", topic)
             await platform.until(lambda: any("2: two" in text for text in at(topic)))
             say("/undo", topic, person=43)
@@ -103,7 +103,7 @@ async def test_slack_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
         environment = slack_settings(platform, address, PARLEY_SLACK__ACCESS="open")
         async with gateway(tmp_path, TALLY, environment) as running:
             with anyio.fail_after(LIMIT_S):
-                await running.prints("slack.*adapter.connected")
+                await running.listens_to("slack")
                 root = platform.mention("hi")
                 await platform.until(lambda: any("I count." in text for text in at(root)))
                 platform.say("one", thread=root)
@@ -115,7 +115,7 @@ async def test_slack_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
                 platform.say("!fork Another way", thread=root)
                 await platform.until(lambda: any("continues in a second place" in text for text in at(root)))
                 [fork] = [message.ts for message in platform.messages(CHANNEL) if message.thread_ts is None]
-                await platform.until(lambda: any("from what came of Ada Lovelace: “one”" in t for t in at(fork)))
+                await platform.until(lambda: any("from after Ada Lovelace: “one”" in t for t in at(fork)))
                 platform.say("three", thread=fork)
                 await platform.until(lambda: any("2: three" in text for text in at(fork)))
                 platform.say("four", thread=root)
@@ -144,7 +144,7 @@ async def test_discord_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
         world.choose("fork", asked, "Another way")
         told = await seen(platform, lambda: asked, "continues in a second place")
         [fork] = [thread for thread, name in world.people.threads().items() if name == "Another way"]
-        await seen(platform, lambda: fork, "from what came of Ada Lovelace: “one”")
+        await seen(platform, lambda: fork, "from after Ada Lovelace: “one”")
         world.say("three", fork)
         await seen(platform, lambda: fork, "2: three")
         world.say("four", asked)
@@ -165,7 +165,7 @@ async def test_a_kill_in_the_middle_undoes_once_and_forks_once(tmp_path: Path) -
         environment = slack_settings(platform, address, PARLEY_SLACK__ACCESS="open")
         async with gateway(tmp_path, TALLY, environment) as running:
             with anyio.fail_after(2 * LIMIT_S):
-                await running.prints("slack.*adapter.connected")
+                await running.listens_to("slack")
                 root = platform.mention("hi")
                 await platform.until(lambda: any("I count." in text for text in at(root)))
                 for number, text in enumerate(("one", "two"), start=1):
@@ -178,9 +178,9 @@ async def test_a_kill_in_the_middle_undoes_once_and_forks_once(tmp_path: Path) -
                     running.kill()
                     await running.gone()
                     await running.start()
-                    await running.prints("slack.*adapter.connected")
+                    await running.listens_to("slack")
                 await platform.until(lambda: any("continues in a second place" in text for text in at(root)))
-                await platform.until(lambda: any("from what came of" in text for text in at(forks()[0])))
+                await platform.until(lambda: any("from after" in text for text in at(forks()[0])))
                 platform.say("three", thread=forks()[0])
                 await platform.until(lambda: any("2: three" in text for text in at(forks()[0])))
     assert sum("We are back to before" in text for text in at(root)) == 1
