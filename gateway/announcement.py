@@ -1,4 +1,4 @@
-"""What people are told when the gateway has started."""
+"""The announcement that the gateway prints when it has started."""
 
 from __future__ import annotations
 

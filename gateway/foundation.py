@@ -1,4 +1,4 @@
-"""What must be there before anything is wired, and what is made of it alone."""
+"""The parts that everything else is built from: the settings, the stores, the model and the sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `parley check` asks: whether each part of what the settings say works."""
+"""The checks of `parley check`: whether each part of the settings works."""
 
 from __future__ import annotations
 

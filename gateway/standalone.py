@@ -1,4 +1,4 @@
-"""A program executed by itself: in memory, for one person, who sees what it says on a terminal."""
+"""The execution of a program without a gateway: in memory, for one person at a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `check` finds out: the token, the intent, and the rights in each server."""
+"""The findings of `check`: the token, the intent, and the permissions in each server."""
 
 from __future__ import annotations
 

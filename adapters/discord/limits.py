@@ -1,4 +1,4 @@
-"""What Discord can do, and how much of it."""
+"""The capabilities and limits of Discord."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CommonMark written anew for a platform: the walk over its tokens, and what all platforms show alike.
+"""CommonMark rewritten for a platform: the walk over its tokens, and the rules that all platforms share.
 
 A platform's writer says what its marks are, how it writes links, code and quotations. Lists, tables and the space
 between blocks are the same for all.

@@ -1,4 +1,4 @@
-"""Who may call a platform next: every growing text of one bot, its buckets, and one timer.
+"""The scheduler of a bot's calls: every growing text, its buckets, and one timer.
 
 Nothing is queued: a text keeps only its newest state, and a call is built when a token for it is there in every bucket
 it draws from. A bucket serves its texts by score: the age of the oldest character nobody has seen, a finished text 1000

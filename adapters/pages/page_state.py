@@ -1,4 +1,4 @@
-"""What one page knows of its messages, and what the platform's answers mean for it."""
+"""The state of one page: its messages, and the meaning of the platform's answers for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all pages of one platform share."""
+"""The context that all pages of one platform share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slack: Socket Mode or HTTP in, messages, edits and streams out. A thread is a conversation of its own."""
+"""Slack: Socket Mode or HTTP in, messages, edits and streams out. Each thread is a separate conversation."""
 
 from __future__ import annotations
 

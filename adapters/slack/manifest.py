@@ -1,4 +1,4 @@
-"""What the app needs to be allowed on Slack, and the manifest that asks for exactly that. Pure."""
+"""The permissions that the app needs on Slack, and the manifest that asks for exactly these. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the adapter remembers: for good, which groups have moved and where we speak; for a while, whom and what we saw.
+"""The adapter's memory of chats. Durable: groups that have moved, and chats where the bot speaks. For a while: people
+and messages.
 
 Records: `moved:<old id>` and `came:<new id>` name each other's chat; `topic:<chat>#<topic>` says since when we speak
 there.

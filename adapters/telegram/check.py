@@ -1,4 +1,4 @@
-"""What `parley check` says about a bot: whether its token is good, and what will not work as it is set up."""
+"""The findings of `parley check` about a bot: whether its token is valid, and what does not work in its set-up."""
 
 from __future__ import annotations
 

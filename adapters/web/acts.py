@@ -1,4 +1,4 @@
-"""What people do besides looking: checked, kept in the room, and passed on to whoever listens."""
+"""People's acts in a room: checked, stored in the room, and passed on to the consumer."""
 
 from __future__ import annotations
 

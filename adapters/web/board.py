@@ -1,4 +1,4 @@
-"""What every room shows now: what is kept, and over it the text that grows, told to every page that looks at it.
+"""The current view of every room: stored messages, and growing texts over them, sent to every page that looks at it.
 
 Only a message's first text and its final one are kept; what is between lives in memory. Changes to a room's kept
 messages and the cuts through it exclude each other, so every page sees one room in one order.

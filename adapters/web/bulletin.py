@@ -1,4 +1,4 @@
-"""What pages are told now and then: which other rooms have new messages, and who looks at their own.
+"""Periodic news for pages: which other rooms have new messages, and who is here.
 
 Nothing is done for a page when something happens. A turn comes four times a second while there is news; then the pages
 whose turn it is are told all of it at once. Each turn is bounded, so with very many pages each is told more rarely.

@@ -1,4 +1,4 @@
-"""What happens in rooms on this node, told to the nodes whose pages look at them; and what happens there, told here.
+"""Events in rooms, exchanged among nodes: sent to the nodes whose pages look at a room, and received from them.
 
 follow, unfollow   a node's pages look at a room from now on, or no more                          to all
 who                a node missed something: say again which rooms you follow                      to all

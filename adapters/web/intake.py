@@ -1,4 +1,4 @@
-"""What people said, on its way to the consumer; bounded, and acknowledged only when the consumer has it safe."""
+"""People's events on their way to the consumer. Bounded, and acknowledged only when the consumer has them safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page says, read: frames as data, and nothing that is not as it must be. See codec.py for the language."""
+"""A page's frames, decoded: data in the expected form and nothing else. See codec.py for the language."""
 
 from __future__ import annotations
 

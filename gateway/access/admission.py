@@ -1,4 +1,4 @@
-"""Who may talk with the agents: closed by default.
+"""The access check: who may talk with the agents. Closed by default.
 
 Somebody's role is, from the first that says something:
 

@@ -1,5 +1,6 @@
-"""What each person is to the gateway, and who asks to be let in: durable, and read anew for every decision, so that a
-change made by another process holds at once."""
+"""Roles of people and requests for access. Durable, and read for every decision, so that a change by another process
+applies at once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands share that look after a database: the way to it, and how things are written on a terminal."""
+"""Access to the database and output on a terminal, shared by the commands that look after a database."""
 
 from __future__ import annotations
 

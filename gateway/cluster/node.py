@@ -1,4 +1,4 @@
-"""This process among its like: which shards it serves.
+"""The node: takes and gives back shards so that every node serves an equal share.
 
 every ttl/3 s:              renew what is held    ──> server.lost(shard)      one reader for all shards held:
 a node comes, goes, dies,   fewer than our quota: ──> server.gained(lease)    inbox ──> server.dispatch(entry, lease)

@@ -1,4 +1,4 @@
-"""Who lives among the nodes, how many shards are ours by that, and when to look again."""
+"""The live nodes, the number of shards that this gives each, and the time of the next check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What people do, on its way in: admitted, understood as a command or a message, and kept before it is acknowledged.
+"""The way in for people's events: checked for access, read as a command or a message, and stored before they are
+acknowledged.
 
 event ──> may they? ──> a command of ours? ──> too long? over a limit? ──> which program ──> inbox
 """

@@ -1,4 +1,4 @@
-"""Which program serves which place: a table, read from the top; the first route whose conditions all hold serves.
+"""The routing table: which program serves a place. The first route whose conditions all hold serves.
 
 event ──> its command is a route's? ──yes──> routes with that command ──┐
                  │ no                                                   ├─> the first that holds here

@@ -1,4 +1,4 @@
-"""How much a person and a conversation may use: messages in a minute and a day, and the model's price in a day.
+"""Limits on use by a person and a conversation: messages in a minute and a day, and the model's cost in a day.
 
 Counted in fixed windows of UTC, durably and for all nodes together. Owners have no limit. What is over a limit is not
 taken, and who sent it is told once a window when it goes on; the message is marked wherever the platform can.

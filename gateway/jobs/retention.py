@@ -1,4 +1,4 @@
-"""How long sessions are kept, and where: each is a step of a plan that can be looked at before it is done."""
+"""Retention of sessions: archiving and deleting, as a plan that can be looked at before it is carried out."""
 
 from __future__ import annotations
 

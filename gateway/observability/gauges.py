@@ -1,4 +1,4 @@
-"""What is asked when the numbers are read, rather than counted."""
+"""The values that are asked for when metrics are read, rather than counted."""
 
 from __future__ import annotations
 

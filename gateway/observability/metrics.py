@@ -1,4 +1,4 @@
-"""What happens, as numbers for Prometheus: counted from the bus, or asked when they are read.
+"""Metrics for Prometheus: counted from events on the bus, or asked for when they are read.
 
 Labels have few values: platforms, programs, models, rules. Nothing is labelled with people or conversations.
 """

@@ -1,4 +1,4 @@
-"""Where files come from and go to: the platforms that people sent them on, and our own store."""
+"""The source of files: the platforms that people sent them on, and Parley's own store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people should see, on its way out: each page to the presenter of its platform."""
+"""The way out for pages: each one goes to the presenter of its platform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library of participants in other processes: connect, read what comes, answer it. Reconnects by itself.
+"""The library for participants in other processes: connect, read messages, answer them. Reconnects on its own.
 
     async with connect("ws://127.0.0.1:8420/participants/scout", token) as inbox:
         async for message in inbox:

@@ -1,4 +1,4 @@
-"""What is said over a participant's WebSocket: JSON objects, each with its `type`. See docs/remote-participants.md."""
+"""The frames on a participant's WebSocket: JSON objects, each with its `type`. See docs/remote-participants.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings about how programs are executed, and what is told of it on standard error."""
+"""The settings about the execution of programs, and about what is logged of it."""
 
 from __future__ import annotations
 

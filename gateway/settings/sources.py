@@ -1,4 +1,4 @@
-"""Where settings come from, as layers: each knows its own spelling of a key, so that errors can name it."""
+"""The sources of settings, as layers. Each knows its own spelling of a key, so that errors can name it."""
 
 from __future__ import annotations
 

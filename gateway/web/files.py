@@ -1,4 +1,4 @@
-"""Files over HTTP: posted by people before they send them with a message, and fetched by whoever is let in."""
+"""Files over HTTP: uploaded before people send them with a message, and downloaded by everybody with access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sits before a page: a name that the person chose, in a cookie that only we can write."""
+"""The identity of a person at a page: a name of their choice, in a cookie that only the gateway can sign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session that comes back to a program that was changed meanwhile: it goes on, or says why it cannot."""
+"""The return of a session to a changed program: it continues, or says why it cannot."""
 
 from __future__ import annotations
 

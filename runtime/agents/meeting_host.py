@@ -1,4 +1,4 @@
-"""Where the meetings of a session are held: whoever executes a meeting playbook comes in here, and leaves."""
+"""The host of a session's meetings: frames that execute meeting playbooks enter and leave it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has got a message that is to be acknowledged: an agent when it consumes it, a platform when it is shown."""
+"""Acknowledgements of messages: by an agent when it consumes one, by a platform when it shows one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When an agent is given what came for it: at once, or together with what follows."""
+"""The time at which an agent gets its messages: at once, or together with what follows."""
 
 from __future__ import annotations
 

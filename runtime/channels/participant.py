@@ -1,4 +1,4 @@
-"""Who can be spoken to in a channel."""
+"""The participants of a channel."""
 
 from __future__ import annotations
 

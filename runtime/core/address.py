@@ -1,4 +1,4 @@
-"""Where on a platform people talk, and who says what there."""
+"""Addresses of conversations on platforms, and speakers."""
 
 from __future__ import annotations
 

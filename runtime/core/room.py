@@ -1,4 +1,4 @@
-"""What is said in a room: a chat that the gateway itself shows and keeps, because no platform does it for us."""
+"""Messages in a room: a chat that the gateway itself shows and stores, because no platform does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executes host calls: built-in ones here, playbooks as frames of their own. Every result becomes a fact."""
+"""Executes host calls: built-in ones here, playbooks in new frames. Every result becomes a fact."""
 
 from __future__ import annotations
 

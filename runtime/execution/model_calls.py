@@ -1,4 +1,4 @@
-"""Calls of the model for one frame: allowed first, told of, and accounted to the person who caused them."""
+"""Calls of the model for one frame: permitted, published, and charged to the person who caused them."""
 
 from __future__ import annotations
 

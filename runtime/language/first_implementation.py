@@ -1,4 +1,4 @@
-"""What the language's first implementation offers in Python and this one does not, with what takes its place."""
+"""Python names of the language's first implementation that are missing here, with their replacements."""
 
 from __future__ import annotations
 

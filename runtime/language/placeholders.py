@@ -1,4 +1,4 @@
-"""`{expressions}` in descriptions and in what is said: where they stand and what they are, not what they come to."""
+"""`{expressions}` in descriptions and messages: their places and their kinds, without their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the playbooks of a remote agent are: what a program says below `remote:`."""
+"""The server of a remote agent: what a program says below `remote:`."""
 
 from __future__ import annotations
 

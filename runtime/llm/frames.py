@@ -1,4 +1,4 @@
-"""What the gateway and the model's process say to each other: JSON, each frame behind its length."""
+"""The frames between the gateway and the model's process: JSON, each after its length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of a model that are read as they come, however long who runs them stands still."""
+"""Answers of a model that are read as they arrive, even while their consumer is stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is asked to a meeting, how often, and what they can answer: pure rules."""
+"""Invitations to a meeting: who is asked, how often, and the possible answers. Pure rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may become of a meeting: pure rules about its state, which they never change.
+"""The life of a meeting: pure rules about its state, which they never change.
 
 A meeting is created when its host begins to execute the playbook, is inviting until everybody required is there, is
 active, and has ended. It ends from every state, and never goes back.

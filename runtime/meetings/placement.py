@@ -1,4 +1,4 @@
-"""Where people see what an agent says and does: in the session's own conversation, or in the place of a meeting."""
+"""The place where people see what an agent says and does: the session's conversation, or the place of a meeting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what somebody says who was invited is a plain refusal: a rule about words, never a guess."""
+"""Plain refusals in the words of an invited person: a rule about words, never a guess."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much people see of what agents say to each other in meetings."""
+"""The setting for how much people see of meetings among agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playbooks that are tools of a remote agent's server: an outside effect each, on the stack of whoever calls them."""
+"""Playbooks that are tools of a remote agent's server: each call is an outside effect on its caller's stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of a remote agent: connected when it is needed, connected anew when the connection ends."""
+"""The server of a remote agent: connected when it is needed, and again when the connection ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server lists as tools, as playbooks of its agent: written by strangers, so bounded and made plain."""
+"""A server's tools as playbooks of its agent. Strangers write them, so they are bounded and made plain."""
 
 from __future__ import annotations
 

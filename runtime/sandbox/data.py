@@ -1,4 +1,4 @@
-"""What may cross the sandbox's wall: JSON data, within bounds."""
+"""The data that may enter or leave the sandbox: JSON, within limits."""
 
 from __future__ import annotations
 

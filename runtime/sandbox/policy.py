@@ -1,4 +1,4 @@
-"""Which model-written statements may run at all, judged from their syntax before they do.
+"""The policy for model-written statements, judged by their syntax before they run.
 
 The sandbox contains what gets past this. The policy exists so that a refusal comes early, names a rule and can be
 told to the model; and so that what it may write stays within what the interpreter can run.

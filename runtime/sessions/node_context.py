@@ -1,4 +1,4 @@
-"""What every session of a node shares."""
+"""The context that every session of a node shares."""
 
 from __future__ import annotations
 

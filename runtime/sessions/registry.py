@@ -1,4 +1,4 @@
-"""The conversations that are in memory: activated by events, kept while something goes on, then forgotten."""
+"""The conversations in memory: activated by events, kept while work is in progress, then forgotten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a session may leave memory, and what brings it back."""
+"""Rest: when a session may leave memory, and what brings it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sessions that rest stay in memory, so that the next message finds them there."""
+"""The resting sessions that stay in memory, so that the next message finds them there."""
 
 from __future__ import annotations
 

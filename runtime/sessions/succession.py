@@ -1,4 +1,4 @@
-"""How a session goes on from another one, and how people are told of it."""
+"""Succession: how a session continues another, and how people are told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was executed in a session, step by step, from the facts on its tapes.
+"""A listing of what was executed in a session, step by step, from the facts on its tapes.
 
 Each stretch of a playbook, from where control comes to it to where it yields control, is one listing: a recap, a plan,
 then what happened. The notation is that of PBAsm's traces: `Step["Main:01:QUE"]`, `Say("…")`, `$x = Func($y)`,

@@ -1,4 +1,4 @@
-"""What was said last in a playbook, in short: kept as it happens, for whoever goes on behind it."""
+"""The last utterances in a playbook, in short: recorded as they happen, for the frame that continues after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bot does in its own name: messages, reactions, threads, and questions about itself."""
+"""API calls of the bot itself: messages, reactions, threads, and questions about the bot."""
 
 from __future__ import annotations
 

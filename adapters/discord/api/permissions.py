@@ -1,4 +1,6 @@
-"""What the bot may do in a server and no more, and the link that asks for it. Bits: Discord's documentation."""
+"""The permissions that the bot needs in a server, and the link that asks for exactly these. Bits: Discord's
+documentation.
+"""
 
 from __future__ import annotations
 

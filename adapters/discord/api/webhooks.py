@@ -1,4 +1,4 @@
-"""What is said through webhooks: their address is their secret, the bot's token is not sent with it."""
+"""API calls of webhooks. A webhook's address is its secret, and the bot's token is not sent with it."""
 
 from __future__ import annotations
 

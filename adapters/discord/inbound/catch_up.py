@@ -1,4 +1,4 @@
-"""What was written while nobody listened, read from history: the gateway forgets what it could not deliver."""
+"""Messages written while nobody was connected, read from history. Discord drops events that it could not deliver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people choose from the menu: commands, sessions in threads of their own, choices, suggestions."""
+"""People's choices from the menu: commands, sessions in separate threads, answers to questions, suggestions."""
 
 from __future__ import annotations
 

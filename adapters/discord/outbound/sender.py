@@ -1,4 +1,6 @@
-"""How something is said: through a webhook or by the bot, in a thread that may have to be opened, and looked at."""
+"""Sending on Discord: through a webhook or by the bot, in a thread that may have to be opened, and checked
+afterwards.
+"""
 
 from __future__ import annotations
 

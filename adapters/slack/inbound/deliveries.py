@@ -1,4 +1,6 @@
-"""What Slack brings, by either way: each once, until it is read, and confirmed when its reader says that it is safe."""
+"""Deliveries from Slack, by Socket Mode or HTTP: each once, until it is read, and confirmed when its reader says that
+it is safe.
+"""
 
 from __future__ import annotations
 

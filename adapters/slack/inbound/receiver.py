@@ -1,4 +1,4 @@
-"""What people do on Slack, as the gateway takes it: each delivery read, passed on, and confirmed once it is safe."""
+"""The receiver of Slack's events: each delivery is decoded, passed on, and confirmed once it is safe."""
 
 from __future__ import annotations
 

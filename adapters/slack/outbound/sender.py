@@ -1,4 +1,4 @@
-"""What is said on Slack: messages, edits, marks, choices and files, each once and under its speaker's name."""
+"""Sending on Slack: messages, edits, reactions, choices and files, each once and under its speaker's name."""
 
 from __future__ import annotations
 

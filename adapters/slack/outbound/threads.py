@@ -1,4 +1,4 @@
-"""What is remembered of threads; all of it can be asked for again, or done without."""
+"""A memory of threads. All of it can be asked for again, or done without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong on the way to Telegram, in our words.
+"""Telegram's failures, translated to errors of the port.
 
 What the library's errors mean: python-telegram-bot 22, `telegram.error`; texts of refusals: as the Bot API server
 writes them.

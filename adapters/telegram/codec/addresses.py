@@ -1,4 +1,4 @@
-"""Who we are on Telegram, and our addresses and message ids in Telegram's terms."""
+"""The bot's identity, addresses and message ids in Telegram's terms."""
 
 from __future__ import annotations
 

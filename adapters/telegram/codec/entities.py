@@ -1,4 +1,4 @@
-"""What a person said, without what only says whom it is for."""
+"""A person's text without the parts that only address somebody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What our bots are sent, by polls or by requests to us, on its way to the one who keeps it."""
+"""The intake of updates for all bots, by polls or by webhook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which numbers messages have, and where one may stand whose sending was not answered.
+"""The numbers of messages, and the candidates for a message whose sending was not answered.
 
 Telegram numbers messages upwards: those of a supergroup alike for everybody, those of a bot's private chats in one row
 for that bot. So a message that we lost has a number above all that were known when it was sent, and that number is

@@ -1,4 +1,4 @@
-"""Posting in a chat, remembering what stands where, and looking for what was posted without an answer."""
+"""Posting in a chat, with a record of every message, and the search for a post without an answer."""
 
 from __future__ import annotations
 

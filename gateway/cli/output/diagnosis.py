@@ -1,4 +1,4 @@
-"""What is said about a program: its errors, or all of its warnings, each with its line."""
+"""The diagnosis of a program: its errors, or all of its warnings, each with its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program consists of, in a few sentences."""
+"""A summary of a program in a few sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor wants execution to stop at."""
+"""The breakpoints that an editor sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor may change: the variables of an agent, as facts."""
+"""Changes that an editor makes to the variables of an agent, as facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of whoever debugs, evaluated where what models write is: without effects, within limits."""
+"""Expressions of the debugger, evaluated in the sandbox for code from models: without effects, within limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor may look at: threads, stacks, variables, sources."""
+"""Requests of an editor that only look: threads, stacks, variables, sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where execution can stand, and which of those moments end a step of the debugger."""
+"""The moments at which execution can stop, and which of them end a step of the debugger."""
 
 from __future__ import annotations
 

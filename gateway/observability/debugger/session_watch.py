@@ -1,4 +1,4 @@
-"""One session under the debugger: it comes by its moments here, and stands still where that is wanted."""
+"""The debugger's view of one session: it receives the session's moments, and stops it where that is wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the steps of programs stand: in their authors' files, and in the PBAsm that they were compiled to."""
+"""The source lines of steps: in their authors' files, and in the PBAsm compiled from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The call stack of an agent, innermost frame first, as it stands in its sources."""
+"""The call stack of an agent, innermost frame first, with places in the sources."""
 
 from __future__ import annotations
 

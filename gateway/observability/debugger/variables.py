@@ -1,4 +1,4 @@
-"""What an editor shows of a frame: its call stack, its variables in scopes, and what is in them."""
+"""The variables of a frame in scopes, as an editor shows them."""
 
 from __future__ import annotations
 

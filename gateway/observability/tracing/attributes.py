@@ -1,4 +1,4 @@
-"""What spans say of a frame, from what its events say of it."""
+"""The attributes of a frame's span, taken from the frame's events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said, in spans: nothing, unless the settings say so; then without secrets, and cut."""
+"""The content in spans: none unless the settings want it; then without secrets, and cut."""
 
 from __future__ import annotations
 

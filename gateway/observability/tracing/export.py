@@ -1,4 +1,4 @@
-"""Brings spans to whoever collects them, in the background: a collector that is away costs spans and nothing else."""
+"""Export of spans in the background. A collector that is away costs spans and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is open of spans: stretches of work, and the frames in them."""
+"""The open spans: stretches of work, and the frames in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether spans are told to anybody: what tracing needs is imported only then."""
+"""The set-up of tracing. Its libraries are imported only if tracing is on."""
 
 from __future__ import annotations
 

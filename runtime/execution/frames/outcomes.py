@@ -1,4 +1,4 @@
-"""What calls come to, as facts say it and code sees it."""
+"""Outcomes of calls, as facts store them and code sees them."""
 
 from __future__ import annotations
 

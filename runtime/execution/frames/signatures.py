@@ -1,4 +1,4 @@
-"""What the built-in host calls take."""
+"""The signatures of the built-in host calls."""
 
 from __future__ import annotations
 

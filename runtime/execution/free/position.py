@@ -1,4 +1,4 @@
-"""Where a frame is while its reply is verified, and what comes of that."""
+"""The position of a frame while its reply is verified, and the results of verification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model is told: the rules and the program first, then the frame's past, then what is true now."""
+"""The model's prompt: the rules and the program first, then the frame's past, then the present state."""
 
 from __future__ import annotations
 

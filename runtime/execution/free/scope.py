@@ -1,4 +1,4 @@
-"""What the names in a frame's replies mean, and where it stands: for the verifier and for running statements."""
+"""The names in a frame's replies and the frame's position, for the verifier and for running statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the accepted statements of a turn, each against its journal, and writing down what they came to."""
+"""The execution of a turn's accepted statements, each against its journal, with a record of its results."""
 
 from __future__ import annotations
 

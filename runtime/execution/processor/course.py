@@ -1,4 +1,4 @@
-"""Where control goes: from one instruction of a playbook to the next. No effects, nothing is evaluated here."""
+"""Control flow: from one instruction of a playbook to the next. Without effects or evaluation."""
 
 from __future__ import annotations
 

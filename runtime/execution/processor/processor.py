@@ -1,4 +1,4 @@
-"""The processor of one frame: fetch an instruction, execute it, go on, until the playbook returns."""
+"""The processor of one frame: it fetches and executes instructions until the playbook returns."""
 
 from __future__ import annotations
 

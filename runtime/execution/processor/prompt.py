@@ -1,4 +1,4 @@
-"""What a model is told around a question: who it is, the script, what was said and is known; the stable part first."""
+"""The text around a question to a model: its role, the script, the past and the known values; the stable part first."""
 
 from __future__ import annotations
 

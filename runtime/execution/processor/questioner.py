@@ -1,4 +1,4 @@
-"""The questions that instructions ask: what a model is told of the step, and in which form it answers."""
+"""The questions of instructions: what a model is told of the step, and the form of its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the names in a frame's instructions mean."""
+"""The meaning of the names in a frame's instructions."""
 
 from __future__ import annotations
 

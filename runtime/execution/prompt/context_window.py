@@ -1,4 +1,4 @@
-"""How much of its past a model can be told: its window, counted in the tokens that its provider counts."""
+"""The share of its past that a model can be given: its window, in the tokens that its provider counts."""
 
 from __future__ import annotations
 

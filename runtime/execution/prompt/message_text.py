@@ -1,4 +1,4 @@
-"""What an agent reads of a message: who said it, what it answers, and what became of it."""
+"""A message as an agent reads it: who said it, what it answers, and what became of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true now, as the model sees it: where a frame stands, what it knows, who is there."""
+"""The present state as the model sees it: the frame's position, its knowledge, the people and agents here."""
 
 from __future__ import annotations
 

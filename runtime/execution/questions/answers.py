@@ -1,4 +1,4 @@
-"""Reading answers: forgiving in form, strict in what they come to."""
+"""The reading of answers: forgiving in form, strict in content."""
 
 from __future__ import annotations
 

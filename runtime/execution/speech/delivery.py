@@ -1,4 +1,4 @@
-"""How what agents say reaches the people whom it is for: as they want it, by what the program says of them."""
+"""Delivery of agents' messages to people, in the way that the program says for each."""
 
 from __future__ import annotations
 

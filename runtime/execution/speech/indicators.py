@@ -1,4 +1,4 @@
-"""What people see besides text: marks on their messages, and choices that go when a question is closed."""
+"""Indicators besides text: reactions on people's messages, and choices that disappear when a question is closed."""
 
 from __future__ import annotations
 

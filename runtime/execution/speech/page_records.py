@@ -1,4 +1,4 @@
-"""What stands beside a page: the stream that it shows, and the record of what became visible of it."""
+"""The stream that a page shows, and the record of its visible text."""
 
 from __future__ import annotations
 

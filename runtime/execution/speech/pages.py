@@ -1,4 +1,4 @@
-"""What agents say to people: pages that grow while they are written, and are finished exactly once."""
+"""Pages: agents' messages to people, which grow while they are written and are finished exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acknowledgements of what agents say, for the calls that want them: on the tape, so that a restart goes on waiting."""
+"""Acknowledgements for the calls that wait for them: on the tape, so that the wait survives a restart."""
 
 from __future__ import annotations
 

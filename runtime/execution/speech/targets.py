@@ -1,4 +1,4 @@
-"""Whom `Say` and `Yld` mean by the words they use."""
+"""The targets that `Say` and `Yld` mean by their words."""
 
 from __future__ import annotations
 

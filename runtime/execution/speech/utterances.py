@@ -1,4 +1,4 @@
-"""What agents say, to people and to each other: at once, or shown while it is being written."""
+"""Utterances of agents, to people and to each other: complete, or shown while they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kind of trigger a text states: one that the runtime sees by itself, or one that only a model can judge."""
+"""The kind of trigger in a text: one that the runtime detects, or one that only a model can judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact calls that stand in prose, as in `Tell the user what GetWeather($city) says`: the runtime makes them."""
+"""Exact calls in prose, as in `Tell the user what GetWeather($city) says`: the runtime makes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of steps: what stands between its marks, outside of quotes and brackets."""
+"""The text of steps: the parts between its marks, outside of quotes and brackets."""
 
 from __future__ import annotations
 

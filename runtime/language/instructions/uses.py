@@ -1,4 +1,4 @@
-"""What an instruction reads, sets and does that cannot be taken back."""
+"""The variables that an instruction reads and sets, and its effects that cannot be undone."""
 
 from __future__ import annotations
 

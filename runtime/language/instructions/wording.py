@@ -1,4 +1,4 @@
-"""Words of conditions that everybody reads one way, as the symbols that they stand for."""
+"""Words of conditions with a single reading, as symbols."""
 
 from __future__ import annotations
 

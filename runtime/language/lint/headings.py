@@ -1,4 +1,4 @@
-"""What below a heading is probably a mistake: attendees, models, names of built-in calls."""
+"""Probable mistakes below a heading: attendees, models, names of built-in calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What in the steps and the prose of a playbook is probably a mistake: conditions of nothing, unknown types."""
+"""Probable mistakes in the steps and the prose of a playbook: conditions without content, unknown types."""
 
 from __future__ import annotations
 

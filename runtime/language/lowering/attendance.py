@@ -1,4 +1,4 @@
-"""Who may be in a meeting, as far as a program says it."""
+"""The possible participants of a meeting, as far as a program names them."""
 
 from __future__ import annotations
 

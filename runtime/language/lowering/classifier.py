@@ -1,4 +1,4 @@
-"""What a step means: the rules, in the order in which they are tried."""
+"""The classifier of steps: the rules, in the order in which they are tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clauses of a step: what stands between semicolons, full stops and "and", outside quotes and brackets."""
+"""The clauses of a step: the parts between semicolons, full stops and "and", outside quotes and brackets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps that say several things: each becomes an instruction of its own, or the step stays free."""
+"""Steps that say several things: each becomes a separate instruction, or the step stays free."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step means that speaks to somebody, or waits for somebody."""
+"""The meaning of steps that speak to somebody, or wait for somebody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a program a playbook in execution stands on, as short texts that can be compared after the program changed.
+"""The parts of a program that a playbook in execution depends on, as short texts that can be compared after a change.
 
 A playbook's version is "<kind> <signature> <code>", then for every step "<line>=<digest>". Digests are the first 8
 letters of SHA-256: they tell an edit, not an attack.

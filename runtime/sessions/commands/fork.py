@@ -1,4 +1,4 @@
-"""A conversation goes on in a second place as well, from where it stands; here it stays as it is."""
+"""`/fork`: the conversation continues in a second place as well, and stays as it is in the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people order of meetings: looking, inviting, sharing, leaving and ending."""
+"""Commands about meetings: looking, inviting, sharing, leaving and ending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are told of meetings: who is in them and since when, who is asked, and what they share."""
+"""The view of a meeting for people: who is in it and since when, who is invited, and what they share."""
 
 from __future__ import annotations
 

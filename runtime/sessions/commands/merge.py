@@ -1,4 +1,4 @@
-"""What comes of a fork goes back to where it was asked for: one message, which names the facts that led to it."""
+"""The result of a fork, brought back as one message that names the facts that led to it."""
 
 from __future__ import annotations
 

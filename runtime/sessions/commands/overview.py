@@ -1,4 +1,4 @@
-"""What people are told who ask what goes on and who is here."""
+"""Answers to people who ask what is going on and who is here."""
 
 from __future__ import annotations
 

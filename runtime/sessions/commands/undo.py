@@ -1,4 +1,4 @@
-"""What people said last is undone: the session goes on from before it, as another one in the same place."""
+"""`/undo`: another session continues in the same place, from before the last exchanges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people did in one conversation and its session has not taken: in order, but for a stop, which overtakes."""
+"""Events of one conversation that its session has not taken: in order, except that a stop overtakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the humans that a program declares the people in a conversation are."""
+"""The binding of people in a conversation to the humans that a program declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people do, brought to the agents it concerns: messages, and what becomes of messages afterwards."""
+"""The handler of people's events: messages, and later changes to messages, for the agents concerned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What participants in other processes do: events of the inbox, brought to the seats that they have in a session."""
+"""Acts of participants in other processes: events of the inbox for the seats that they have in a session."""
 
 from __future__ import annotations
 

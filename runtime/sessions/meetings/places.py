@@ -1,4 +1,4 @@
-"""The places of one session's meetings: opened for those with people, and told of what becomes of them."""
+"""The places of one session's meetings: opened for meetings with people, with notices in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people see of meetings in which they are not: all that is said, who met and what came of it, or nothing."""
+"""Reports of meetings for people who are not in them: all messages, the participants and the result, or nothing."""
 
 from __future__ import annotations
 

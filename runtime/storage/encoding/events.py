@@ -1,4 +1,4 @@
-"""How events are written down: whole, or with what was said sealed; ids, times, kinds and who stay readable."""
+"""The stored form of events: plain, or with their content sealed; ids, times, kinds and senders stay readable."""
 
 from __future__ import annotations
 

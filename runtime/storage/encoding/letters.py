@@ -1,4 +1,4 @@
-"""How letters are written down: whole, or with what they say sealed; ids and places stay readable."""
+"""The stored form of letters: plain, or with their content sealed; ids and places stay readable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How messages of rooms are written down: whole, or with what was said sealed.
+"""The stored form of messages in rooms: plain, or with their content sealed.
 
 Scripts read and change them, so what these need stays readable: ids, who wrote it, whom it answers, times, marks.
 """

@@ -1,4 +1,4 @@
-"""How content is written down: as it is, or sealed. Nothing here is heavy; the cipher is in `encryption.py`.
+"""The stored form of content: plain, or sealed. Nothing here is heavy; the cipher is in `encryption.py`.
 
 A sealed text is `sealed:<key id>:<Base64>`. It is bound to where it stands: elsewhere nobody can open it.
 """

@@ -1,4 +1,4 @@
-"""The fold's rules about what sessions go on from: exchanges, branches, forks. See `fold` for the kinds."""
+"""The fold's rules about lineage: exchanges, branches, forks. See `fold` for the kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model's reply consists of, as it is read."""
+"""The items of a model's reply, in the order of reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this process has seen of each shard, so that a server which has forgotten some of it is noticed.
+"""The last known state of each shard, so that a server which has lost data is noticed.
 
 A primary answers before its replicas and its disk have what it answered. When one of those goes on in its place, the
 shard is as it was a moment before: commits are missing, and what they took out of the inbox is there again. Whoever

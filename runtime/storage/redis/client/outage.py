@@ -1,4 +1,4 @@
-"""Which failures are waited out, and when people hear of them."""
+"""Outages: which failures are waited out, and when people learn of them."""
 
 from __future__ import annotations
 

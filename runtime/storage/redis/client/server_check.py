@@ -1,4 +1,4 @@
-"""Whether the servers that a URL leads to can be trusted with conversations, and what they may lose."""
+"""The check of the servers that a URL leads to: whether they are fit for conversations, and what they may lose."""
 
 from __future__ import annotations
 

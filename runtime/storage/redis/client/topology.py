@@ -1,4 +1,4 @@
-"""Which server serves which key: found out from the servers, and again whenever that is in doubt.
+"""The topology: which server serves a key. Asked from the servers, and again whenever it is in doubt.
 
 URL ──INFO──> alone     the one server at that address
               sentinel  the primary that the Sentinels name, of the newest configuration that any of them knows

@@ -79,7 +79,7 @@ class ArchivedSessions:
         found = await self._kept(session).get(session)
         if found is None:
             raise ArchiveUnavailable(
-                f"Session {session} was moved into an archive, but the one that retention.archive_url names does not have it."
+                f"Session {session} was moved into an archive, but not into the one that retention.archive_url names."
             )
         return found
 

@@ -1,4 +1,4 @@
-"""How facts are written down on Redis: small ones whole, large values of their data apart, by their hash."""
+"""The stored form of facts on Redis: small ones whole, large values separately, by their hash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sessions there are: a list a shard, in the order of their latest commits, kept by the scripts."""
+"""The index of sessions: a list for each shard, in the order of the latest commits, kept by the scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sessions are at, many at a time."""
+"""The states of many sessions at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where sessions are on Redis, and what their records say."""
+"""The locations of sessions on Redis, and their records."""
 
 from __future__ import annotations
 

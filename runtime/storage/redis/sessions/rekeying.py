@@ -1,4 +1,4 @@
-"""Writing everything anew as it would be written now: after a key was replaced, or encryption switched on or off."""
+"""The rewriting of all content in its current form, after a key was replaced or encryption switched on or off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking sessions out of Redis; those that go on from one are given its facts before."""
+"""The removal of sessions from Redis. Sessions that continue one get copies of its facts first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is new of sessions on Redis: one read for all who follow tapes."""
+"""News about tapes on Redis: one read for all who follow tapes."""
 
 from __future__ import annotations
 

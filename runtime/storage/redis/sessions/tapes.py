@@ -1,4 +1,4 @@
-"""Reading tapes on Redis: a session's own facts, and those that it has from the ones it goes on from."""
+"""The reading of tapes on Redis: a session's own facts, and those of the sessions that it continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept about people and sessions beside the tapes, on Redis: found by going through all keys once."""
+"""Data about people and sessions beside the tapes, on Redis: found by one pass over all keys."""
 
 from __future__ import annotations
 
