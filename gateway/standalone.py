@@ -222,7 +222,6 @@ class _Screen:
     _open: list[_Page] = field(default_factory=list)
 
     def page(self, spec: PageSpec, _record: PageRecord, /) -> LivePage:
-        """See `Outbox`."""
         page = _Page(self, spec, muted=bool(self.failures))
         self._open.append(page)
         return page

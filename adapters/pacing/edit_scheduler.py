@@ -118,7 +118,6 @@ class EditScheduler:
         self._serve(self._lanes.texts())
 
     def changed(self, text: LiveText) -> None:
-        """See `Attention`."""
         self._serve((text,))
 
     def over(self, text: LiveText) -> None:
@@ -264,7 +263,6 @@ class _OneCall:
         self._made = False
 
     def frame(self, _final: bool, /) -> Frame | None:
-        """See `FrameSource`."""
         return None if self._made else Frame(0, self._make, draws=self._draws)
 
     async def _make(self) -> None:

@@ -110,7 +110,6 @@ class Invitations:
         self._bus.publish("message.undelivered", error=str(error), **about)
 
     async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
-        """See `Reception`."""
         meeting = self._meetings.get(str(invitation.meeting_id))
         if not meeting.is_pending(agent):
             return None
@@ -132,7 +131,6 @@ class Invitations:
             await self.answer(meeting, agent, BUSY)
 
     async def idle(self, agent: str) -> None:
-        """See `Reception`."""
         for meeting in self._meetings.going_on():
             if meeting.is_pending(agent) and meeting.invited[agent] == BUSY:
                 self._meetings.ask_idle(meeting, agent)
@@ -153,7 +151,6 @@ class Invitations:
             await self._direct(agent, to).send(self._meetings.message(meeting, answer, kind, sender=agent, to=to))
 
     def answered(self, response: Message) -> None:
-        """See `Reception`."""
         meeting = self._meetings.get(str(response.meeting_id))
         self._meetings.answered(meeting, str(response.sender_id), response.content)
 

@@ -156,7 +156,6 @@ class MeetingHost:
             self._pages.tell(text, meeting.place)
 
     def host_reads(self, meeting: MeetingState) -> bool:
-        """See `Attendance`."""
         frame = self._journal.state.frames.get(meeting.frame)
         return frame is not None and self._is_prose(frame)
 
@@ -169,7 +168,6 @@ class MeetingHost:
             self._pages.tell(text("meeting.waiting", names=named), meeting.place)
 
     def waiting_for(self, meeting: MeetingState) -> list[str]:
-        """See `Attendance`."""
         state = self._journal.state
         waits = [wait for wait in state.waits.values() if wait.source and wait.source.get("meeting") == meeting.id]
         return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))

@@ -36,7 +36,6 @@ class AnsweringClient:
         return self._options.name
 
     async def warm_up(self) -> None:
-        """See `CanWarmUp`."""
         await self._provider.warm_up()
 
     @asynccontextmanager

@@ -105,7 +105,6 @@ class ModelProcess:
                 return
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
-        """See `Provider`."""
         link = await self._linked()
         async with aclosing(link.ask(request)) as parts:
             async for part in parts:

@@ -31,7 +31,6 @@ class ReadingAhead:
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Ahead]:
-        """See `LLMClient`."""
         send, receive = anyio.create_memory_object_stream[str](MAX_PIECES)
         ahead = _Ahead(receive)
         self._tasks.start_soon(ahead.read, self._client, request, send)

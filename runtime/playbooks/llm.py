@@ -34,7 +34,6 @@ class LLMPlaybook:
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """See `Executable.bind`."""
         values = typed(self.name, self.spec.params, bound(self.name, self.spec.params, args, kwargs))
         return [], values, state_values(self.spec.params, values)
 
@@ -48,5 +47,4 @@ class LLMPlaybook:
                 raise ProgramChanged(f"step {line} of {self.name}, at which it is now, {how}")
 
     async def run(self, frame: Frame, /) -> Any:
-        """See `Executable.run`."""
         return await self._execution(frame, self.spec).run()

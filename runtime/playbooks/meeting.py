@@ -54,11 +54,9 @@ class MeetingPlaybook:
             raise PlaybookError(f"topic and attendees of {self.name} are texts and lists of names: {error}") from error
 
     async def adopt(self, frame: Frame, /) -> None:
-        """See `Executable.adopt`."""
         await self._inner.adopt(frame)
 
     async def run(self, frame: Frame, /) -> Any:
-        """See `Executable.run`."""
         meeting = await self._meeting_host.enter(frame, self.spec)
         if isinstance(meeting, str):
             return meeting

@@ -117,7 +117,6 @@ class PlaceholderPython:
         return self._module().defined | _ITSELF
 
     async def value_of(self, frame: Frame, source: str, values: Mapping[str, Any], prefix: str) -> Any:
-        """See `AuthorsPython`."""
         function = self._module().expression(source, values)
         async with executing(function, frame.state, arguments=((), {}), prefix=prefix) as body:
             await drive(frame, body, self._host, prefix=prefix)

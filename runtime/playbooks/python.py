@@ -48,7 +48,6 @@ class PythonPlaybook:
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """See `Executable.bind`."""
         values = self._bound(args, kwargs)
         return [], values, state_values(self.spec.params, values)
 

@@ -53,7 +53,6 @@ class RemotePlaybook:
         """See `Executable.adopt`: nothing of it is written in the program."""
 
     async def run(self, frame: Frame, /) -> Any:
-        """See `Executable.run`."""
         state = frame.state
         call = Call("0", self.name, (), dict(state.kwargs))
 

@@ -148,7 +148,6 @@ class RemoteServer:
             await self._settled.wait()
 
     async def call(self, what: str, tool: RemoteTool, arguments: Mapping[str, Any], key: str) -> Any:
-        """See `RemoteServers.call`."""
         limit_s = self._spec.timeout_s or self._options.call_s
         sent = False
         try:

@@ -52,14 +52,12 @@ class Alarm:
         self._first.pop(shard, None)
 
     async def set(self, lease: Lease, timer: Timer, seq: int) -> bool:
-        """See `Timers.set`."""
         done = await self._timers.set(lease, timer, seq)
         if done:
             self._note(lease.shard, timer.due_s)
         return done
 
     async def cancel(self, lease: Lease, session: SessionId, seq: int) -> bool:
-        """See `Timers.cancel`."""
         return await self._timers.cancel(lease, session, seq)
 
     async def run(self) -> None:

@@ -336,7 +336,6 @@ class _Work:
         self._come: str | None = None
 
     def goes_on(self) -> bool:
-        """See `SessionState.at_work`."""
         state = self._state
         if self._seq != state.seq:
             if self._come is None or not state.has_come(self._come):

@@ -102,7 +102,6 @@ class Debugger:
 
     @property
     def idle(self) -> bool:
-        """See `Post`."""
         return self._editor is None and self._came.is_set()
 
     async def expected(self) -> None:
@@ -110,7 +109,6 @@ class Debugger:
         await self._came.wait()
 
     def reserve(self, editor: Editor, /) -> bool:
-        """See `Desk`."""
         if self._closed or self._reserved is not None:
             self._bus.publish("debugger.refused", reason="another editor is debugging")
             return False
@@ -118,7 +116,6 @@ class Debugger:
         return True
 
     def attach(self, editor: Editor, /) -> None:
-        """See `Desk`."""
         if self._reserved is editor and self._editor is not editor:
             self._editor = editor
             editor.wishes.stop_on_entry |= self._waits
@@ -127,7 +124,6 @@ class Debugger:
             self._bus.publish("debugger.attached")
 
     def detach(self, editor: Editor, /) -> None:
-        """See `Desk`."""
         if self._reserved is not editor:
             return
         attached, self._reserved, self._editor = self._editor is editor, None, None

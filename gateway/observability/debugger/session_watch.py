@@ -96,7 +96,6 @@ class SessionWatch:
     # -- what the session does
 
     async def entered(self, frame: Frame, /) -> None:
-        """See `StepWatcher`."""
         state = frame.state
         if self._post.idle or state.turn or state.statements or state.records or state.at is not None:
             return
@@ -107,7 +106,6 @@ class SessionWatch:
         await self._at(self._moment("called", frame, places=tuple(places), names=names))
 
     async def about_to_step(self, frame: Frame, /) -> None:
-        """See `StepWatcher`."""
         spec = None if self._post.idle or not frame.alive else self.spec(frame.state)
         step = spec.step(frame.state.at) if spec is not None and frame.state.at is not None else None
         if spec is None or step is None:
@@ -118,7 +116,6 @@ class SessionWatch:
         await self._at(self._moment("step", frame, places=places, about=step.text, line=step.line, again=again))
 
     async def about_to_run(self, frame: Frame, source: str, /) -> None:
-        """See `StepWatcher`."""
         if self._post.idle:
             return
         spec, location = self.spec(frame.state), _location(source)
@@ -136,7 +133,6 @@ class SessionWatch:
         await self._others()
 
     async def about_to_call(self, frame: Frame, call: Call, /) -> None:
-        """See `StepWatcher`."""
         if self._post.idle or not frame.alive:
             return
         if call.place is None:
@@ -151,15 +147,12 @@ class SessionWatch:
         await self._at(self._moment("call", frame, places=(place,) if place else (), about=about))
 
     async def refused(self, frame: Frame, rule: str, error: str, /) -> None:
-        """See `StepWatcher`."""
         await self._at(self._moment("rejected", frame, about=f"{error} (rule: {rule})"))
 
     async def returned(self, frame: Frame, value: Any, /) -> None:
-        """See `StepWatcher`."""
         await self._at(self._moment("returned", frame, value=value))
 
     async def failed(self, frame: Frame, error: Exception, /) -> None:
-        """See `StepWatcher`."""
         if frame.alive:
             await self._at(self._moment("failed", frame, about=f"{type(error).__name__}: {error}"))
 
@@ -186,7 +179,6 @@ class SessionWatch:
                 editor.came(self, agent)
 
     def left(self, /) -> None:
-        """See `StepWatcher`."""
         editor = self._post.editor
         self._post.left(self)
         if editor is not None:

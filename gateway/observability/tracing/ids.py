@@ -18,12 +18,10 @@ class SpanIds(IdGenerator):
         self._chance = random.SystemRandom()
 
     def generate_trace_id(self) -> int:
-        """See `IdGenerator`."""
         asked, self.next_trace = self.next_trace, None
         return asked or self._chance.getrandbits(128) or 1
 
     def generate_span_id(self) -> int:
-        """See `IdGenerator`."""
         asked, self.next_span = self.next_span, None
         return asked or self._chance.getrandbits(64) or 1
 

@@ -72,21 +72,16 @@ class NoRemoteServers:
         """See `RemoteServers`."""
 
     def equipped(self, program: Program, /) -> Program:
-        """See `RemoteServers`."""
         return program
 
     def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
-        """See `RemoteServers`."""
         return agent
 
     def trouble(self, agent: AgentSpec, /) -> str | None:
-        """See `RemoteServers`."""
         return "remote agents are not served here"
 
     def tool(self, agent: AgentSpec, name: str, /) -> RemoteTool | None:
-        """See `RemoteServers`."""
         return None
 
     async def call(self, agent: AgentSpec, tool: RemoteTool, arguments: Mapping[str, Any], /, *, key: str) -> Any:
-        """See `RemoteServers`."""
         raise RemoteUnavailable(f"{agent.name}: {self.trouble(agent)}")

@@ -319,7 +319,6 @@ class Interpreter:
         return "user" if sender is None or wrote else f"agent {sender.sender_id}"
 
     def value_of(self, name: str) -> Any:
-        """See `StatementScope.value_of`."""
         return self._statement_scope.value_of(name)
 
     def position(self) -> Position:

@@ -51,7 +51,6 @@ class LiteLLMProvider:
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
-        """See `Provider`."""
         await self.warm_up()
         response: Any = None
         try:

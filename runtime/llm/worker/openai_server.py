@@ -52,7 +52,6 @@ class OpenAIServerReader:
             await session.close()
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
-        """See `Provider`."""
         await self.warm_up()
         asked = self._asked(request)
         try:

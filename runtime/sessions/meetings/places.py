@@ -54,7 +54,6 @@ class MeetingPlaces:
         self._link: str | None = None
 
     async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
-        """See `Places`."""
         store = self._around.places
         if (meeting.place or meeting.left) is not None or store is None or not self._around.meetings.threads:
             return
