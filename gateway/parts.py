@@ -55,7 +55,7 @@ def plain(secret: SecretStr | None) -> str | None:
 
 
 async def chosen_model(settings: Settings) -> ModelChoice | NoModel:
-    """Which model the settings and the environment come to; asks for an Ollama on this machine."""
+    """The model that the settings and the environment choose; asks for an Ollama on this machine."""
     wanted = ModelSettings(
         settings.model,
         settings.model_base_url,
@@ -167,7 +167,7 @@ async def open_sandbox(settings: Settings, *, on_event: OnEvent | None = None) -
 
 
 def people_in(connection: RedisConnection, clock: Clock) -> People:
-    """Who may talk, as the database has it."""
+    """The people and their roles in the database."""
     from runtime.storage.redis.records import RedisRecords
 
     people, requests = RedisRecords(connection, PEOPLE_TABLE), RedisRecords(connection, REQUESTS_TABLE)
@@ -216,7 +216,7 @@ async def open_archive(settings: Settings, *, on_event: OnEvent | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What the commands that look after a database need of it."""
+    """The database as the commands for it need it."""
 
     letters: DeadLetters
     catalog: SessionCatalog
@@ -246,7 +246,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
-    """Who is asked for numbers."""
+    """The sources of the gauges."""
     from gateway.observability.gauges import Gauges
     from runtime.storage.redis.queue_depths import RedisQueueDepths
 

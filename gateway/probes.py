@@ -87,7 +87,7 @@ async def _ask_remote(settings: Settings) -> str | None:
 
 
 async def _ask_seats(settings: Settings) -> str | None:
-    """Who may play agents from other processes. Raises ConfigError for an agent of a program that nobody can play."""
+    """The participants that may play agents. Raises ConfigError for an agent of a program that nobody can play."""
     from gateway.programs.loading import routes_of
 
     settings.participants.check((await _programs(settings, routes_of(settings))).values())

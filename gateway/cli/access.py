@@ -111,7 +111,7 @@ def _checked(person: str) -> str:
 
 
 def _with_people(config: Path | None, ask: Callable[[People], Awaitable[Answer]]) -> Answer:
-    """What `ask` finds in the storage of the settings, which a gateway may be using meanwhile."""
+    """The result of `ask` on the storage of the settings. A gateway may be using it meanwhile."""
     return _with_storage(config, lambda people, _: ask(people))
 
 

@@ -49,7 +49,7 @@ def check(
 
 
 def _right(program: Sequence[Path], *, as_json: bool) -> bool:
-    """Whether a program can be used. Says what is wrong with it, what is probably a mistake, and what was read."""
+    """Whether a program can be used. Prints its errors, its probable mistakes and its summary."""
     found, result = checked(program)
     if as_json:
         say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))

@@ -93,7 +93,7 @@ def _executed(settings: Settings, program: Program, text: str, read_line: ReadLi
 
 
 def _standard_input() -> str:
-    """What was piped in; bytes that are not UTF-8 are replaced. Ctrl-C meanwhile ends the process at once."""
+    """The text on standard input, with bytes that are not UTF-8 replaced. Ctrl-C ends the process at once."""
     if sys.stdin is None or _at_a_terminal():
         return ""
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -108,7 +108,7 @@ def _at_a_terminal() -> bool:
 
 
 def _close_output() -> None:
-    """Have nothing written to a pipe that nobody reads any more, or a full disk, also not when Python ends."""
+    """Stop writing to a pipe without a reader or to a full disk, also when Python ends."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -122,7 +122,7 @@ def _open_outputs() -> None:
 
 
 async def _line() -> str | None:
-    """What the person writes next, None at the end of it."""
+    """The next line of the person; None at the end of input."""
     from anyio import to_thread
 
     if _at_a_terminal():

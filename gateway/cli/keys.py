@@ -97,7 +97,7 @@ def rotate(config: ConfigOption = None) -> None:
 
 
 def _written_with(path: Path, line: str, last: bool) -> int:
-    """Write a file of keys anew with one more; how many others it has."""
+    """Rewrite a file of keys with one more, and return the number of others."""
     import os
     from contextlib import suppress
 

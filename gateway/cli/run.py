@@ -67,10 +67,10 @@ def _serve_until_stopped(settings: Settings, programs: Sequence[Path], debug: De
 
 
 async def _serve(settings: Settings, programs: Sequence[Path], debug: DebugAddress | None) -> None:
-    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second one ends the process at once.
+    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second signal ends the process at once.
 
-    SIGTERM lets what goes on come to an end, as long as the settings say. SIGINT, Ctrl-C, stops it where it is: the
-    next run goes on with it.
+    SIGTERM lets work in progress finish, within the time of the settings. SIGINT (Ctrl-C) stops it where it is, and the
+    next run continues it.
     """
     import asyncio
 

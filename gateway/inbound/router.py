@@ -63,7 +63,7 @@ PutMark = Callable[[Address, str, Mark | None], object]
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """What the routers of all platforms share. `message_chars` is the longest message that is taken."""
+    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message."""
 
     inbox: Inbox
     say: Say
@@ -139,7 +139,7 @@ class InboundRouter:
         return self._texts("programs.unknown", program=program, programs=listed)
 
     async def _answer(self, event: Inbound, judged: Judgement) -> None:
-        """Tell somebody who is not let in, or not yet, how it stands."""
+        """Tell a person without access about their situation."""
         platform, bus = self._adapter.name, self._entrance.bus
         if judged.verdict is Verdict.PAIRED:
             bus.publish("access.paired", platform=platform, participant_id=event.person_id)
@@ -317,7 +317,7 @@ def _says_something(event: Inbound) -> bool:
 
 
 def _kind_of(event: Inbound) -> str:
-    """What it is to sessions."""
+    """The kind of event that a session sees."""
     command = COMMANDS.get(event.command or "")
     return (command.kind if command is not None else "") or event.command or event.act
 

@@ -32,7 +32,7 @@ class Route:
     busy: Busy | None = None
 
     def holds_at(self, event: Inbound) -> bool:
-        """Whether the place where `event` happened is one of this route's."""
+        """Whether the place of `event` belongs to this route."""
         address = event.address
         here: dict[Condition, str | None] = {
             "platform": address.platform,
@@ -43,7 +43,7 @@ class Route:
         return all(here[condition] in values for condition, values in self.places.items())
 
     def covers(self, other: Route) -> bool:
-        """Whether this route holds wherever `other` does, so that `other` behind it never serves."""
+        """Whether this route holds wherever `other` does, so that `other` never serves after it."""
         if bool(self.commands) != bool(other.commands) or not set(other.commands) <= set(self.commands):
             return False
         return all(

@@ -179,7 +179,7 @@ class Limits:
 
 
 def _once(event: Inbound) -> str:
-    """What an event is known by: whoever makes its id, as pages do, may use it again elsewhere."""
+    """The identity of an event. A client that makes its ids, as pages do, may use one again elsewhere."""
     return f"{event.address.key}/{event.event_id}"
 
 

@@ -27,7 +27,7 @@ Doing = Literal["archive", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What becomes of one session, and by which setting."""
+    """The action for one session, and the setting that demands it."""
 
     session: KnownSession
     doing: Doing
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(slots=True)
 class Done:
-    """How many sessions were archived and deleted; `left` were busy, or were what others go on from."""
+    """The numbers of archived and deleted sessions; `left` were busy, or are continued by others."""
 
     archived: int = 0
     deleted: int = 0
@@ -59,7 +59,7 @@ class Retention:
         self._clock = clock
 
     async def plan(self) -> AsyncIterator[Step]:
-        """What is to be done now, in no order. Looks at every session and changes nothing."""
+        """The actions that are due now, in no order. Looks at every session and changes nothing."""
         now = self._clock.now()
         async for known in self._catalog.sessions():
             step = self._step(known, now)
@@ -82,7 +82,7 @@ class Retention:
         return done
 
     def job(self, bus: Bus) -> Job:
-        """The same as a job."""
+        """The retention as a job."""
 
         async def run(_due: datetime) -> None:
             try:

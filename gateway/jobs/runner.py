@@ -39,7 +39,7 @@ class Job:
 
 
 def every(name: str, interval: timedelta, run: Callable[[datetime], Awaitable[None]]) -> Job:
-    """A job that runs again when so much time has passed since its last run began to be due."""
+    """A job that is due again this long after its last run became due."""
     return Job(name, lambda after: after + interval, run)
 
 

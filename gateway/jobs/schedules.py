@@ -40,7 +40,7 @@ class Schedule:
         return next(CronSim(self.when, after.astimezone(ZoneInfo(self.zone)))).astimezone(UTC)
 
     def event(self, due: datetime) -> InboxEvent:
-        """What comes into the inbox at a time."""
+        """The event for the inbox at a due time."""
         kind = "new" if self.begins else "message"
         id_, person = f"{SCHEDULE}{self.name}.{due.isoformat()}", f"{SCHEDULE}{self.name}"
         return InboxEvent(
@@ -106,7 +106,7 @@ def _schedule(own: CronSettings, routes: Routes) -> Schedule:
 
 
 def _arrival(own: CronSettings, address: Address) -> Inbound:
-    """What a route is asked with: a message there."""
+    """The message with which a route is asked."""
     return Inbound(
         address, "", "", own.name, own.text, _SOME_TIME, private=False, addressed=True, space=own.space or None
     )

@@ -182,7 +182,7 @@ class _Remarks(logging.Handler):
 
 
 def level_of(name: str) -> Literal["debug", "info", "warning", "error"]:
-    """How much an event matters: what failed is an error, what is refused or lost a warning, single steps are debug."""
+    """The level of an event: a failure is an error, a refusal or a loss a warning, single steps are debug."""
     if name in _WARNINGS:
         return "warning"
     if name in _DEBUG:

@@ -58,7 +58,7 @@ _FAILED = (
 
 
 class Metrics:
-    """Counts in a registry of its own."""
+    """The metrics of this process, in a separate registry."""
 
     def __init__(self, gauges: Gauges) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call] # the library has no types for it

@@ -59,7 +59,7 @@ class Schedulers:
             scheduler.resume()
 
     async def drain(self) -> None:
-        """No platform is called any more; return when all calls on their way have been answered, or after a while."""
+        """Make no more calls to platforms; return when all calls on their way have been answered, or after a while."""
         with anyio.move_on_after(DRAIN_LIMIT_S):
             async with anyio.create_task_group() as tasks:
                 for scheduler in self._open:

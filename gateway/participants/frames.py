@@ -54,7 +54,7 @@ Frame = Hello | Acknowledged | Act
 
 
 def read_frame(text: str) -> Frame:
-    """What a participant says. Raises BadFrame."""
+    """The decoded frame of a participant. Raises BadFrame."""
     if len(text.encode()) > MAX_FRAME_BYTES:
         raise BadFrame(f"a frame has at most {MAX_FRAME_BYTES} bytes")
     try:
@@ -126,7 +126,7 @@ def _answer(data: Mapping[str, Any]) -> str:
 
 
 def welcome(participant: str, window: int) -> str:
-    """The connection stands; at most `window` messages come before the first of them is acknowledged."""
+    """The connection is open; at most `window` messages come before the first of them is acknowledged."""
     return _frame("welcome", version=VERSION, participant=participant, window=window)
 
 
@@ -136,7 +136,7 @@ def message(mail: Mail) -> str:
 
 
 def taken(number: str) -> str:
-    """What the participant did is kept, and will be done."""
+    """The participant's act is stored, and will be done."""
     return _frame("taken", id=number)
 
 

@@ -40,7 +40,7 @@ _NOWHERE = "18446744073709551615-0"
 
 @dataclass(frozen=True, slots=True)
 class Office:
-    """What all visits share: where mail is, where acts go, and how long a text may be."""
+    """The parts that all visits share: the mail, the way for acts, and the length limit of a text."""
 
     mailboxes: Mailboxes
     inbox: Inbox
@@ -166,7 +166,9 @@ class Visit:
         return await mailboxes.read(self._participant, after, reader, wait_s=_READ_S, at_most=at_most)
 
     async def _acknowledge(self, until: str) -> None:
-        """It has everything up to an entry: first its sessions know that, then the mail is taken out."""
+        """Record that the participant has everything up to an entry: first for its sessions, then the mail is
+        removed.
+        """
         mailboxes = self._office.mailboxes
         while mail := await mailboxes.waiting(self._participant, until, at_most=_ACKNOWLEDGED_AT_ONCE):
             for seat in dict.fromkeys(one.letter.seat for one in mail):
@@ -204,7 +206,7 @@ class Visit:
 
 
 class _Pace:
-    """Lets through so many in a second, and some at once."""
+    """A rate limit with a burst."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

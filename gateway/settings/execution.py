@@ -20,7 +20,7 @@ class SandboxSettings(Section):
 
 
 class ExecutionSettings(Section):
-    """How playbooks are executed: whether a model answers several questions in one reply."""
+    """The way playbooks are executed: whether a model answers several questions in one reply."""
 
     questions: Literal["auto", "together", "alone"] = "auto"
 

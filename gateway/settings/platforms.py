@@ -53,7 +53,7 @@ class WebSettings(Section):
 
     @property
     def open_to(self) -> str:
-        """Who may talk, for people."""
+        """The people with access, as a text."""
         if self.password is not None:
             return "everybody who knows the password"
         names = f", and to everybody who reaches {', '.join(self.public_hosts)}" if self.public_hosts else ""

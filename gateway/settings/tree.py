@@ -205,9 +205,9 @@ def remote_variables(
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
 ) -> dict[str, str]:
-    """What programs name for their remote agents, by name: from files, the environment or .env.
+    """The variables that programs name for their remote agents, by name: from files, the environment or .env.
 
-    What is not set is left out. Raises ConfigError for a file that cannot be read.
+    Unset ones are left out. Raises ConfigError for a file that cannot be read.
     """
     return settings.remote.named(names, _variables(environment, directory))
 
@@ -219,20 +219,20 @@ def otel_variables(environment: Mapping[str, str] | None = None, directory: Path
 
 
 def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What every started process may see of the environment: where things are, and nothing that is secret."""
+    """The environment of every started process: paths and the like, and nothing secret."""
     variables = os.environ if environment is None else environment
     return {name: variables[name] for name in INHERITED if name in variables}
 
 
 def model_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What the model's process sees of the environment: providers' own variables, and nothing of ours."""
+    """The environment of the model's process: providers' own variables, and none of ours."""
     variables = os.environ if environment is None else environment
     theirs = {name: value for name, value in variables.items() if not name.startswith("PARLEY_")}
     return {**theirs, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # litellm asks the network for prices otherwise
 
 
 def default_data_dir(variables: Mapping[str, str]) -> Path:
-    """Where state belongs by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
+    """The folder for state by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
     state_home = variables.get("XDG_STATE_HOME", "")
     # The specification says that a relative path there is to be ignored.
     return (Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state") / "parley"

@@ -72,7 +72,7 @@ def allowed_hosts(bind_host: str, configured: Iterable[str]) -> Hosts:
 
 
 class Guard:
-    """ASGI middleware: refuses what comes to a wrong host or from a foreign origin, and adds the headers."""
+    """ASGI middleware: refuses requests for a wrong host or from a foreign page, and adds the headers."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         self._app = app

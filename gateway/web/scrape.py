@@ -14,7 +14,7 @@ _BEARER = "bearer"
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """Answers with `text`, of `content_type`, whoever brings `token` as `Authorization: Bearer <token>`."""
+    """Answers requests that carry `token` as `Authorization: Bearer <token>` with `text`, of `content_type`."""
 
     token: str
     text: Callable[[], Awaitable[bytes]]

@@ -13,9 +13,9 @@ from runtime.language.value_types import coerced
 
 
 async def set_variable(request: Request, references: References, expressions: Expressions) -> dict[str, Any]:
-    """Give a variable of an agent whose session stands another value; durable when it returns. Starts no trigger.
+    """Set a variable of an agent whose session is stopped; durable on return. Fires no trigger.
 
-    The next statement sees it. Raises DebugError for what is no variable of an agent, and for a value of a wrong type.
+    The next statement sees the value. Raises DebugError for anything but a variable of an agent, and for a wrong type.
     """
     watch, container = references.get(request.number("variablesReference"))
     name, state = request.text("name"), watch.journal.state

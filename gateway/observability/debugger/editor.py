@@ -49,7 +49,7 @@ Handler = Callable[[Request], Answer | Awaitable[Answer]]
 
 
 class Desk(Protocol):
-    """Where editors attach, one at a time."""
+    """The place where editors attach, one at a time."""
 
     sources: Sources
     expressions: Expressions
@@ -64,7 +64,7 @@ class Desk(Protocol):
         ...
 
     def detach(self, editor: Editor, /) -> None:
-        """Everything that stands goes on."""
+        """Let everything that is stopped continue."""
         ...
 
 
@@ -229,7 +229,7 @@ class Editor:
     # -- what it is told
 
     def stands(self, watch: SessionWatch, why: Why, /) -> None:
-        """A session stands still, all its agents; one of them is why."""
+        """Report that a session, with all its agents, has stopped because of one of them."""
         assert watch.stand is not None
         self._inspection.references.forget(watch)
         first = watch.stand.agent
@@ -249,7 +249,7 @@ class Editor:
                 self._wire.event("stopped", reason="pause", threadId=number, preserveFocusHint=True, **said)
 
     def goes_on(self, watch: SessionWatch, _agent: str, /) -> None:
-        """A session goes on, unasked: what stood was stopped."""
+        """Report that a session continues without a request, because the stopped work was cancelled."""
         self._inspection.references.forget(watch)
         for agent in watch.journal.state.agents:
             self._tell_going_on(watch, agent)

@@ -84,7 +84,7 @@ class Inspection:
         }
 
     def variables(self, request: Request) -> Body:
-        """What is in a scope or a value, in pages if that is wanted."""
+        """The contents of a scope or a value, in pages if that is wanted."""
         watch, value = self.references.get(request.number("variablesReference"))
         if not isinstance(value, list | Mapping):
             raise DebugError("this number is of a frame, not of variables")
@@ -93,7 +93,7 @@ class Inspection:
         return {"variables": parts(self.references, watch, value, first, most, wanted)}
 
     async def evaluate(self, request: Request) -> Body:
-        """What an expression comes to in a frame; nothing is changed by it."""
+        """The value of an expression in a frame, without effects."""
         owner: Any = self
         names: Mapping[str, Any] = {}
         if request.arguments.get("frameId"):
@@ -113,11 +113,11 @@ class Inspection:
         return {"content": program.pbasm, "mimeType": "text/markdown"}
 
     def loaded_sources(self, _: Request) -> Body:
-        """Every source that steps stand in."""
+        """Every source that has steps."""
         return {"sources": [self._source(source) for source in self._sources.all]}
 
     def exception(self, request: Request) -> Body:
-        """Why an agent stands at a failure."""
+        """The failure at which an agent has stopped."""
         watch, agent = self._threads.find(request.number("threadId"))
         stand = watch.stand
         if stand is None or stand.agent != agent or stand.moment is None or stand.moment.kind not in _FAILURES:

@@ -32,8 +32,9 @@ LAST_WORDS_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class DebugAddress:
-    """Where editors connect. `waits`: nothing is executed until the first one has, and then each session stands at its
-    first playbook."""
+    """The address for editors. `waits`: nothing is executed until the first one has connected, and then each session
+    stops at its first playbook.
+    """
 
     host: str
     port: int
@@ -58,10 +59,7 @@ class DebugAddress:
 
 
 class Debugger:
-    """Watches the sessions of a node for whoever debugs them.
-
-    See `runtime.execution.frames.step_watcher.StepWatcher`.
-    """
+    """Watches the sessions of a node for the debugger. See `runtime.execution.frames.step_watcher.StepWatcher`."""
 
     def __init__(self, address: DebugAddress, programs: Mapping[str, Program], sandbox: Sandbox, bus: Bus) -> None:
         self.address = address
@@ -81,7 +79,7 @@ class Debugger:
 
     @property
     def line(self) -> str:
-        """Where to attach, for people."""
+        """The line that tells people where to attach."""
         waits = "; nothing is executed until then" if self._waits else ""
         return f"attach to {self.address.host} port {self.port}{waits}"
 
@@ -97,7 +95,7 @@ class Debugger:
 
     @property
     def editor(self) -> Editor | None:
-        """Who debugs."""
+        """The attached editor."""
         return self._editor
 
     @property
@@ -133,7 +131,7 @@ class Debugger:
             self._bus.publish("debugger.detached")
 
     def close(self) -> None:
-        """The gateway is to stop: whatever stands goes on, and nobody debugs any more."""
+        """Let everything that is stopped continue and end debugging, because the gateway stops."""
         self._came.set()
         editor = self._reserved
         if editor is not None:
@@ -142,7 +140,7 @@ class Debugger:
         self._closed = True
 
     async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Listen until cancelled; reports the port. Raises ConfigError when it cannot be had."""
+        """Listen until cancelled; reports the port. Raises ConfigError when the address is not available."""
         address = self.address
         try:
             listener = await anyio.create_tcp_listener(local_host=address.host, local_port=address.port)

@@ -62,5 +62,5 @@ class Threads:
 
     @staticmethod
     def name(watch: SessionWatch, agent: str) -> str:
-        """What people see: `Host (agent 1000) in web:lobby`."""
+        """The name that people see: `Host (agent 1000) in web:lobby`."""
         return f"{watch.journal.state.agents[agent].klass} (agent {agent}) in {watch.conversation}"

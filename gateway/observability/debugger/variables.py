@@ -24,7 +24,7 @@ MAX_REFERENCES = 100_000
 
 
 def names_of(state: SessionState, frame: FrameState, spec: PlaybookSpec | None) -> dict[str, Any]:
-    """What plain names mean in a frame: its agent's variables, its arguments, its locals."""
+    """The values of plain names in a frame: its agent's variables, its arguments, its locals."""
     shared = shared_by(state, frame)
     return {
         **({SHARED: shared} if shared is not None else {}),
@@ -41,14 +41,14 @@ def arguments_of(frame: FrameState, spec: PlaybookSpec | None) -> dict[str, Any]
 
 
 def shared_by(state: SessionState, frame: FrameState) -> dict[str, Any] | None:
-    """What the meeting shares in which the frame is executed; None outside of one."""
+    """The shared state of the frame's meeting; None outside of one."""
     meeting = state.meetings.get(frame.meeting or "")
     return None if meeting is None else {name: known.value for name, known in meeting.shared.items()}
 
 
 @dataclass
 class References:
-    """The numbers under which an editor asks for values and frames again, as long as their session stands."""
+    """The numbers by which an editor asks again for values and frames, while their session is stopped."""
 
     _of: dict[int, tuple[object, Any]] = field(default_factory=dict)
     _next: Iterator[int] = field(default_factory=lambda: count(1))
@@ -88,7 +88,7 @@ def shown(references: References, owner: object, name: str, value: Any) -> dict[
 def parts(
     references: References, owner: object, value: Any, first: int, most: int, wanted: str | None
 ) -> list[dict[str, Any]]:
-    """What is in a value: `most` of its parts (0: all) from `first`; only those that are `wanted`, named or indexed."""
+    """The parts of a value: `most` of them (0: all) from `first`; only those that are `wanted`, named or indexed."""
     if wanted is not None and wanted != ("indexed" if isinstance(value, list) else "named"):
         return []
     pairs: Iterator[tuple[str, Any]]

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an editor wants. `arguments` are as they came."""
+    """A request of an editor. `arguments` are as they came."""
 
     seq: int
     command: str
@@ -133,7 +133,7 @@ def _response(request: Request) -> dict[str, Any]:
 
 
 def _length(head: bytes) -> int:
-    """How long the text is. Other headers than the two that DAP knows are refused: a web page could send them."""
+    """The length of the text. Headers other than the two of DAP are refused: a web page could send them."""
     length = None
     for line in head.split(b"\r\n"):
         name, _, value = line.partition(b":")

@@ -95,7 +95,7 @@ class Shipping(SpanProcessor):
         self._failing = True
 
     async def _exported(self, batch: Sequence[ReadableSpan]) -> bool:
-        """Whether the collector took them. A thread of its own, which the end of the process does not wait for."""
+        """Whether the collector took the spans. Runs in a thread that the end of the process does not wait for."""
         loop, done, results = asyncio.get_running_loop(), anyio.Event(), list[SpanExportResult]()
 
         def export() -> None:

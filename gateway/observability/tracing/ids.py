@@ -27,7 +27,7 @@ class SpanIds(IdGenerator):
 
 
 def first_span(session: str, root: str) -> SpanContext:
-    """Where the first span of a root frame is, on whichever node and however long ago."""
+    """The place of the first span of a root frame, on whichever node and however long ago."""
     digest = blake2b(f"{session}\0{root}".encode(), digest_size=24).digest()
     trace, span = int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big")
     return SpanContext(trace or 1, span or 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
