@@ -46,7 +46,7 @@ async def _webhook(api: BotApi, wanted: Webhook | None) -> list[str]:
 
 
 async def _memberships(api: BotApi, bot: BotIdentity, chats: Sequence[str]) -> list[str]:
-    """What it may not do in the groups that the settings name."""
+    """The missing rights in the groups that the settings name."""
     notes = []
     for chat in chats:
         if not chat.lstrip("-").isdigit() or not chat.startswith("-"):

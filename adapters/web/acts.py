@@ -33,12 +33,12 @@ Refusal = tuple[RefusalCode, str]
 
 
 class NotPossible(Exception):
-    """What was asked for cannot be done; the text says why, for the person."""
+    """The act cannot be done; the text says why, for the person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What acts are checked against and where they go. Without `files` no message can carry any."""
+    """The sources for checking acts, and their destination. Without `files` no message can have any."""
 
     board: Board
     intake: Intake
@@ -48,7 +48,7 @@ class Ledger:
 
 
 class Acts:
-    """What one person does on one page. `language` is the page's, such as `de`."""
+    """The acts of one person on one page. `language` is the page's, such as `de`."""
 
     def __init__(self, ledger: Ledger, browser: Browser, language: str | None) -> None:
         self._ledger = ledger
@@ -137,7 +137,7 @@ class Acts:
         return attached
 
     async def _keep_attached(self, address: Address, files: Sequence[Attachment]) -> None:
-        """What came with a message is its conversation's, and is kept longer than what was only uploaded."""
+        """Assign attached files to the conversation, which keeps them longer than mere uploads."""
         if self._ledger.files is not None:
             for file in files:
                 await self._ledger.files.attach(file.url.removeprefix(FILE_URL), address.key)
@@ -210,7 +210,7 @@ class Acts:
     # On its way
 
     def _inbound_of(self, room: str, kept: RoomMessage, act: Happening, text: str) -> Inbound:
-        """What was done to a message; its version makes each change an event of its own."""
+        """The event of a change to a message; its version makes each change a separate event."""
         event = f"{kept.id}.{act}.{kept.version}"
         return replace(self._inbound(_address(room, kept), event, text), act=act, message_id=kept.id)
 
@@ -232,7 +232,7 @@ class Acts:
 
 
 async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
-    """A quote of a message of the room; None when it is not there any more."""
+    """A quote of a message of the room; None when the message no longer exists."""
     quoted = await board.message(room, message_id)
     if quoted is None:
         return None
@@ -243,7 +243,7 @@ async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
 
 
 def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:
-    """Whether what the room has under this id is what its author sends again, perhaps changed since."""
+    """Whether the room's message with this id is the one that its author sends again, perhaps changed since."""
     if (kept.author_id, kept.thread) != (post.author_id, post.thread):
         return False
     return kept.edited or kept.deleted or (kept.text, kept.files) == (post.text, post.files)

@@ -103,7 +103,7 @@ class WebAdapter:
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Inbound]]:
-        """What people say, in the order in which the rooms show it; for one consumer at a time."""
+        """People's events, in the order in which the rooms show them; for one consumer at a time."""
         async with beside() as tasks, aclosing(self._intake.items()) as items:
             tasks.start_soon(self._echo.run, self._board)
             yield items

@@ -97,7 +97,7 @@ class Hub:
 
     @property
     def pages(self) -> int:
-        """How many there are."""
+        """The number of pages."""
         return self._pages_of.total()
 
     def refusal(self, person: Person) -> str | None:
@@ -129,7 +129,7 @@ class Hub:
         self.bulletin.people_changed(room)
 
     def presence(self, room: str) -> Presence:
-        """Who looks at the room, once each, in the order of arrival. The newest page knows a person's name."""
+        """The people who look at the room, once each, in the order of arrival. The newest page has a person's name."""
         known = self._rooms.get(room)
         people = {} if known is None else known.people
         return Presence(tuple(islice(people.values(), MAX_NAMED)), len(people))

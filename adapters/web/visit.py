@@ -67,7 +67,7 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What all visits share. `commands` are those of the menu, with what they do."""
+    """The parts that all visits share. `commands` are those of the menu, with their descriptions."""
 
     ledger: Ledger
     hub: Hub

@@ -48,7 +48,7 @@ class HookGone(NotDelivered):
 
 
 class PlaceGone(NotDelivered):
-    """The channel or thread is not there (any more, or yet)."""
+    """The channel or thread does not exist (now or yet)."""
 
 
 class TooOld(MessageGone):
@@ -56,11 +56,11 @@ class TooOld(MessageGone):
 
 
 class FileGone(NotDelivered):
-    """There is no file at an address (any more)."""
+    """There is no file at an address (now)."""
 
 
 class AlreadyDone(NotDelivered):
-    """What was asked for had been done before: a thread opened, an interaction acknowledged."""
+    """The call had been done before: a thread opened, an interaction acknowledged."""
 
 
 _KINDS: Final[Mapping[int, type[AdapterError]]] = {
@@ -122,7 +122,7 @@ class Calls:
         return data
 
     async def _refreshed(self, url: str) -> str | None:
-        """The address at which the file is to be had now (Refresh Attachment URLs); None where that is not told."""
+        """The file's current address (Refresh Attachment URLs); None where Discord does not say."""
         try:
             with self.told("asking for a file's new address"):
                 route = Route("POST", "/attachments/refresh-urls")
@@ -141,9 +141,8 @@ class Calls:
 
     @contextmanager
     def told(self, what: str, *, at_setup: bool = False, gone: type[NotDelivered] = NotDelivered) -> Iterator[None]:
-        """Failures within as our errors; AuthFailed only `at_setup`, `gone` where nothing is to be had there.
-
-        The time limit is the connection's.
+        """Translates failures within; AuthFailed only `at_setup`, `gone` where nothing exists there. The time limit is
+        the connection's.
         """
         try:
             yield

@@ -43,7 +43,7 @@ THREAD_BITS = (1 << 35) | (1 << 38)
 
 
 def invitation(application_id: str) -> Invitation:
-    """How somebody who manages a server lets the bot in, with its permissions and commands."""
+    """The link by which a person who manages a server adds the bot, with its permissions and commands."""
     permissions = sum(permission.bit for permission in PERMISSIONS)
     scopes = "bot+applications.commands"
     link = f"https://discord.com/oauth2/authorize?client_id={application_id}&scope={scopes}&permissions={permissions}"
@@ -51,7 +51,7 @@ def invitation(application_id: str) -> Invitation:
 
 
 def missing(granted: int) -> list[Permission]:
-    """Which of ours are not among the bits that were granted."""
+    """The permissions that are not among the granted bits."""
     if granted & _ADMINISTRATOR:
         return []
     return [permission for permission in PERMISSIONS if not granted & permission.bit]

@@ -73,7 +73,7 @@ class Listener:
                 self._fail(error)
 
     async def next(self) -> Heard:
-        """The next event. Raises AuthFailed. LOST stands where events had to be dropped, all up to this moment."""
+        """The next event. Raises AuthFailed. LOST marks events that had to be dropped, all up to this moment."""
         while not self._buffer:
             if self._failure is not None:
                 raise self._failure
@@ -95,7 +95,7 @@ class Listener:
         ]
 
     def place(self, event: Mapping[str, Any], message_id: str) -> Place | None:
-        """Where a message of a server is, as far as discord.py knows; None when the channel is not known."""
+        """The place of a message in a server, as far as discord.py knows; None when the channel is not known."""
         guild = self._guild(int(event["guild_id"]))
         channel = guild.get_channel_or_thread(int(event["channel_id"])) if guild is not None else None
         if guild is None or channel is None:

@@ -62,7 +62,7 @@ class Menu:
                 pass
 
     async def item(self, interaction: Mapping[str, Any], us: BotIdentity) -> Inbound | None:
-        """What a person did; None for what is answered here. `safe` is to be called for each item."""
+        """A person's event; None for one that is answered here. Call `safe` for each item."""
         try:
             match kind_of(interaction):
                 case "command":

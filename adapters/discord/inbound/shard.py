@@ -60,7 +60,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What connections are made with. `shards` None: as many as Discord recommends."""
+    """The parameters of connections. `shards` None: as many as Discord recommends."""
 
     token: str
     base_url: str | None
@@ -70,7 +70,7 @@ class Session:
 
 
 class Starts:
-    """Who may begin a session when: shards whose numbers are equal modulo `at_once` follow each other slowly."""
+    """The pace of new sessions: shards whose numbers are equal modulo `at_once` follow each other slowly."""
 
     def __init__(self, clock: Clock, at_once: int) -> None:
         self._clock = clock
@@ -110,7 +110,8 @@ class Shard:
     async def run(self) -> NoReturn:
         """Listen until cancelled, one session after the other.
 
-        Raises discord.py's LoginFailure, PrivilegedIntentsRequired, and ConnectionClosed where going on is of no use.
+        Raises discord.py's LoginFailure, PrivilegedIntentsRequired, and ConnectionClosed where a new attempt is of no
+        use.
         """
         while True:
             try:

@@ -40,7 +40,7 @@ def is_hooked(message: str) -> bool:
 
 
 def seat_of(speaker_id: str) -> int:
-    """Which of a channel's webhooks an agent speaks through: agents numbered one after another spread evenly."""
+    """The webhook of a channel that an agent speaks through: agents numbered one after another spread evenly."""
     return sum(speaker_id.encode()) % HOOKS_PER_CHANNEL
 
 

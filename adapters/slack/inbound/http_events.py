@@ -82,7 +82,7 @@ def _spoken(words: Mapping[str, Any]) -> HttpAnswer:
 
 
 def _content(request: HttpRequest) -> tuple[str, Mapping[str, Any]] | None:
-    """What a request brings: its kind and its body."""
+    """The kind and the body of a request."""
     try:
         if "json" in request.headers.get("content-type", ""):
             kind, body = "events_api", json.loads(request.body)

@@ -54,7 +54,9 @@ class Sender:
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
-        """Where an earlier attempt may have posted it, it is looked for first. What it answers, its thread shows."""
+        """Send a message. Where an earlier attempt may have posted it, look for that first. Its thread shows what it
+        answers.
+        """
         workspace = await self._workspaces.of(team_of(to))
         message = await self._posted_before(to, text, speaker, nonce, workspace)
         if message is None:
@@ -146,7 +148,9 @@ class Sender:
     async def open_stream(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Where an earlier attempt may have begun it, it is looked for first, and gone on with by edits: StreamOver."""
+        """Open a stream. Where an earlier attempt may have opened it, look for that first, and continue by edits:
+        StreamOver.
+        """
         workspace = await self._workspaces.of(team_of(to))
         if await self._posted_before(to, text, speaker, nonce, workspace) is not None:
             raise StreamOver("The message is there already")
@@ -180,7 +184,7 @@ class Sender:
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """A file appears under the bot's name, so the speaker's stands above its text."""
+        """Upload a file. It appears under the bot's name, so the speaker's name is above its text."""
         workspace = await self._workspaces.of(team_of(to))
         file_id = self._uploads.get(nonce)
         if file_id is None:

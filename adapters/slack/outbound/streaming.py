@@ -59,7 +59,7 @@ class Streams:
     async def open(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, recipient: Recipient | None
     ) -> str:
-        """Begin. Raises StreamOver where streams are not to be had: outside of threads, or for nobody in particular."""
+        """Begin. Raises StreamOver where no stream is available: outside of threads, or for nobody in particular."""
         if to.thread is None or not workspace.can_stream or not (is_private(to) or recipient):
             raise StreamOver("Slack streams only in threads, and in channels only for a person who was heard there")
         face = self._faces.of(to, speaker) if workspace.own_names else None
@@ -136,7 +136,7 @@ class Streams:
             await workspace.streams.stop(channel_of(to), message, "", nonce)
 
     def is_likely(self, message: Mapping[str, Any], text: str, to: Address, speaker: Speaker) -> bool:
-        """Whether a message of ours is a stream of this beginning, left open by a call of unknown outcome."""
+        """Whether a message of ours is a stream with this beginning, left open by a call of unknown outcome."""
         same = message.get("username") == shown_name(speaker)
         shown = str(message.get("text") or "")[:LIKENESS_CHARS]
         begins = bool(shown) and harmless(text, to).startswith(shown)
@@ -177,7 +177,7 @@ def _disarmed(text: str) -> str:
 
 
 def _cut(text: str, to: Address) -> tuple[str, str]:
-    """What can be shown, and the end that may be the beginning of a mention."""
+    """The part that can be shown, and the end that may be the beginning of a mention."""
     tail = _UNFINISHED.search(text)
     if tail is None or len(tail[0]) > MAX_HELD:
         return harmless(text, to), ""

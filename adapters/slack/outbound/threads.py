@@ -46,7 +46,7 @@ class Threads:
         return self._latest.get(_message_key(conversation, user))
 
     def place(self, conversation: str, message: str) -> Address | None:
-        """Where a message is."""
+        """The place of a message."""
         return self._places.get(_message_key(conversation, message))
 
     def placed(self, conversation: str, message: str, thread: str | None) -> Address:

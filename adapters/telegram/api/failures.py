@@ -82,7 +82,7 @@ class FloodWait(TelegramError):
 
 
 def translated(error: TelegramError, method: str, *, at_setup: bool) -> AdapterError:
-    """What went wrong. A BadRequest is a NetworkError to the library, so it is looked at first."""
+    """The error of the port. A BadRequest is a NetworkError to the library, so it is looked at first."""
     text = f"Telegram: {method}: {error.message}"
     match error:
         case FloodWait():

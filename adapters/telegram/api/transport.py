@@ -53,7 +53,7 @@ class Parameters:
 
     @property
     def contains_files(self) -> bool:
-        """Whether a file is to be uploaded."""
+        """Whether a file is uploaded."""
         return bool(self.multipart_data)
 
     @property

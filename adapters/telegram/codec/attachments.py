@@ -56,7 +56,7 @@ class FileRef:
 
 
 def kind_of(file: File) -> str:
-    """How the file is sent: `Photo`, `Video`, `Audio`, `Voice` or `Document`."""
+    """The form in which the file is sent: `Photo`, `Video`, `Audio`, `Voice` or `Document`."""
     kind = _SENT_AS.get(file.media_type.partition(";")[0].strip().casefold(), "Document")
     return "Document" if kind == "Photo" and len(file.data) > MAX_PHOTO_BYTES else kind
 

@@ -35,7 +35,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where Telegram sends one bot's updates. The secret is derived from the token, so that every node knows it."""
+    """The address to which Telegram sends one bot's updates. The secret is derived from the token, so that every node
+    knows it.
+    """
 
     url: str
     secret: str
@@ -48,7 +50,7 @@ class Webhook:
 
     @property
     def path(self) -> str:
-        """What follows `/hooks/telegram`, as `HttpRequest.path` has it."""
+        """The path after `/hooks/telegram`, as `HttpRequest.path` has it."""
         return "/" + urlsplit(self.url).path.partition(HOOKS)[2].strip("/")
 
     def sent(self, request: HttpRequest) -> bool:

@@ -17,7 +17,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Posting:
-    """What one adapter posts."""
+    """The posts of one adapter."""
 
     def __init__(self, memory: ChatState, numbers: MessageIds) -> None:
         self._memory = memory
