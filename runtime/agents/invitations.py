@@ -144,7 +144,7 @@ class Invitations:
         )
 
     async def answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
-        """Have an agent answer whoever has asked it."""
+        """Have an agent answer its invitation."""
         to = self._inviter(meeting, agent)
         if self._candidates.lives(to):
             kind = MessageType.MEETING_RESPONSE
@@ -168,7 +168,7 @@ class Invitations:
         return meeting if was_in else f"Meeting {meeting.id} has ended"
 
     async def _considered(self, frame: Frame, playbook: PlaybookSpec, meeting: MeetingState) -> str:
-        """What the agent answers: what comes of the playbook that it executes before it joins, if it has one."""
+        """The agent's answer: the result of the playbook that it executes before it joins, if it has one."""
         name, klass = playbook.metadata.get(BEFORE_JOINING), frame.agent.klass
         spec = next((spec for spec in self._library.playbooks(klass) if spec.name == name), None)
         if spec is None:
@@ -184,7 +184,7 @@ class Invitations:
         return answer_of(record.value, record.error)
 
     def _arguments(self, spec: PlaybookSpec, meeting: MeetingState) -> dict[str, Any]:
-        """What the playbook by which an agent takes part, or considers it, is told: as far as it has parameters."""
+        """The arguments of the playbook by which an agent takes part, or considers it, as far as it has parameters."""
         names = {param.name for param in spec.params}
         told: dict[str, Any] = {"topic": meeting.topic} if "topic" in names else {}
         if "attendees" in names:

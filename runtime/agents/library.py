@@ -93,7 +93,7 @@ class Library:
         return None
 
     def handler(self, klass: str) -> Executable | None:
-        """What handles messages for an idle agent: the model, or the one python playbook that has an EVT trigger."""
+        """The handler of messages for an idle agent: the model, or the only Python playbook with an EVT trigger."""
         agent = self._program.agent(klass)
         if agent is None:
             return None

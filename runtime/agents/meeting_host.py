@@ -216,7 +216,7 @@ class MeetingHost:
             self.meetings.start(meeting)
 
     def _attendees(self, state: FrameState, playbook: PlaybookSpec) -> tuple[list[str], list[str]]:
-        """Who has to come, and who may: those whom the call names, else those of the metadata."""
+        """The required and the optional attendees: those of the call, else those of the metadata."""
         optional = names_of(playbook.metadata.get("optional_attendees"))
         given = names_of(state.kwargs.get("attendees"))
         if given:
@@ -241,7 +241,7 @@ class MeetingHost:
             self.meetings.end(meeting, by=agent, why=why)
 
     def withdraw(self, agent: str, why: str) -> None:
-        """What an agent does is stopped: the meeting it holds ends, and it leaves the one it is in."""
+        """End the meeting that a stopped agent holds, and take it out of the one that it is in."""
         meeting = meeting_of(self._journal.state, agent)
         if meeting is not None and meeting.host == agent:
             self.meetings.end(meeting, by=agent, why=f"{self.name(agent)} {why}")
@@ -249,8 +249,9 @@ class MeetingHost:
             self.meetings.leave(meeting, agent, why)
 
     def settle(self, agents: Collection[str] | None = None) -> None:
-        """Have those leave, of these agents or of all, who execute no playbook of their meeting any more: it was given
-        up, not ended."""
+        """Let agents (these or all) leave that no longer execute a playbook of their meeting: it was given up, not
+        ended.
+        """
         going_on = self.meetings.going_on()
         if not going_on:
             return

@@ -35,7 +35,7 @@ class Returns(Protocol):
     """Hears what could not be posted."""
 
     async def undelivered(self, message: Message, agent: AgentId, reason: str, /) -> None:
-        """Tell whoever sent `message` to `agent` that it was not delivered; it is no longer in the agent's queue."""
+        """Tell the sender of `message` to `agent` that it was not delivered; it is no longer in the agent's queue."""
         ...
 
 
@@ -68,7 +68,7 @@ class RemoteAgent:
 
     @property
     def state(self) -> AgentState:
-        """What the tape says about this agent."""
+        """The agent's state on the tape."""
         return self._journal.state.agents[self.id]
 
     def accept(self, message: Message) -> None:
@@ -95,7 +95,7 @@ class RemoteAgent:
         """Take messages out of the queue that the tape no longer has in it: there is no other queue."""
 
     def interrupt(self) -> None:
-        """What another process does cannot be stopped from here."""
+        """Nothing: another process cannot be stopped from here."""
 
     async def live(self) -> None:
         """Post what comes, for ever: what was said before the program ended is posted after it."""
@@ -171,7 +171,7 @@ class RemoteAgent:
 
 
 def _shared(meeting: MeetingState) -> Mapping[str, Any] | None:
-    """What a meeting shares, by name; of what is too much in all without the values."""
+    """The shared state of a meeting, by name; values beyond the limit are left out."""
     left, found = MAX_SHARED_CHARS, dict[str, Any]()
     for name, known in meeting.shared.items():
         left -= len(json.dumps(known.value, ensure_ascii=False))

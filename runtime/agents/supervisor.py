@@ -89,9 +89,9 @@ class Supervisor:
                 self._wake(AgentId(id_))
 
     def start(self, first: Message | None) -> None:
-        """Make the agents that exist from the beginning: those that begin or stand by, and the first.
+        """Create the agents that exist from the start: those with a start trigger, those on standby, and the first.
 
-        Those that begin answer the message `first`.
+        Those with a start trigger answer the message `first`.
         """
         for spec in self._from_the_beginning():
             self._make(spec.name, first if begins(spec) else None)
@@ -188,8 +188,9 @@ class Supervisor:
         sender.accept(Message(id_, agent, klass, text, self._clock.now(), **notice))
 
     def recipient(self, text: str, quoted: str | None, person: str | None = None) -> AgentId:
-        """Whom the message of `person` is for: an agent it names first, the one it quotes (by the platform's id of what
-        it said), the one that waits for people, best for them, else the first."""
+        """The recipient of a message of `person`: an agent that it names, the one that it quotes (by the platform's
+        id), the one that waits for people, best for this person, else the first.
+        """
         for id_, agent in self._agents.items():
             name = agent.state.klass.lower()
             if text.lower().startswith((f"@{name}", f"{name}:", f"{name},")):
@@ -200,7 +201,9 @@ class Supervisor:
         return self._waiting(person) or AgentId(next(iter(self._agents)))
 
     def _waiting(self, person: str | None) -> AgentId | None:
-        """Who waits for this person: the last who waits for nobody else, else the last who waits for anybody."""
+        """The agent that waits for this person: the last that waits for nobody else, else the last that waits for
+        anybody.
+        """
         state = self._journal.state
         known = state.people.get(person or "")
         waits = [
@@ -220,7 +223,7 @@ class Supervisor:
         self._agents[agent].accept(message)
 
     def remind(self, agent: AgentId, message: Message) -> bool:
-        """Tell an agent what it wanted to be told; False when it is not there any more. Raises QueueFull."""
+        """Give an agent its reminder; False when the agent no longer exists. Raises QueueFull."""
         if agent not in self._agents:
             return False
         self._agents[agent].accept(message)
@@ -344,5 +347,5 @@ class Supervisor:
 
 
 def begins(spec: AgentSpec) -> bool:
-    """Whether the agent has playbooks that run at the beginning."""
+    """Whether the agent has playbooks with a start trigger."""
     return any(t.kind is TriggerKind.BGN for playbook in spec.playbooks for t in playbook.triggers)

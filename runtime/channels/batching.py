@@ -66,7 +66,7 @@ class Batcher:
             raise
 
     def flush(self) -> None:
-        """Deliver what waits, now. Raises what `deliver` raises; then it goes on waiting."""
+        """Deliver the waiting messages now. Raises what `deliver` raises; then they continue to wait."""
         if self._waiting:
             self._deliver(tuple(self._waiting))
             self._waiting.clear()

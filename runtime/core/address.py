@@ -45,7 +45,7 @@ class Speaker:
 
     @property
     def leads(self) -> bool:
-        """Whether it is the gateway, or the first agent: who speaks where nobody is named."""
+        """Whether it is the gateway or the first agent, which speak where no name is shown."""
         return self.id in ("", str(FIRST_AGENT))
 
 

@@ -17,7 +17,7 @@ _EXACT_S = 0.001
 
 
 class Clock(Protocol):
-    """Where time comes from."""
+    """The source of time."""
 
     def now(self) -> datetime:
         """Wall-clock time, UTC."""

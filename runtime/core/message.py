@@ -21,7 +21,7 @@ Mark = Literal["seen", "queued", "stopped", "failed"]
 
 
 class MessageType(StrEnum):
-    """What a message is for. Extensible: a type unknown to a reader is kept as its text."""
+    """The purpose of a message. Extensible: a type unknown to a reader is kept as its text."""
 
     DIRECT = "direct"
     MEETING_BROADCAST = "meeting_broadcast"
@@ -56,7 +56,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a message answers: the platform's id of that message, its author's name and its text, perhaps shortened."""
+    """The quoted message: the platform's id, the author's name and the text, perhaps shortened."""
 
     message_id: str
     author: str

@@ -39,7 +39,7 @@ def shortened(text: str, max_chars: int) -> str:
 
 
 def error_text(error: BaseException) -> str:
-    """What an exception says, cut when it is long."""
+    """The text of an exception, cut when it is long."""
     return shortened(str(error), MAX_ERROR_CHARS)
 
 

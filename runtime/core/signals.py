@@ -35,7 +35,7 @@ class Signal:
 
 
 class Wakeup:
-    """Wakes the one task that waits for it, which also finds it when it comes to wait later."""
+    """Wakes the one task that waits for it, even if it starts to wait later."""
 
     __slots__ = ("_set", "_waiting")
 

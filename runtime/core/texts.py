@@ -39,7 +39,7 @@ class Texts:
         return self._texts[key].format_map(values)
 
     def marked(self, mark: str) -> Texts:
-        """The same texts for people who write commands after `mark` in the place of a slash."""
+        """The texts with `mark` in the place of a slash before commands."""
         if mark == SLASH:
             return self
         command = re.compile(rf"(?<![\w/]){SLASH}(?=\{{command\}}|(?:{'|'.join(self._commands())})\b)")

@@ -119,13 +119,14 @@ class Host:
     def busy(self) -> bool:
         """Whether code of a frame runs, or a call that is neither a wait nor a playbook.
 
-        However many frames wait, only those are looked at that may do something.
+        However many frames wait, only those that may be working are looked at.
         """
         return any(map(self._runs, self._moving)) or any(map(self._performs, list(self._performing)))
 
     def _runs(self, frame: str) -> bool:
-        """Whether the code of a frame does something: it waits for no message, and for no playbook of which it does not
-        know."""
+        """Whether the code of a frame is working: it waits for no message, and for no playbook that it does not
+        know.
+        """
         state = self._journal.state
         if frame not in state.frames or call_key(frame, TURN) in state.waits:
             return False
@@ -196,7 +197,7 @@ class Host:
     async def run_child(
         self, frame: Frame, call: Call, agent: str, playbook: Executable, *, hidden: bool = False
     ) -> None:
-        """Run `playbook` on `agent` as the answer to `call`; goes on with it where a crash left it."""
+        """Run `playbook` on `agent` as the answer to `call`; continues it where a crash left it."""
         id_ = f"{frame.id}:{call.pos}"
         if id_ not in self._journal.state.frames:
             if self._depth(frame) >= MAX_DEPTH:
@@ -227,14 +228,14 @@ class Host:
                 self._aside[frame.id].discard(id_)
 
     def _depth(self, frame: Frame) -> int:
-        """How many playbooks wait for each other down to this frame, itself among them."""
+        """The number of playbooks that wait for each other down to this frame, itself included."""
         frames, depth, state = self._journal.state.frames, 1, frame.state
         while state.caller is not None and state.caller.frame in frames and depth < MAX_DEPTH:
             state, depth = frames[state.caller.frame], depth + 1
         return depth
 
     def _check_room(self, caller: Frame, playbook: Executable) -> None:
-        """Raise PlaybookError when a model's statements have so many playbooks going on that one more is too much."""
+        """Raise PlaybookError when a model's statements have the largest number of playbooks in progress."""
         state = self._journal.state
         if not caller.state.statements:
             return
@@ -291,7 +292,7 @@ class Host:
         return failure
 
     async def _returns(self, frame: Frame, value: Any) -> None:
-        """A playbook has come to its end; its caller hears of it next."""
+        """Record the return of a playbook; its caller learns of it next."""
         await self.around("after", frame)
         if self.watcher is not None:
             await self.watcher.returned(frame, value)
@@ -302,7 +303,7 @@ class Host:
         return {state.frames[id_].agent for id_ in state.below(frame)}
 
     def _kept(self, id_: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
-        """What the fact of a return adds for whoever goes on."""
+        """The additions of a return's fact for the frame that continues."""
         state = self._journal.state
         frame = state.frames[id_]
         caller = state.frames.get(frame.caller.frame) if frame.caller is not None else None

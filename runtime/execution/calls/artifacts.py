@@ -90,5 +90,5 @@ class ArtifactCalls:
 
 
 def named_values(state: SessionState, frame: FrameState) -> Mapping[str, Any]:
-    """What a frame can name."""
+    """The values that a frame can name."""
     return {**state.agents[frame.agent].variables, **frame.kwargs, **frame.locals}

@@ -31,7 +31,7 @@ _BINARY_KINDS = ("image", "audio", "video", "font")
 
 
 class Files(Protocol):
-    """Where files come from and go to. Raises AdapterError and StorageError."""
+    """The store of files. Raises AdapterError and StorageError."""
 
     async def fetch(self, address: Address, attachment: Attachment, /, *, max_bytes: int) -> bytes:
         """The content of a file that somebody sent in this conversation. Raises NotDelivered when it is gone."""

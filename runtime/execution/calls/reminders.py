@@ -51,7 +51,7 @@ class Reminders:
         return {"Remind": self.remind}
 
     async def remind(self, frame: Frame, call: Call) -> None:
-        """Have the agent told a text as a message, at a time or so many seconds from now; gives the time in UTC."""
+        """Send the agent a text as a message, at a time or after a number of seconds; return the time in UTC."""
         when, text = call_arguments(call, "when", "text")
         due = due_at(when, self._clock.now())
         if len(str(text)) > MAX_REMINDER_CHARS:
@@ -121,7 +121,7 @@ class Reminders:
         self._journal.hurry()
 
     def _is_told(self, reminder: ReminderState) -> bool:
-        """Whether a trigger's time came before, and the agent has not seen to that yet."""
+        """Whether a trigger's time came before, and the agent has not handled it yet."""
         queue = self._journal.state.agents[reminder.agent].queue
         told = (message.content for message in queue if message.type == MessageType.TRIGGER)
         return reminder.trigger is not None and reminder.trigger in told
@@ -133,7 +133,8 @@ async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:
 
 
 def due_at(when: Any, now: datetime) -> datetime:
-    """What a program means by `when`: seconds from now, or a time of ISO 8601, which is UTC where it names no zone.
+    """The time that a program means by `when`: seconds from now, or a time of ISO 8601, which is UTC where it names no
+    zone.
 
     Raises PlaybookError.
     """

@@ -39,7 +39,7 @@ _OF_MODELS = {
 
 
 def waits_by(error: Exception, texts: Texts) -> str:
-    """What people read where a playbook waits for somebody to write again because of an error."""
+    """The text for people where a playbook waits, because of an error, until somebody writes again."""
     of_model = _OF_MODELS.get(type(error).__name__)
     if of_model is None:
         return texts("session.trouble", error=error)
@@ -76,7 +76,7 @@ class RaisedByPlaybook(PlaybookError):
 
 
 def rebuilt(error: tuple[str, str]) -> Exception:
-    """The exception that a record stands for: the built-in type or ours where there is one, else RaisedByPlaybook."""
+    """The exception of a record: the built-in type or ours where there is one, else RaisedByPlaybook."""
     name, text = error
     kind = _EXCEPTIONS.get(name)
     return kind(text) if kind is not None else RaisedByPlaybook(name, text)

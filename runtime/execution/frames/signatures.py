@@ -54,7 +54,7 @@ FORMS = {"Say": 'Say("user", "the text")'}
 
 
 def as_written(name: str) -> str:
-    """A call's form, to stand behind what is wrong with it; empty for calls that need none."""
+    """A call's form, to follow the description of an error; empty for calls that need none."""
     return f"; it is called as {FORMS[name]}" if name in FORMS else ""
 
 

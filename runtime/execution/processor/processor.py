@@ -61,7 +61,7 @@ MAX_STEPS = 10_000
 
 
 class Returned:
-    """The playbook has come to its end with a value."""
+    """The playbook has ended with a value."""
 
     def __init__(self, value: Any = None) -> None:
         self.value = value

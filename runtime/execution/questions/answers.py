@@ -53,7 +53,7 @@ def _values(question: Value, text: str) -> dict[str, Any]:
 
 
 def _single(name: str, kind: str, data: Any, text: str) -> Any:
-    """One value may stand alone, without an object around it."""
+    """A single value, which needs no object around it."""
     if isinstance(data, Mapping) and _has(data, name):
         return data
     if data == {} and not fits(data, kind):
@@ -222,7 +222,7 @@ def _correction(question: Understand, fields: Mapping[str, Any]) -> Understood:
 
 
 def _json(text: str) -> Any:
-    """The JSON value in an answer, whatever stands around it; `_NO_JSON` where there is none."""
+    """The JSON value in an answer, whatever surrounds it; `_NO_JSON` where there is none."""
     fenced = _FENCED.search(text)
     bare = (fenced[1] if fenced else text).strip()
     for candidate in (bare, _object_in(bare)):

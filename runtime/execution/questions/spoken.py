@@ -68,11 +68,11 @@ class Spoken:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown now."""
+        """The text that can be shown now."""
         return self._read(piece, final=False)
 
     def end(self) -> str:
-        """What was held back, when the text is complete."""
+        """The retained text, when the message is complete."""
         return self._read("", final=True).rstrip()
 
     def _read(self, piece: str, *, final: bool) -> str:
@@ -84,7 +84,7 @@ class Spoken:
         return self._body(self._held + piece, final=final)
 
     def _opened(self, *, final: bool) -> bool:
-        """Take off what stands before the words; False while that is not known."""
+        """Remove what precedes the words; False while that is not known."""
         head = self._after_leading((self._head or "").lstrip(), final=final)
         if head is None or (not final and _may_open(head)):
             return False
@@ -160,7 +160,7 @@ class Spoken:
         return text.removesuffix(self._quote).rstrip() if self._quote and not self._over else text
 
     def _cut(self, text: str) -> tuple[str, str]:
-        """What can be shown, and what may be the beginning of something else."""
+        """The part that can be shown, and the part that may be the beginning of something else."""
         bare = text.rstrip()
         at = min(len(bare), _begins(_BEGUN_FIELD, text))
         if self._quote:

@@ -93,7 +93,7 @@ class Indicators:
         self._settle(self._journal.state.closed[question.page])
 
     def _settle(self, closed: ClosedQuestion) -> None:
-        """Take the choices away, once all of the page stands there."""
+        """Remove the choices, once all of the page is there."""
         if closed.page in self._journal.state.pages or closed.page in self._settling:
             return
         self._settling.add(closed.page)

@@ -16,7 +16,7 @@ from runtime.tape.people_state import PageState
 
 
 class UnseenPage:
-    """A page that begins when nothing is shown any more: whoever goes on with the session shows it."""
+    """A page that begins when nothing is shown: the session's next process shows it."""
 
     def update(self, text: str, /) -> None:
         """Nobody sees it."""

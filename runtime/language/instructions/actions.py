@@ -365,7 +365,7 @@ def _one(found: Iterator[Action]) -> Action | None:
 
 
 def _source(text: str) -> str:
-    """Whom a wait is for, as `YLD for …` names it."""
+    """The source of a wait, as `YLD for …` names it."""
     text = re.sub(r"\A(?:the\s+)(?=user|meeting|agent)", "", text.strip(), flags=re.IGNORECASE)
     return text.strip().strip('"')
 

@@ -121,7 +121,7 @@ def control_of(step: Step) -> Meaning:
 
 
 def _items(text: str) -> Operand:
-    """What a loop goes through: `1 to 3` are 1, 2 and 3."""
+    """The items of a loop: `1 to 3` are 1, 2 and 3."""
     numbers = _FROM_TO.match(text)
     return exact(f"range({numbers[1]}, {numbers[2]} + 1)") if numbers else operand_of(text)
 

@@ -271,7 +271,7 @@ def _whole(value: Any) -> Any:
 
 
 def size_of(value: Any) -> int:
-    """How many values and characters something holds; what is over MAX_SIZE is not counted to its end."""
+    """The number of values and characters in something; beyond MAX_SIZE it stops counting."""
     size, pending = 0, [value]
     while pending and size <= MAX_SIZE:
         one = pending.pop()

@@ -101,5 +101,5 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def is_open(instruction: Instruction) -> bool:
-    """Whether a model carries it out with statements, or it ends the program: what it does cannot be known before."""
+    """Whether a model carries it out with statements, or it ends the program: its effects cannot be known before."""
     return any(isinstance(part, Free | End) for part in instruction.parts)

@@ -20,7 +20,7 @@ _TURNED_ROUND = re.compile(r"Say\(\s*(\"([^\"]*)\")\s*,\s*[\"']?(user|human|meet
 
 
 class NameLint:
-    """What steps call by name, checked against the agents and playbooks of the program."""
+    """The names that steps use, checked against the agents and playbooks of the program."""
 
     def __init__(self, program: Program, built_in: Collection[str]) -> None:
         people = {str(agent.metadata["name"]) for agent in program.agents if agent.metadata.get("name")}

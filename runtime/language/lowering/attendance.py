@@ -41,7 +41,7 @@ def _declared(playbook: ParsedPlaybook) -> set[str]:
 
 
 def _invited(agent: ParsedAgent, reach: Reach) -> Iterator[str]:
-    """The agents that stand in steps about holding a meeting or inviting to it."""
+    """The agents in steps about holding a meeting or inviting to it."""
     for playbook in agent.playbooks:
         for step in (inner for item in playbook.steps for inner in item.walk()):
             gathers = phrases.HOLD.search(step.text) or phrases.INVITES.search(step.text)

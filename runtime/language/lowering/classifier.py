@@ -298,7 +298,7 @@ class Classifier:
 
 
 def _jump_condition(said: str) -> str:
-    """When a jump is made, as an "if"."""
+    """The condition of a jump, as an "if"."""
     word, _, condition = said.replace("as long as", "while", 1).partition(" ")
     if word.lower() in ("unless", "until"):
         return f"if it is not true that {condition}"
@@ -306,5 +306,5 @@ def _jump_condition(said: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """A step without what stands around its sentence: ornaments, "then", "please", the full stop."""
+    """A step's bare sentence: without ornaments, "then", "please" and the full stop."""
     return phrases.PREFIX.sub("", phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text

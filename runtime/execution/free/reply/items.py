@@ -14,7 +14,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A comment on a line of its own at the top level, without its "#": "recap: …", "trig? no", "resume: 3"."""
+    """A comment on a separate line at the top level, without its "#": "recap: …", "trig? no", "resume: 3"."""
 
     text: str
     line: int

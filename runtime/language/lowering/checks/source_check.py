@@ -26,7 +26,7 @@ _BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
 
 
 def compare(source: ParsedAgent, compiled: Sequence[AgentSpec]) -> list[str]:
-    """What differs, as sentences: agents, playbooks, signatures, triggers, steps, notes and Python."""
+    """The differences, as sentences: agents, playbooks, signatures, triggers, steps, notes and Python."""
     if [agent.name for agent in compiled] != [source.name]:
         found = ", ".join(agent.name for agent in compiled) or "none"
         return [f"expected the one agent {source.name}, found {found}"]
@@ -91,7 +91,7 @@ def _lines(steps: Sequence[Step]) -> list[tuple[str, str, str]]:
 
 
 def _words(text: str) -> list[str]:
-    """What is compared of the author's own words: not their case, and not the marks between them."""
+    """The author's own words in the form of comparison: without case, and without the marks between them."""
     return re.findall(r"[\w$]+", text.lower())
 
 
