@@ -48,7 +48,7 @@ class RemoteSpec:
 
     @property
     def shown(self) -> str:
-        """Where it is, for people: "stdio python server.py", "https://example.org/mcp"."""
+        """The server's place, for people: "stdio python server.py", "https://example.org/mcp"."""
         if self.transport == "stdio":
             return " ".join(("stdio", self.command or self.url, *self.args))
         return self.url
@@ -60,7 +60,7 @@ class RemoteSpec:
 
 
 def remote_of(agent: AgentSpec) -> RemoteSpec | None:
-    """Where the agent's playbooks are, None for an agent that has its own."""
+    """The server of the agent's playbooks; None for an agent that has its own."""
     if agent.kind is not AgentKind.MCP:
         return None
     said: Mapping[str, Any] = agent.metadata["remote"]

@@ -85,7 +85,7 @@ def _fits(value: Any, declared: ast.expr | None) -> bool:
 
 
 def _choices(declared: ast.expr | None) -> Iterator[ast.expr | None]:
-    """What may be chosen from: one type, or those that `|`, `Union` and `Optional` name."""
+    """The alternatives of a type: one type, or those that `|`, `Union` and `Optional` name."""
     match declared:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             yield from (*_choices(left), *_choices(right))

@@ -276,7 +276,7 @@ class _Arriving:
         self._changed = anyio.Event()
 
     def take(self, frame: Frame) -> None:
-        """What a frame adds."""
+        """The text that a frame adds."""
         if frame["text"]:
             self._texts.append(frame["text"])
         if "usage" in frame:

@@ -66,7 +66,7 @@ class _Ahead:
             raise self._failure
 
     async def read(self, client: LLMClient, request: CompletionRequest, into: MemoryObjectSendStream[str]) -> None:
-        """Read the answer to its end; what is wrong with it is for whoever takes the pieces."""
+        """Read the answer to its end; its exceptions go to the reader of the pieces."""
         try:
             with into, self._scope:
                 await self._read(client, request, into)

@@ -36,7 +36,7 @@ _SAYS_NOTHING = frozenset({"meeting", "a", "an", "the", "to", "in", "when", "inv
 
 
 def due_after(times: int, now_s: float) -> float:
-    """When somebody is asked again who was just asked for the `times`-th time."""
+    """The time of the next invitation after the `times`-th one."""
     return now_s + AGAIN_AFTER_S * 2.0 ** (times - 1)
 
 
@@ -47,7 +47,7 @@ def is_silent(meeting: MeetingState, who: str) -> bool:
 
 
 def is_last(ask: AskState) -> bool:
-    """Whether they are not asked any more when nothing comes of this time."""
+    """Whether there is no further invitation after this one."""
     return ask.times >= MAX_TIMES
 
 
@@ -57,9 +57,9 @@ def rejected(reason: str) -> str:
 
 
 def answer_of(value: Any, error: tuple[str, str] | None) -> str:
-    """What an agent answers whose playbook of `before_joining` gave a value, or failed with a type and a text.
+    """The answer of an agent whose playbook of `before_joining` returned a value, or failed with a type and a text.
 
-    A text is why it does not come, False that it does not, and all else that it does.
+    A text is the reason why it does not come, False means that it does not, and everything else that it does.
     """
     if error is not None:
         return rejected(f"{error[1] or error[0]}"[:MAX_REASON_CHARS])

@@ -57,6 +57,6 @@ def meeting_of(state: SessionState, agent: str) -> MeetingState | None:
 
 
 def absence(meeting: MeetingState, named: Named) -> str:
-    """Who is missing and why: what the caller of its playbook gets when a meeting does not take place."""
+    """The missing attendees and their reasons: the result of the call when a meeting does not take place."""
     reasons = "; ".join(f"{named(who)}: {meeting.invited.get(who) or 'did not answer'}" for who in missing(meeting))
     return f"Meeting {meeting.id} did not take place: {reasons}"

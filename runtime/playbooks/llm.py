@@ -13,7 +13,7 @@ from runtime.playbooks.playbook import bound, check_signature, state_values, typ
 
 
 class Execution(Protocol):
-    """What executes one frame."""
+    """The execution of one frame."""
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises PlaybookError when it fails."""

@@ -18,7 +18,7 @@ class MeetingHosting(Protocol):
     """Opens and closes meetings for the frames that execute them."""
 
     async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState | str:
-        """Return when the meeting goes on: at once for who was invited, with everybody required for its host.
+        """Return when the meeting is active: at once for an invited agent, with everybody required for its host.
 
         A text says why it does not take place.
         """

@@ -207,7 +207,7 @@ class PythonBody:
         return cancelled
 
     def close(self) -> None:
-        """Nothing of the code runs any more, neither what it began and left."""
+        """Stop all of the code, including tasks that it started and left."""
         for task in list(self.tasks):
             task.cancel()
 
@@ -296,5 +296,5 @@ def host_function(name: str) -> Callable[..., asyncio.Future[Any]]:
 
 
 def place_of(line: FrameType) -> str:
-    """Where a call stands: file and line."""
+    """The place of a call: file and line."""
     return f"{line.f_code.co_filename}:{line.f_lineno}"

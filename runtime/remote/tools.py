@@ -145,7 +145,7 @@ def _either(kinds: Sequence[str | None]) -> str | None:
 
 
 def _note(name: str, schema: Mapping[str, Any]) -> str:
-    """What the signature does not say about a parameter."""
+    """The description of a parameter beyond the signature."""
     plain = {"title", "default", "description", *(("type", "anyOf") if _type(schema) else ())}
     rest = {key: value for key, value in schema.items() if key not in plain}
     items = rest.get("items")

@@ -47,7 +47,7 @@ class Alarm:
         self._note(shard, await self._timers.first(shard))
 
     def forget(self, shard: int) -> None:
-        """The shard is not ours any more."""
+        """Forget a shard that another node holds now."""
         self._watched.discard(shard)
         self._first.pop(shard, None)
 

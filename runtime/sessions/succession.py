@@ -38,7 +38,7 @@ class Succession:
 
     @property
     def fact(self) -> Mapping[str, Any]:
-        """What the tape says of it. Raises ValueError for a record without a parent."""
+        """The fact about it on the tape. Raises ValueError for a record without a parent."""
         parent = self.record.parent
         if parent is None:
             raise ValueError(f"session {self.record.id} continues no other")

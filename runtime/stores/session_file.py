@@ -82,7 +82,7 @@ def files_of(facts: Iterable[Fact]) -> Sequence[str]:
 
 @dataclass(slots=True)
 class _Reading:
-    """How far a file was read."""
+    """The progress of reading a file."""
 
     about: Mapping[str, Any] | None = None
     facts: list[Fact] = field(default_factory=list)
@@ -92,7 +92,7 @@ class _Reading:
 
 
 class SessionFile:
-    """Reads such a file. `lines` opens it anew; `name` is what errors call it, with the number of the line.
+    """Reads such a file. `lines` opens it again; `name` is its name in errors, with the number of the line.
 
     Every method raises ConfigError for a file that is broken, cut off, or of another version.
     """

@@ -37,7 +37,8 @@ _NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
 class AgentState:
     """An instance of an agent class. `queue` are messages that nobody has taken.
 
-    `begun` counts the playbooks of the beginning that were started; a `paused` agent begins anew with the next message.
+    `begun` counts the playbooks with a start trigger that were started; a `paused` agent starts again with the next
+    message.
     """
 
     id: str
@@ -167,7 +168,7 @@ class MeetingState:
 
 @dataclass(slots=True)
 class ReminderState:
-    """What an agent is to be told at a time, in seconds since the epoch."""
+    """An agent's reminder: its text and its time, in seconds since the epoch."""
 
     agent: str
     due: float
@@ -278,7 +279,7 @@ class SessionState:
         return (id_ for id_ in self.frames if id_ == frame or id_.startswith(prefix))
 
     def open_page(self, frame: str, to: str) -> PageState | None:
-        """The page that the frame's next utterance to `to` goes on with."""
+        """The page that the frame's next utterance to `to` continues."""
         return next(
             (p for p in self.pages.values() if p.frame == frame and p.to == to and p.status == "open"),
             None,

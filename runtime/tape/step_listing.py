@@ -60,7 +60,7 @@ class Stretch:
 
 
 def stretches(facts: Iterable[Fact]) -> list[Stretch]:
-    """What was executed, in the order in which it began; up to a fact that cannot be read."""
+    """The executed stretches, in the order in which they began; up to a fact that cannot be read."""
     listing = _Listing()
     for fact in facts:
         try:
@@ -72,7 +72,7 @@ def stretches(facts: Iterable[Fact]) -> list[Stretch]:
 
 @dataclass
 class _Open:
-    """A stretch that goes on. `quiet`: no trigger was looked for since its last step or update."""
+    """An open stretch. `quiet`: no trigger was looked for since its last step or update."""
 
     stretch: Stretch
     quiet: bool = True
@@ -372,7 +372,7 @@ def _heard(messages: Sequence[Message]) -> str:
 
 
 def _source(source: Mapping[str, Any]) -> str:
-    """What is waited for, as `YLD for …` names it."""
+    """The source of a wait, as `YLD for …` names it."""
     if "meeting" in source:
         return f"meeting {source['meeting']}"
     agents = source.get("agents")

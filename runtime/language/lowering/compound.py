@@ -202,7 +202,7 @@ class Compound:
         return Instruction(Op.CND, f"{cut[1].capitalize()} {condition}", head.rstrip(" ,"))
 
     def _means_whether(self, head: str) -> bool:
-        """Whether nothing but the person stands between the verb and an "if": "Ask the user if …"."""
+        """Whether only the person is between the verb and an "if": "Ask the user if …"."""
         if re.search(r"\b(?:as|even|only|what|and|or|know|see|decide|check|wonder|whether)\s*$", head, re.IGNORECASE):
             return True
         words = phrases.PREFIX.sub("", head)
@@ -216,7 +216,9 @@ class Compound:
         )
 
     def _lasting(self, found: Instruction, text: str) -> Instruction | None:
-        """What is said until something holds: a conversation where a person ends it, "Tell jokes until they laugh"."""
+        """A conversation that a person ends, or a text that is said until a condition is true: "Tell jokes until they
+        laugh".
+        """
         if found.talk is None or found.talk.asks:
             return None
         cut = phrases.LASTS.search(unquoted(text))
@@ -274,7 +276,7 @@ class Compound:
 
 
 def _else_alone(groups: Sequence[_Part]) -> bool:
-    """Whether an "otherwise" stands behind something that is no condition."""
+    """Whether an "otherwise" follows something that is not a condition."""
     pairs = zip([None, *groups], groups, strict=False)
     return any(
         phrases.ELSE.match(group.text) is not None and (before is None or before.found.op is not Op.CND)

@@ -171,7 +171,7 @@ class Speech:
         return re.search(rf"\b(?:together\s+)?with\s+(?:the\s+|all\s+)?(?:{who})", bare, re.IGNORECASE) is not None
 
     def addressee(self, bare: str) -> str | None:
-        """Who is spoken to: the first agent, person or group named as the object of the verb or after "to"."""
+        """The addressee: the first agent, person or group named as the object of the verb or after "to"."""
         bare = self._to_whom(bare)
         agent = re.search(rf"{_LEAD}(?:{self._reach.any_agent})\b", bare, re.IGNORECASE)
         person = self._spoken_to(bare)
@@ -187,13 +187,13 @@ class Speech:
         return self._person(anywhere[0]) if anywhere else None
 
     def _person(self, words: str) -> str | None:
-        """Whom a word for a person means: "him" may be an agent that is spoken with, and nobody else is."""
+        """The person or agent that a pronoun means: "him" may be an agent in the conversation."""
         if self.partners and "user" not in self.partners and phrases.PRONOUN.search(words):
             return self.partners[0] if len(self.partners) == 1 else None
         return "user"
 
     def _others(self, bare: str) -> list[str]:
-        """Who else is spoken to: "Alice and Bob", "the user, Cook and Waiter"."""
+        """The other addressees: "Alice and Bob", "the user, Cook and Waiter"."""
         who = rf"(?:the\s+)?(?:{self._reach.any_agent}|{phrases.PERSON_OUTSIDE.pattern})\b"
         rest = rf"{_LEAD}{who}((?:\s*,\s*{who})*\s*,?\s+and\s+{who})"
         match = re.search(rest, self._to_whom(bare), re.IGNORECASE)
@@ -294,7 +294,7 @@ def waits_for(found: Instruction, target: str) -> bool:
 
 
 def with_words(talk: Talk, more: str, *, asks: bool) -> Talk:
-    """The same speech with further words."""
+    """The speech with further words."""
     return replace(talk, said=f"{talk.said}{more}", asks=talk.asks or asks)
 
 

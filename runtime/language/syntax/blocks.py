@@ -61,7 +61,7 @@ def scan(lines: Sequence[SourceLine], problems: Problems) -> list[Block]:
 
 
 def split(blocks: Sequence[Block], level: int) -> tuple[list[Block], list[Section]]:
-    """What stands before the first heading of this level, and each such heading with what is below it."""
+    """The text before the first heading of this level, and each such heading with the text below it."""
     before: list[Block] = []
     sections: list[Section] = []
     for block in blocks:

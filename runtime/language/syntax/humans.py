@@ -127,7 +127,7 @@ def check_human(said: Mapping[str, Any], lines: Mapping[str, SourceLine], proble
 
 
 def _wanted(key: str, value: Any) -> str:
-    """What a person's key expects, when the value is not that."""
+    """The values that a person's key expects, when its value is a different one."""
     if key == "person":
         people = value if isinstance(value, list) else [value]
         known = people and all(isinstance(one, str) and _PERSON.fullmatch(one) for one in people)

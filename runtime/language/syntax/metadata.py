@@ -61,7 +61,7 @@ PERSON_KEYS = HUMAN_KEYS | {"remote"}
 
 @dataclass(frozen=True, slots=True)
 class Preamble:
-    """What stands below a heading: its metadata, what its `description:` says, and the rest, which is prose."""
+    """The text below a heading: its metadata, its `description:`, and the rest, which is prose."""
 
     metadata: dict[str, Any]
     described: str
@@ -133,7 +133,7 @@ def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problem
 
 
 def _wanted(key: str, value: Any) -> str:
-    """What a known key expects, when the value is not that."""
+    """The values that a known key expects, when its value is a different one."""
     if key in _CHOICES:
         return "one of " + ", ".join(_CHOICES[key])
     if key in _FLAGS:
@@ -254,7 +254,7 @@ class _PreambleReader:
             self._problems.warn(line, f"there is no key `{match[1]}`", hint=hint)
 
     def _block_lines(self) -> list[SourceLine]:
-        """The lines of a `metadata:` block: up to `---` when only YAML stands before it, else the indented ones."""
+        """The lines of a `metadata:` block: up to `---` when only YAML precedes it, else the indented ones."""
         start = self._at
         rows = self._while(_may_be_yaml)
         following = self._blocks[self._at] if self._at < len(self._blocks) else None

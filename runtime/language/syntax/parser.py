@@ -174,7 +174,7 @@ class _AgentReader:
         return AgentKind.MCP
 
     def _check_elsewhere(self, metadata: Mapping[str, Any], playbooks: Sequence[ParsedPlaybook]) -> None:
-        """What is wrong with an agent that is played in another process."""
+        """Check an agent that is played in another process."""
         line = self._heading.line
         if "remote" in metadata:
             hint = "Write # Name:MCP for a server of tools, and # Name:Remote for a participant that connects here."
@@ -226,7 +226,7 @@ class _AgentReader:
         return False
 
     def _with_entry(self, playbook: ParsedPlaybook) -> ParsedPlaybook:
-        """As older compilers wrote it: which playbook is the entry stands beside the playbooks, in JSON."""
+        """Read the entry as older compilers wrote it: in JSON, beside the playbooks."""
         if playbook.name not in self._entries or "cli_entry" in playbook.metadata:
             return playbook
         return replace(playbook, metadata={**playbook.metadata, "cli_entry": True})
@@ -285,7 +285,7 @@ class _AgentReader:
         )
 
     def _section_kind(self, heading: Heading) -> str | None:
-        """Which list stands below the heading; None for one that is part of the prose."""
+        """The kind of list below the heading; None for one that is part of the prose."""
         text = _section_name(heading)
         near = [] if text in _SECTIONS else get_close_matches(text, _SECTIONS, n=1, cutoff=0.8)
         if near:

@@ -31,7 +31,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What the frontmatter calls the program, else the name of the first file."""
+        """The program's name in the frontmatter, else the name of the first file."""
         for key in ("name", "title", "application"):
             if self.metadata.get(key):
                 return str(self.metadata[key])
@@ -57,7 +57,7 @@ def read_paths(paths: Sequence[str | Path]) -> Source:
 
 
 def read_text(text: str, file: str) -> Source:
-    """The same for a text at hand. Imports are resolved relative to `file`."""
+    """Read a text. Imports are resolved relative to `file`."""
     reader = _Reader()
     reader.files.append(file)
     reader.base = Path(file).parent

@@ -171,7 +171,7 @@ async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 def _words(found: Any) -> str:
-    """What an error's JSON says, in OpenAI's form and those of others."""
+    """The message in an error's JSON, in OpenAI's form and those of others."""
     error = found.get("error", found) if isinstance(found, dict) else None
     text = (error.get("message") or error.get("detail") or "") if isinstance(error, dict) else error or ""
     return _first_line(str(text))

@@ -111,7 +111,7 @@ class Forks:
         return Address(known.platform, known.conversation, known.thread), known.seq
 
     def _last_said(self, seq: int) -> Quote | None:
-        """What the fork goes on after."""
+        """The last words before the fork."""
         before = [one for one in self._journal.state.exchanges if one.seq < seq]
         return Quote(before[-1].message or "", before[-1].name, before[-1].text) if before else None
 
@@ -120,7 +120,7 @@ class Forks:
 
 
 async def why_lost(event: InboxEvent, store: SessionStore) -> str:
-    """Why no session can begin with an event of kind FORK: what it goes on from is not there; "" where it is."""
+    """The reason why no session can begin with an event of kind FORK: its source is missing; "" where it is there."""
     try:
         branch = Origin.read(event.text).branch
     except (ValueError, TypeError):

@@ -161,7 +161,7 @@ class MeetingCommands:
 
 
 def _data(text: str) -> Any:
-    """What somebody wrote as a value: data where it reads as JSON, else the text."""
+    """A person's text as a value: data where it reads as JSON, else the text."""
     try:
         return json.loads(text)
     except ValueError:

@@ -21,7 +21,7 @@ MAX_RESULT_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What was said last in a fork that has ended, and which of its facts led to that."""
+    """The last words in a fork that has ended, and the facts that led to them."""
 
     session: SessionId
     first: int

@@ -114,9 +114,9 @@ class MeetingPlaces:
         return HeldMeeting(self._record.address, self._record.id, meeting.id)
 
     async def restore(self, succession: Succession | None) -> None:
-        """Take up the places of meetings that go on. Called once, after the tapes were read.
+        """Take up the places of active meetings. Called once, after the tapes were read.
 
-        What goes on in the place of another session has that one's places from now on.
+        A session that continues in the place of another has that one's places from now on.
         """
         state, store = self._journal.state, self._around.places
         held = {m.id: m.place for m in state.meetings.values() if m.place is not None and m.status != "ended"}

@@ -42,7 +42,7 @@ class Key:
 
     @property
     def line(self) -> str:
-        """As it stands in a file of keys."""
+        """The key as a line of a file of keys."""
         return f"{self.id}:{_base64(self.secret)}"
 
     def __repr__(self) -> str:

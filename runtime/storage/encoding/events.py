@@ -75,7 +75,7 @@ class EventForm:
         return sealing.seal(_reason_binding(event), reason)
 
     def read_reason(self, event: InboxEvent, written: str) -> str:
-        """The same again, or why it cannot be told."""
+        """The reason, or why it cannot be read."""
         try:
             return self._sealing.open(_reason_binding(event), written)
         except ContentLocked as error:

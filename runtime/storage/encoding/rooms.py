@@ -53,7 +53,7 @@ class RoomForm:
         return (text, "") if sealing is PLAIN else ("", sealing.seal(message_binding(room, message, "text"), text))
 
     def change(self, room: str, message: str, change: RoomChange) -> str:
-        """What of a message is to be changed, JSON."""
+        """The change to a message, as JSON."""
         data: dict[str, Any] = {"final": change.final, "edited": change.edited, "deleted": change.deleted}
         if change.text is not None:
             text, sealed_text = self.text(room, message, change.text)

@@ -51,7 +51,7 @@ class MemoryLeaseStore:
             self._leases[name].expires_s = 0.0
 
     def node(self, name: str) -> str | None:
-        """Who holds a lease now."""
+        """The present holder of a lease."""
         lease = self._leases.get(name)
         return lease.node if lease is not None and lease.expires_s > self._clock.monotonic() else None
 
@@ -299,7 +299,7 @@ class MemorySessionStore(MemoryTapes):
         return None if found is None else self._facts(found)
 
     def _facts(self, session: _Session) -> list[StoredFact]:
-        """All its facts, first those that it has from the one it goes on from."""
+        """All its facts, first those of the session that it continues."""
         parent = session.record.parent
         if parent is None:
             return session.facts
@@ -310,7 +310,7 @@ class MemorySessionStore(MemoryTapes):
         return list(self._sessions)
 
     def shard(self, session: SessionId) -> int | None:
-        """Where a session is; None when there is none."""
+        """The shard of a session; None when there is none."""
         found = self._sessions.get(session)
         return None if found is None else shard_of(found.record.address.key)
 

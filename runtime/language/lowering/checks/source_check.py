@@ -117,7 +117,7 @@ def _lost(item: ListItem, step: Step) -> list[str]:
 
 
 def is_call(step: Step) -> bool:
-    """Whether a step is a call of a built-in that the words stand for: "Wait five minutes" is Sleep(300)."""
+    """Whether a step is a call of a built-in that the words mean: "Wait five minutes" is Sleep(300)."""
     called = CALL.match(step.text)
     return step.op is Op.QUE and called is not None and called[1] != "Say"
 

@@ -18,7 +18,7 @@ class _Seen:
 
 
 class Histories:
-    """Of each shard, under the latest lease: the number of its last commit, and the last entry of its inbox."""
+    """For each shard, under the latest lease: the number of its last commit, and the last entry of its inbox."""
 
     def __init__(self) -> None:
         self._shards: dict[int, _Seen] = {}

@@ -37,7 +37,7 @@ _NO_RIGHT_TEXTS = ("ACL failure", "The user executing the script can't")
 
 
 class Patience:
-    """What one call has met so far."""
+    """The failures that one call has met so far."""
 
     def __init__(self, outage: Outage, clock: Clock, patience_s: float | None) -> None:
         self._outage = outage
@@ -74,7 +74,7 @@ class Patience:
 
 
 class Outage:
-    """Tells storage.lost at the first failure, and storage.back at the first success when no call waits any more."""
+    """Publishes storage.lost at the first failure, and storage.back at the first success when no call waits."""
 
     def __init__(self, on_event: OnEvent, clock: Clock, patience_s: float | None) -> None:
         self.waiting = 0

@@ -41,7 +41,7 @@ class ArchivedSessions:
         self._places = SessionPlaces(connection)
 
     async def put_away(self, known: KnownSession, whole: WholeSession) -> bool:
-        """Move a session's facts into the archive; False when something goes on with it, or goes on from it."""
+        """Move a session's facts to the archive; False when the session is working, or another continues it."""
         keys, session = ShardKeys(shard_of(known.record.address.key)), known.record.id
         await self._kept(session).put(whole)
         tapes, values = await self._contents(keys, session)

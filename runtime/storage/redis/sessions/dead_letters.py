@@ -22,7 +22,9 @@ _SETTLE = load_script("dead_settle")
 
 
 class RedisDeadLetters:
-    """Implements `runtime.stores.dead_letters.DeadLetters`. `bound`: so many events may wait in a shard's inbox."""
+    """Implements `runtime.stores.dead_letters.DeadLetters`. `bound` is the largest number of events in a shard's
+    inbox.
+    """
 
     def __init__(self, connection: RedisConnection, *, bound: int = 10_000) -> None:
         self._connection = connection

@@ -32,7 +32,7 @@ class SessionIndex:
         self._whole = False
 
     async def count(self) -> int:
-        """How many sessions there are."""
+        """The number of sessions."""
         await self._complete()
         return sum(await self._connection.each([keys.sessions for keys in _ALL], lambda batch, key: batch.zcard(key)))
 

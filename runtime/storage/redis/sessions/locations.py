@@ -86,7 +86,7 @@ class SessionPlaces:
             del self._conversations[next(iter(self._conversations))]
 
     async def sealing(self, keys: ShardKeys, session: SessionId) -> Sealing:
-        """How a session's content is written."""
+        """The cipher for a session's content."""
         sealing = self.connection.sealing
         if not sealing.selective:
             return sealing

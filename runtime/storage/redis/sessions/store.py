@@ -137,7 +137,7 @@ class RedisSessionStore:
         return {session: frozenset(found) for session, found in pages.items()}
 
     async def _branch(self, session: SessionId, shard: int, parent: Branch) -> None:
-        """Note at the parent that `session` goes on from it. Raises TapeConflict when it has not those facts."""
+        """Record at the parent that `session` continues it. Raises TapeConflict when it does not have those facts."""
         keys = await self._places.keys(parent.session)
         outcome, found = ("gone", 0)
         if keys is not None:
@@ -214,8 +214,9 @@ def _taken_over(lease: Lease, token: int) -> LeaseLost:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sends a commit: a writer, the number of this call among the writer's, which only grows, and the number of the
-    shard's last commit that the writer knows of."""
+    """The sender of a commit: a writer, the number of this call among the writer's, which only grows, and the number of
+    the shard's last commit that the writer knows.
+    """
 
     writer: str = ""
     call: int = 0
@@ -270,7 +271,7 @@ def _forms(commit: Commit, keys: ShardKeys, sealing: Sealing) -> FactForms:
 
 
 def _commit_arguments(commit: Commit) -> list[str | int]:
-    """What `scripts/commit.lua` takes from its fourth argument on, but for who sends it, up to the pages."""
+    """The arguments of `scripts/commit.lua` from the fourth on, up to the pages, without those about the sender."""
     begin = commit.begin
     arguments: list[str | int] = [
         commit.session,

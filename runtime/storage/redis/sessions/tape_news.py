@@ -68,7 +68,7 @@ class TapeNews:
         return follower
 
     def leave(self, follower: Follower) -> None:
-        """Hear of nothing any more."""
+        """Stop listening."""
         others = self._followers.get(follower.stream, set())
         others.discard(follower)
         if not others:
