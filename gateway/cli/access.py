@@ -27,7 +27,7 @@ _PATIENCE_S = 10.0
 app = typer.Typer(help="Manage who may talk with the agents.", no_args_is_help=True)
 
 
-@app.command("list")
+@app.command("list", short_help="Show roles, and people waiting for access.")
 def list_people(config: ConfigOption = None) -> None:
     """Show everybody with a role of their own, and everybody who is waiting for access."""
 

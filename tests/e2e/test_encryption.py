@@ -97,7 +97,7 @@ async def test_with_keys_nothing_said_can_be_found_and_a_wrong_key_loses_nothing
             await lobby.until_some("You said: again")
             assert f"You said: {SECRET} one" in lobby.texts()
         told = await printed(data_dir, settings, "keys", "rotate")
-        assert "the others may go" not in told
+        assert "You can remove the others" not in told
         rows = [json.loads(line) for line in (await printed(data_dir, settings, "keys", "list", "--json")).splitlines()]
         assert [row["entries"] > 0 for row in rows[:2]] == [True, False]
         running.kill()
@@ -131,5 +131,5 @@ async def test_keys_are_made_once_and_a_bad_one_is_told_at_the_start(tmp_path: P
     keys.write_text(lines[1][:-5])
     status, _, errors = await parley(tmp_path, "run", str(DESK), **settings)
     assert status == 2
-    assert "encryption.keys, line 1: this is no key" in errors
+    assert "encryption.keys, line 1: this is not a key" in errors
     assert lines[1].partition(":")[2][:-5] not in errors

@@ -84,7 +84,7 @@ async def test_a_meeting_is_held_in_a_room_beside_through_a_kill_with_links_both
         await appears(noticed(page, "From now on, nobody hears what you write here."))
         await say(page, "too late")
         await appears(noticed(page, "nobody heard that"))
-        await page.get_by_role("link", name="Where it belongs").first.click()
+        await page.get_by_role("link", name="The conversation it belongs to").first.click()
         await expect(page.locator("#room-name")).to_have_text("lobby")
         await appears(saying(page, "It came to a red one and a blue one."))
         await say(page, "well?")

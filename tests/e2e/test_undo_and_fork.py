@@ -50,7 +50,7 @@ async def test_telegram_undoes_presses_and_says_where_no_topic_can_be_had(tmp_pa
         await talk.until_that(lambda: bool(platform.messages(PERSON)[-1].buttons))
         assert question.buttons == []
         await talk.say("/fork")
-        await talk.until_that(lambda: any(text.startswith("No thread can be opened") for text in talk.texts()))
+        await talk.until_that(lambda: any(text.startswith("I cannot open a thread") for text in talk.texts()))
         running.kill()
         await running.gone()
         await running.start()

@@ -118,7 +118,7 @@ def test_no_url_with_a_password_stands_in_the_file_or_is_shown(key: str, tmp_pat
 )
 def test_a_secret_in_the_place_of_its_file_is_not_told(key: str, secret: str, tmp_path: Path) -> None:
     section, _, name = key.rpartition(".")
-    with pytest.raises(ConfigError, match="holds a secret") as caught:
+    with pytest.raises(ConfigError, match="contains a secret") as caught:
         _load(tmp_path, (f"[{section}]\n" if section else "") + f'{name} = "{secret}"')
     assert secret not in str(caught.value)
     assert key in str(caught.value)

@@ -115,8 +115,8 @@ def _state(talk: Talk) -> SessionState:
     ("waiting", "what"),
     [
         ("await asyncio.sleep(3600)", "a timer of its own (asyncio.sleep, a time limit) at test.pb:4"),
-        ("await asyncio.gather(Sleep(1), asyncio.sleep(0.1))", "a time of its own"),
-        ("await asyncio.wait_for(WaitForMessage('user'), 5)", "a time of its own"),
+        ("await asyncio.gather(Sleep(1), asyncio.sleep(0.1))", "a timer of its own"),
+        ("await asyncio.wait_for(WaitForMessage('user'), 5)", "a timer of its own"),
         ("await asyncio.to_thread(print)", "a thread or a name on the network at test.pb:4"),
         ("await asyncio.open_connection('127.0.0.1', 9)", "a connection at test.pb:4"),
         ("await asyncio.create_subprocess_exec('true')", "a process at test.pb:4"),
