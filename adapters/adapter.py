@@ -13,14 +13,14 @@ from runtime.core.address import Address, Speaker
 from runtime.core.message import Attachment, Choice, Mark, Quote
 
 Act = Literal["message", "edit", "deletion", "reaction", "choice"]
-"""What a person did: said something, changed or took back what they said, put a mark on a message, pressed a choice."""
+"""The kind of a person's event: a message, an edit, a deletion, a reaction, a press of a choice."""
 
 
 Call = Literal["send", "edit", "delete", "open_stream", "append", "close_stream", "typing", "offer", "upload", "react"]
-"""A kind of call, for platforms that limit each method by itself."""
+"""A kind of call, for platforms that limit each method separately."""
 
 NOT_UNDERSTOOD = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
-"""What reading a payload raises that has another form than it should: it is passed over, with a line in the log."""
+"""The exceptions of reading a payload in an unexpected form: it is ignored, with a line in the log."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ _TARGET = re.compile(r"\((?:[^\s()]|\([^\s()]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
 _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\"\n]*\"?)?)?\Z")
 _TAG_BEGUN = re.compile(r"<(?:[A-Za-z/][^\s<>]*)?\Z")
 MARKS_MAX = 32
-"""Text that is emphasized in more ways than so many marks can close is shown with its marks: messages have limits."""
+"""Text whose emphasis needs more closing marks than this is shown with its marks: messages have limits."""
 _OPEN_MAX = 100
 """With more marks or brackets open at once the rest is not read: nobody means them."""
 

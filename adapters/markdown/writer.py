@@ -37,7 +37,7 @@ class MarkdownWriter(ABC):
     """Writes tokens one after the other; line breaks between blocks wait until there is text after them."""
 
     INDENT: ClassVar[str]
-    """What a list inside a list is indented by."""
+    """The indentation of a list inside a list."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []

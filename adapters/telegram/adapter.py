@@ -48,7 +48,7 @@ from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelive
 from runtime.core.message import Choice, Mark
 
 SHORT_LABEL: Final = 16
-"""Buttons with labels of so many characters at most stand side by side, three in a row."""
+"""Buttons with labels up to this length are side by side, three in a row."""
 
 LANGUAGE_LETTERS: Final = 2
 """Commands are described in languages that have a code of two letters (Bot API, setMyCommands)."""

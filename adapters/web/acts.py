@@ -25,7 +25,7 @@ from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
 
 PLATFORM = "web"
 MAX_QUOTE = 200
-"""A quote is shortened to so many characters."""
+"""The length of a quote."""
 
 _MENTION = re.compile(r"\[(@[^\]\n]*)\]\(person:[^)\s]*\)")
 

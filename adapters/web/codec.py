@@ -63,7 +63,7 @@ MAX_TEXT = 100_000
 """The longest text of a message, in code points."""
 
 MARKS = ("👍", "❤️", "😂", "🎉", "🤔", "👎")
-"""What people can put on a message."""
+"""The reactions that people can give to a message."""
 
 RefusalCode = Literal["too_long", "invalid", "conflict", "busy", "slow_down"]
 

@@ -93,7 +93,7 @@ class Hub:
         self._pages_of: Counter[str] = Counter()
         self._rooms: dict[str, _Room] = {}
         self.on_empty: Callable[[str], None] = lambda _room: None
-        """Called when no page shows a room any more."""
+        """Called when the last page has left a room."""
 
     @property
     def pages(self) -> int:

@@ -29,7 +29,7 @@ ForceOption = Annotated[
 
 _PAGE_OF_SESSIONS = 500
 _FOLLOWED_FROM = 10
-"""So many facts are shown before those to come."""
+"""The number of facts shown before the new ones."""
 
 app = typer.Typer(help="Look at sessions, move them, delete them.", no_args_is_help=True)
 

@@ -44,7 +44,7 @@ class Roster:
         self._patient_until = -math.inf
         """While the store did not answer the others could not say either that they live: they get time to."""
         self.stirs = 0
-        """How often something has changed."""
+        """The number of changes so far."""
 
     @property
     def nodes(self) -> int:

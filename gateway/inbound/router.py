@@ -45,7 +45,7 @@ _ANSWERS = {
 }
 
 PROGRAM_CHOICE = "program."
-"""With what the id of a choice begins that begins a program; how many-th of those that may be chosen follows."""
+"""The prefix of a choice's id that starts a program; the number of the program among the choices follows."""
 
 
 class Say(Protocol):

@@ -26,7 +26,7 @@ TOLD_EVERY_S = 3600
 """Somebody who is over a limit of the day is told so at most this often."""
 
 TAKEN_KNOWN_S = 3600
-"""What was taken is known so long when it comes again: it is neither counted nor refused then."""
+"""How long an accepted event is remembered: a repetition is neither counted nor refused."""
 
 MAX_SPEAKERS = 10_000
 """Conversations of which we remember who spoke last; the oldest are forgotten first."""

@@ -20,7 +20,7 @@ INTERVAL = timedelta(hours=6)
 """Between two runs of the job. Chosen: rules are in days."""
 
 _AT_ONCE = 200
-"""How many sessions are deleted together: what others refer to is looked up once for all of them."""
+"""The number of sessions deleted together: references by others are looked up once for all of them."""
 
 Doing = Literal["archive", "delete"]
 

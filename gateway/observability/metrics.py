@@ -26,7 +26,7 @@ MAX_ANSWERS = 10_000
 """Messages whose first answer is awaited; the oldest are forgotten first."""
 
 ASKED_WITHIN_S = 2.0
-"""What the store has to say is waited for so long."""
+"""The time limit for the store's answer."""
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120)
 

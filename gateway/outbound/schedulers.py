@@ -15,7 +15,8 @@ from gateway.cluster.shares import Shares
 from runtime.core.clock import Clock
 
 DRAIN_LIMIT_S = 3.0
-"""How long a stop waits for answers of platforms. Chosen: whoever stops a process kills it after ten seconds or so."""
+"""The time that a stop waits for answers of platforms. Chosen: stopped processes are killed after ten seconds or
+so."""
 
 
 class Schedulers:

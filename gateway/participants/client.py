@@ -143,7 +143,7 @@ class Inbox:
         self._received = (0, 0)
         self._failure: ParticipantError | None = None
         self.connections = 0
-        """How often the gateway has welcomed us."""
+        """The number of welcomes from the gateway."""
 
     def __aiter__(self) -> Inbox:
         return self

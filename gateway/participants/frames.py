@@ -12,7 +12,7 @@ from runtime.channels.mailbox import Mail
 from runtime.sessions.inbound.participants import Act
 
 VERSION = 1
-"""Of the protocol."""
+"""The version of the protocol."""
 
 CLOSE_PROTOCOL = 4400
 """The WebSocket's close code for who says what cannot be understood."""
@@ -21,7 +21,7 @@ CLOSE_REPLACED = 4409
 """For who is replaced by a newer connection of the same name."""
 
 CLOSE_LATER = 1013
-"""What was said cannot be taken now: connect again after a pause (RFC 6455's registry, "Try Again Later")."""
+"""The act cannot be taken now: connect again after a pause (RFC 6455's registry, "Try Again Later")."""
 
 MAX_FRAME_BYTES = 256 * 1024
 """A longer frame ends the connection."""

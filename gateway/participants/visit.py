@@ -22,13 +22,13 @@ from runtime.sessions.inbound.participants import Act
 from runtime.stores.inbox import PARTICIPANT, Inbox, InboxEvent
 
 WINDOW = 32
-"""So many messages are sent before the first of them is acknowledged."""
+"""The number of messages sent before the first of them is acknowledged."""
 
 HELLO_S = 10.0
-"""Who connects says hello within so long."""
+"""The time for a new connection to say hello."""
 
 FRAMES_PER_S = 500.0
-"""Who says more is read no faster."""
+"""Frames beyond this rate are read no faster."""
 
 FRAMES_AT_ONCE = 1_000.0
 

@@ -13,7 +13,7 @@ OURS = "PARLEY_"
 """Variables that begin so are this gateway's own and given to nobody."""
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER")
-"""What a started process sees besides what its program names."""
+"""The variables that a started process sees besides those that its program names."""
 
 
 class RemoteSettings(Section):

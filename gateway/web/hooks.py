@@ -15,7 +15,8 @@ MAX_BODY_BYTES = 1024 * 1024
 """A longer request is refused; what platforms send is far below it."""
 
 BODY_TIMEOUT_S = 10.0
-"""A request has arrived by then, or is refused: a platform's server is quick, and whoever is slow holds our memory."""
+"""The time for a request to arrive before it is refused: a platform's server is quick, and a slow client holds
+our memory."""
 
 AT_ONCE = 100
 """Requests that are taken at the same time; the platform sends one more again. Telegram opens 40 connections at most

@@ -27,7 +27,7 @@ from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
 
 _BUILTINS = {name: CallShape(names, least, name in TAKE_VARIABLES) for name, (least, names) in SIGNATURES.items()}
-"""What every program may call: shared by all sessions."""
+"""The calls of every program: shared by all sessions."""
 
 
 def call_shapes(program: Program, agent: AgentSpec) -> Mapping[str, CallShape]:

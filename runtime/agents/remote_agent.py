@@ -28,7 +28,7 @@ MAX_TEXT_CHARS = 200_000
 
 
 MAX_SHARED_CHARS = 8000
-"""So much of what a meeting shares goes with each message, as JSON."""
+"""The length of the shared state that goes with each message, as JSON."""
 
 
 class Returns(Protocol):

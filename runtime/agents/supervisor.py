@@ -60,7 +60,7 @@ class Supervisor:
         self.acknowledgements = Acknowledgements(clock)
         self._channels = Channels(bus, self.acknowledgements)
         self.mailboxes: Mailboxes = NoMailboxes()
-        """Where those are reached who play agents in other processes."""
+        """The mailboxes of agents in other processes."""
         self.humans = humans_of(program)
         self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
         self._people: dict[str, HumanParticipant] = {}

@@ -15,7 +15,7 @@ MEETING_WAIT_S = 5.0
 """Talk among agents in a meeting is collected this long from the first message."""
 
 ADDRESSED_WAIT_S = 0.5
-"""So long at most when one of the messages is addressed to the agent."""
+"""The longest wait when one of the messages is addressed to the agent."""
 
 _CAPACITY = 100
 

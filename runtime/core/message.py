@@ -14,10 +14,10 @@ HUMAN_CLASS = "Human"
 """The class of every person who is not declared in the program."""
 
 ACK_WITHIN_S = 30.0
-"""How long an acknowledgement is waited for unless somebody says otherwise."""
+"""The default time limit of an acknowledgement."""
 
 Mark = Literal["seen", "queued", "stopped", "failed"]
-"""What we say about a person's message by a mark on it."""
+"""The state of a person's message, shown as a reaction."""
 
 
 class MessageType(StrEnum):
@@ -37,7 +37,7 @@ class MessageType(StrEnum):
     CHOICE = "choice"
     """A person pressed one of the answers that a question offers; the content is its label."""
     UNDELIVERED = "undelivered"
-    """What somebody said did not reach whom it was for; the content says why."""
+    """A message did not reach its recipient; the content says why."""
     REMINDER = "reminder"
     """An agent has itself told something at a time."""
     TRIGGER = "trigger"

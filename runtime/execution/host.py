@@ -25,7 +25,7 @@ from runtime.tape.talk import told
 Builtin = Callable[[Frame, Call], Awaitable[None]]
 
 MAX_DEPTH = 100
-"""So many playbooks may wait for each other: one that calls itself without an end fails."""
+"""The number of playbooks that may wait for each other: one that calls itself without an end fails."""
 
 MAX_AT_ONCE = 20
 """Playbooks that one frame may have under way by calls that a model wrote."""
@@ -114,7 +114,7 @@ class Host:
         self.events: FrameEvents
         """Tells what becomes of the frames; given before any runs."""
         self.watcher: StepWatcher | None = None
-        """Who debugs the session."""
+        """The debugger's watcher of the session."""
 
     def busy(self) -> bool:
         """Whether code of a frame runs, or a call that is neither a wait nor a playbook.

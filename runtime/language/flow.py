@@ -10,7 +10,7 @@ from runtime.language.program import Op, PlaybookSpec, Step
 END = "end"
 
 _MOST_JUMPS = 100
-"""So many jumps in a row are followed."""
+"""The number of jumps in a row that are followed."""
 
 _LOOP = re.compile(r"\s*(while|for\s+each|for\s+every|for|until|repeat|loop|keep|as long as|whenever)\b", re.IGNORECASE)
 _ELSE = re.compile(r"\s*(?:else|otherwise|elif|elseif)\b\s*[,:]?\s*", re.IGNORECASE)

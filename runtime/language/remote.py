@@ -17,7 +17,7 @@ from runtime.language.program import AgentKind, AgentSpec
 Transport = Literal["stdio", "streamable-http", "memory"]
 
 MAX_TIMEOUT_S = 3600.0
-"""A call of a remote playbook may take at most so long."""
+"""The largest time limit of a call of a remote playbook."""
 
 _TRANSPORTS: tuple[Transport, ...] = ("stdio", "streamable-http", "memory")
 _KEYS = ("type", "transport", "url", "command", "args", "env", "auth", "timeout")

@@ -25,7 +25,7 @@ JSON_NAMES = {
     "array": "list",
     "object": "dict",
 }
-"""How JSON Schema calls them."""
+"""JSON Schema's names of the types."""
 
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")

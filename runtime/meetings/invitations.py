@@ -11,10 +11,10 @@ from runtime.language.program import PlaybookSpec
 from runtime.tape.state import AskState, MeetingState
 
 AGAIN_AFTER_S = 30.0
-"""How long the first question waits for its answer; each further one waits twice as long as the one before."""
+"""The wait for an answer to the first invitation; each further one waits twice as long as the one before."""
 
 MAX_TIMES = 5
-"""Somebody is asked so often; a quarter of an hour after the first time they are not waited for any more."""
+"""The number of invitations; a quarter of an hour after the first one the wait ends."""
 
 JOINED = "JOINED"
 BUSY = "REJECTED - busy"
@@ -29,7 +29,7 @@ BEFORE_JOINING = "before_joining"
 """The key of a meeting playbook by which its agent names what it executes before it answers."""
 
 MAX_REASON_CHARS = 200
-"""So much of why somebody does not come is told."""
+"""The length of a reason for not coming."""
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SAYS_NOTHING = frozenset({"meeting", "a", "an", "the", "to", "in", "when", "invited", "for", "of", "on", "about"})

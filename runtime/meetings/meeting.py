@@ -19,10 +19,10 @@ NEXT: Mapping[Status, frozenset[Status]] = {
     "active": frozenset({"ended"}),
     "ended": frozenset(),
 }
-"""What follows each state."""
+"""The states that may follow each state."""
 
 Named = Callable[[str], str]
-"""What an agent or a person is called, by id."""
+"""The name of an agent or a person, by id."""
 
 
 def may_become(meeting: MeetingState, status: Status) -> bool:

@@ -23,7 +23,7 @@ FIRST_MEETING = 100
 """Meetings of a session are numbered from here."""
 
 MAX_HISTORY_CHARS = 20_000
-"""So much of what was said before somebody came is told to them."""
+"""The length of the history that a late joiner gets."""
 
 _EXACT_S = 0.001
 

@@ -15,10 +15,10 @@ MAX_NAMES = 100
 MAX_NAME_CHARS = 100
 
 MAX_CHARS = 64_000
-"""Of all values of one meeting together, as JSON."""
+"""The limit for all values of one meeting together, as JSON."""
 
 MISSING = SharedValue(None, 0, "")
-"""What stands under a name that nobody has written."""
+"""The value of a name that nobody has written."""
 
 
 class SharedState:

@@ -25,7 +25,7 @@ KEY = "parley/idempotencyKey"
 under one key."""
 
 MAX_TOOLS = 200
-"""Of one server; more are left out."""
+"""The number of tools of one server; more are left out."""
 
 MAX_SCHEMA_CHARS = 50_000
 """A tool with a longer schema is left out."""

@@ -19,10 +19,10 @@ AT_ONCE = 100
 """Timers of one shard that ring before the other shards have their turn."""
 
 TOGETHER = 4
-"""So many of them ring side by side, for their calls to the store to overlap."""
+"""The number of timers that ring side by side, so that their calls to the store overlap."""
 
 RETRY_S = 1.0
-"""How long a full inbox is left alone."""
+"""The pause before another try with a full inbox."""
 
 
 class Alarm:

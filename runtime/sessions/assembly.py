@@ -69,7 +69,7 @@ class Assembly:
 
 
 Hearer = Callable[[str, Mapping[str, Any]], None]
-"""Told of every fact."""
+"""A listener to every fact."""
 
 
 def assembled(

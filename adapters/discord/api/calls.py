@@ -20,7 +20,7 @@ from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelive
 UNREACHABLE_PAUSE_S: Final = 1.0
 """After how long a call is worth repeating that could not even be sent."""
 FILE_HOSTS: Final = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
-"""Where Discord keeps files."""
+"""Discord's hosts for files."""
 
 _GONE: Final = frozenset({10008, 50083})
 """Unknown message; thread archived, where a new message would open it again."""
@@ -40,7 +40,7 @@ _WHY: Final[Mapping[int, str]] = {
 }
 _log = logging.getLogger(__name__)
 _UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
-"""What is raised where an answer is not what is expected."""
+"""The exceptions of an unexpected answer."""
 
 
 class HookGone(NotDelivered):

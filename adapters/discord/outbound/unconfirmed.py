@@ -21,7 +21,7 @@ STORAGE_PAUSE_S: Final = 1.0
 KEPT_ANSWERED: Final = 50
 """Posts that Discord has answered and are remembered all the same: who asked may die before writing the answer down."""
 KEPT_FOR: Final = timedelta(days=7)
-"""After so long nobody asks any more."""
+"""The time after which nobody asks about a post."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from runtime.core.errors import AdapterError, NotDelivered, RateLimited, Storage
 
 STATE_COOKIE: Final = "parley_slack_state"
 STATE_LASTS_S: Final = 600
-"""How long somebody may take to say yes at Slack."""
+"""The time for a person to agree at Slack."""
 STORE_PAUSE_S: Final = 1.0
 
 

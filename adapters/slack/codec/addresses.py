@@ -17,9 +17,9 @@ from runtime.core.message import Choice
 
 PLATFORM = "slack"
 CHOICE_ACTION = "choice:"
-"""With what the id of a button begins that is a choice."""
+"""The prefix of the id of a button that is a choice."""
 ANSWER_ACTION = "answer:"
-"""The same of one that opens a form for an answer."""
+"""The prefix of the id of a button that opens a form for an answer."""
 MAX_NAME = 64
 """Characters of a speaker's name that are shown."""
 

@@ -19,7 +19,7 @@ from runtime.core.message import Attachment, Quote
 
 SLACKBOT = "USLACKBOT"
 FILE_URL = f"{PLATFORM}-file:"
-"""With what the address of a file begins; the workspace's and the file's ids follow."""
+"""The prefix of the address of a file; the workspace's and the file's ids follow."""
 
 _FROM_PEOPLE = frozenset({None, "file_share", "thread_broadcast", "me_message"})
 _REACTIONS = frozenset({"reaction_added", "reaction_removed"})

@@ -31,7 +31,7 @@ from runtime.core.errors import NotDelivered
 from runtime.core.texts import Texts
 
 DONE: Final = "\u2713"
-"""What a person is told whose command was taken."""
+"""The answer to a person whose command was taken."""
 
 Answer = tuple[Inbound | None, Mapping[str, Any] | None]
 """Something for the gateway, and words for the person."""

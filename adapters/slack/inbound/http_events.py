@@ -19,7 +19,7 @@ from adapters.slack.inbound.deliveries import Deliveries, delivery_of
 from runtime.core.clock import Clock
 
 SAFE_WITHIN_S: Final = 2.5
-"""How long a delivery may take to become safe. Slack waits for 3 s; after a failure it sends the same event again."""
+"""The time for a delivery to become safe. Slack waits for 3 s; after a failure it sends the same event again."""
 
 _LATER: Final = HttpAnswer(503, b"Not safe yet; please send it again.\n")
 _TAKEN: Final = HttpAnswer(200)

@@ -29,7 +29,7 @@ from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 
 LOOK_BACK_S: Final = 86_400.0
-"""How far back a message is looked for that may have been posted already."""
+"""The time range of the search for a message that may have been posted already."""
 FILE_MESSAGE: Final = "file:"
 """With what our name of a message begins that is a file: Slack does not tell the message's own."""
 

@@ -25,11 +25,11 @@ from runtime.core.errors import StreamOver
 MAX_OPEN: Final = 1000
 """Streams that are known at a time; one that nobody closed is dead after five minutes."""
 LIKENESS_CHARS: Final = 40
-"""So much of its beginning makes a stream of unknown outcome known again."""
+"""The length of the beginning by which a stream of unknown outcome is recognised."""
 MAX_PLAN_TITLE: Final = 100
 """Characters of a plan's title that are shown; Slack tells no limit."""
 MAX_HELD: Final = 300
-"""A mention whose end has not come yet is kept back for at most so many characters."""
+"""A mention whose end has not arrived is kept back for at most this many characters."""
 
 _PINGS = re.compile(r"<(?=[!@#])|(?<!\w)@(?=(?:here|channel|everyone)\b)")
 _UNFINISHED = re.compile(r"(?:\[@?[^\]\n]*(?:\](?:\([^)\s]*)?)?|<|<?(?<!\w)@\w{0,8})\Z")

@@ -10,7 +10,7 @@ from adapters.slack.codec.addresses import PLATFORM
 from runtime.core.address import Address
 
 REMEMBERED: Final = 10_000
-"""Of threads, people and messages each: what is forgotten is asked for again."""
+"""The number of remembered threads, people and messages each; the rest is asked for again."""
 
 
 class Threads:

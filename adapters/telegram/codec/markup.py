@@ -22,7 +22,7 @@ _LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel"})
 """Not tg: its links to `user?id=` mention people."""
 
 _PERSON = re.compile(r"person:telegram:(\d+)")
-"""Where a link leads that mentions a person."""
+"""The target of a link that mentions a person."""
 
 _USER_NAME = re.compile(r"(?<!\w)@(?=\w{2})")
 _BREAK = "@\u2060"

@@ -27,8 +27,8 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, OutcomeUncertain, ShownDiffers
 
 TRIES: Final = 3
-"""So many numbers nobody is known to have are tried for a lost message. Chosen: each try is a call, and while the
-bot's other chats rest it is the first."""
+"""The number of unknown numbers tried for a lost message. Chosen: each try is a call, and while the bot's other
+chats rest it is the first."""
 SEARCHED_S: Final = 120.0
 """A lost message is not looked for later than this, seconds. Chosen: longer than its post is put off by retries."""
 MAX_LOST: Final = 1000

@@ -14,7 +14,7 @@ from gateway.observability.debugger.sources import Place, Sources
 from runtime.core.errors import DebugError
 
 MAX_BREAKPOINTS = 1000
-"""Of one source, and of playbooks by name."""
+"""The limit for one source, and for playbooks by name."""
 
 FILTERS: Mapping[str, str] = {
     "failed": "A playbook failed",

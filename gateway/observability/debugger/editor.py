@@ -20,10 +20,10 @@ from gateway.observability.debugger.wire import Request, Wire
 from runtime.core.errors import DebugError
 
 FIRST_LIMIT_S = 30.0
-"""Who connects says by then what it wants."""
+"""The time for a new connection to say what it wants."""
 
 MAX_SAID_CHARS = 10_000
-"""So much of one utterance is shown on the debug console."""
+"""The length of an utterance on the debug console."""
 
 ABILITIES: Mapping[str, Any] = {
     "supportsConfigurationDoneRequest": True,

@@ -27,7 +27,7 @@ DEFAULT_ADDRESS = "127.0.0.1:7529"
 
 MAX_CONNECTIONS = 8
 LAST_WORDS_S = 2.0
-"""How long an editor may take to read what it is told last."""
+"""The time for an editor to read its last message."""
 
 
 @dataclass(frozen=True, slots=True)

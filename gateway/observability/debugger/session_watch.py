@@ -88,7 +88,7 @@ class SessionWatch:
         self.journal = watched.journal
         self.stand: Stand | None = None
         self.places: dict[str, Place] = {}
-        """Where frames in Python have made their last call."""
+        """The places of the last calls of frames in Python."""
         self._stepping: Stepping | None = None
         self._post = post
         self._known_to: Attached | None = None

@@ -14,10 +14,10 @@ from runtime.tape.frame_state import SHARED, FrameState
 from runtime.tape.state import SessionState
 
 MAX_SHOWN_CHARS = 1000
-"""So much of one value is shown in a line; a value within it can be unfolded."""
+"""The length of a value in a line; the parts of a value can be unfolded."""
 
 MAX_AT_ONCE = 1000
-"""So many of a value's parts are shown at once."""
+"""The number of a value's parts shown at once."""
 
 MAX_REFERENCES = 100_000
 """Values that an editor has unfolded while sessions stand."""

@@ -23,10 +23,10 @@ MAX_HEAD_BYTES = 512
 MAX_BODY_BYTES = 1 << 20
 MAX_UNSENT = 10_000
 MAX_UNSENT_BYTES = 32 << 20
-"""What an editor has not read, in messages and in bytes; one that leaves more is taken to be gone."""
+"""The limits of unread output for an editor, in messages and in bytes; an editor over them counts as gone."""
 
 MAX_DEPTH = 60
-"""So deep a message may be nested."""
+"""The nesting depth of a message."""
 
 _END = b"\r\n\r\n"
 

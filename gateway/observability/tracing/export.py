@@ -16,14 +16,14 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 MAX_WAITING = 4_096
-"""So many spans wait; further ones are dropped."""
+"""The number of waiting spans; further ones are dropped."""
 
 BATCH = 512
 GATHERED_S = 1.0
-"""A batch is sent when it is full, or so long after its first span."""
+"""A batch is sent when it is full, or this long after its first span."""
 
 FLUSHED_WITHIN_S = 3.0
-"""What is left at the end has so long."""
+"""The time for the remaining spans at the end."""
 
 _LIBRARY = "opentelemetry"
 

@@ -38,7 +38,7 @@ from gateway.observability.tracing.page_spans import PageSpans
 from runtime.core.events import Event
 
 MAX_OPEN_S = 3_600.0
-"""A stretch that lasts longer is told of in parts."""
+"""A stretch that lasts longer is sent in parts."""
 
 SHORT_WAIT_S = 60.0
 """A frame that waits for no longer is not taken to have stopped working."""

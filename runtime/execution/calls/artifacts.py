@@ -21,7 +21,7 @@ MAX_SAVED = 200
 """Artifacts of one session that were given names, of all its agents together."""
 
 MAX_SAVED_BYTES = 5_000_000
-"""Of all their values together, as JSON."""
+"""The limit for all their values together, as JSON."""
 
 
 class ArtifactCalls:

@@ -24,7 +24,7 @@ MAX_READ_BYTES = 8 * 1024 * 1024
 
 DEFAULT_READ_CHARS = 20_000
 MAX_READ_CHARS = 200_000
-"""What one call may bring onto the tape."""
+"""The largest text that one call may bring onto the tape."""
 
 _TEXT_ENDINGS = {".md": "text/markdown", ".csv": "text/csv", ".json": "application/json", ".txt": "text/plain"}
 _BINARY_KINDS = ("image", "audio", "video", "font")

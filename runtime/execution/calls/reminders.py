@@ -33,7 +33,7 @@ Times = Mapping[str, Mapping[str, TimeTrigger]]
 """When playbooks are executed at times, by agent class and by the trigger's code."""
 
 Deliver = Callable[[AgentId, Message], bool]
-"""Brings a message into an agent's queue; False when there is no such agent any more. Raises QueueFull."""
+"""Delivers a message to an agent's queue; False when the agent no longer exists. Raises QueueFull."""
 
 
 class Reminders:

@@ -12,7 +12,7 @@ from runtime.tape.frame_state import WaitState
 from runtime.tape.journal import Journal
 
 About = Mapping[str, Any]
-"""What every event of a frame says."""
+"""The data of every event of a frame."""
 
 
 class FrameEvents:

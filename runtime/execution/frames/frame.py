@@ -14,7 +14,7 @@ from runtime.tape.rules.frames import TURN, call_key
 from runtime.tape.state import AgentState
 
 MAX_SHOWN_CHARS = 80
-"""So much of a call's arguments or result stands in an error."""
+"""The length of a call's arguments or result in an error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ _OF_MODELS = {
     LLMRefused.__name__: "session.model_refused",
     LLMKeyRefused.__name__: "session.model_key_refused",
 }
-"""What people read where the model gave no answer; the log has the provider's words."""
+"""The text for people where the model gave no answer; the log has the provider's words."""
 
 
 def waits_by(error: Exception, texts: Texts) -> str:

@@ -40,7 +40,7 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Yld": (1, ("source",)),
     "Return": (0, ("value",)),
 }
-"""How many arguments each call needs, and the names of all it takes, in order."""
+"""The number of required arguments of each call, and the names of all, in order."""
 
 BUILT_IN = frozenset(SIGNATURES)
 """Names that nothing else can have: neither what a reply defines nor a variable hides a built-in call."""
@@ -50,7 +50,7 @@ TAKE_VARIABLES = frozenset({"CreateAgent", "IdleAgent", "Log"})
 
 
 FORMS = {"Say": 'Say("user", "the text")'}
-"""How calls are written that are easily got wrong."""
+"""The forms of calls that are often written wrongly."""
 
 
 def as_written(name: str) -> str:

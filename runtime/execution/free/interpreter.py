@@ -43,7 +43,7 @@ MAX_ROUNDS = 50
 """Likewise for one without steps, whose end depends on the model alone."""
 
 MAX_IDLE_TURNS = 5
-"""A playbook whose turns, so many in a row, are the same and do nothing is taken to stand still."""
+"""A playbook with this many equal turns in a row that do nothing counts as standing still."""
 
 _WAITS_FOR_NOBODY = frozenset({"call"})
 _EXIT = "exit"

@@ -26,7 +26,7 @@ from runtime.execution.speech.utterances import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
 
 MAX_STATEMENTS = 200
-"""A turn has at most so many."""
+"""The largest number of statements in a turn."""
 
 _STREAMABLE = (str, int, bool)
 """Values whose `str()` is what an f-string shows; floats and others are left to the executed call."""

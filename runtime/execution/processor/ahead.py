@@ -37,7 +37,7 @@ MAX_QUESTIONS = 6
 """One reply answers at most this many questions."""
 
 MAX_STEPS = 40
-"""So many instructions ahead are looked at."""
+"""The number of instructions that are looked at ahead."""
 
 
 class Questions(Protocol):

@@ -33,7 +33,7 @@ from runtime.language.instructions.wording import speaks_of_failure
 from runtime.language.program import AgentSpec, Param, PlaybookSpec
 
 MAX_NOTE_CHARS = 600
-"""What a call gave is told to the model up to here; its variables say the rest."""
+"""The length of a call's result for the model; its variables say the rest."""
 
 Asking = TypeVar("Asking", bound=Say | Ask | Set | Return | Condition | Loop | Jump | Think)
 """Instructions that may ask a model."""

@@ -18,7 +18,7 @@ _NAMED = re.compile(r"\$([A-Za-z_]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?")
 _HUMAN = re.compile(r"\b(?:human|person|colleague|agent|somebody|someone|staff)\b", re.IGNORECASE)
 
 MAX_SHOWN_CHARS = 200
-"""A value that stands in the words of a step is shown up to here."""
+"""The length of a value in the words of a step."""
 
 _BRIEF = "Only the message itself, in a sentence or two, without quotation marks."
 _BRIEF_SPEECH = "Write only what you say, in a sentence or two, without quotation marks."
@@ -149,7 +149,7 @@ STANDARD: Mapping[str, str] = {
     "human": "they want to speak with a human being",
     "other": "anything else: a question of their own, small talk, or something unclear",
 }
-"""What a person may do instead of answering."""
+"""The things a person may do instead of answering."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class Work:
         self.notes: list[str] = []
         """What the present instruction has for the model to know; it goes along with the next step."""
         self.said: list[str] = []
-        """What it has said."""
+        """The texts that it has said."""
 
     # -- the instruction
 

@@ -9,7 +9,7 @@ from typing import Any
 from runtime.tape.frame_state import FrameState
 
 ARTIFACT_CHARS = 500
-"""What a playbook returns to the model becomes an artifact when it is longer, as JSON."""
+"""A playbook's result for the model becomes an artifact when it is longer than this, as JSON."""
 
 _SUMMARY_CHARS = 120
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from runtime.llm.client import Usage
 
 REPLY_TOKENS = 4_000
-"""So much of the window is left for the answer, or a quarter of a small window."""
+"""The part of the window for the answer, or a quarter of a small window."""
 
 _CHARS_PER_TOKEN = 3.0
 """Until the first answer says better; most texts have more."""

@@ -17,16 +17,16 @@ MAX_VALUE_CHARS = 2000
 """A value longer than this is shown to the model by its beginning and its length."""
 
 MAX_LISTED_FILES = 10
-"""The model is told of so many files that people sent."""
+"""The number of people's files that the model is told of."""
 
 MAX_LISTED = 40
-"""The model is told of so many agents, people, or participants of a meeting; of the others it is told how many."""
+"""The number of agents, people, or participants of a meeting in the prompt; of the others only their number."""
 
 MAX_SHARED_VALUE_CHARS = 1000
 """Likewise as `MAX_VALUE_CHARS` for a value that a meeting shares."""
 
 MAX_SHARED_CHARS = 8000
-"""So much is shown of all of them together; of the others their names."""
+"""The length of all of them together; of the others only the names."""
 
 
 def situation(state: SessionState, frame: FrameState) -> str:

@@ -15,7 +15,7 @@ MAX_REPLY_CHARS = 9 * MAX_ANSWER_CHARS // 10
 """A reply is cut off here, so that its words are a message that can be said."""
 
 MAX_BLANKS = 200
-"""So many blanks and line ends in a row end an answer that is no text."""
+"""This many blanks and line ends in a row end an answer that is no text."""
 
 _LABEL = re.compile(r"[ \t]*(?:\*\*)?\[(\d{1,2})\]:?(?:\*\*)?:?[ \t]?")
 _FENCE = re.compile(r"[ \t]*```\w*[ \t]*(?:\n|\Z)")

@@ -10,12 +10,12 @@ from runtime.execution.questions.form import FROM_PROGRAM
 from runtime.execution.questions.question import WrongAnswer
 
 SILENCE = "-"
-"""What a model writes that has nothing to say."""
+"""The reply of a model that has nothing to say."""
 
 _NOTHING = ("", SILENCE, '""')
 
 _HEAD = 80
-"""So many characters decide what stands around a text."""
+"""The number of characters that decide what surrounds a text."""
 
 _WRAPPED = re.compile(
     r"(?:```\w*\s*)?(?:await\s+)?(?:self\.)?Say\(\s*[\"']?[\w ]{1,30}[\"']?\s*,\s*f?"
@@ -34,13 +34,13 @@ _BEGUN_FENCE = re.compile(r"`{1,3}\w{0,20}[ \t]*\n?\s*\Z")
 _KINDS_OF_PROSE = ("text", "txt", "plaintext", "markdown", "md")
 _SENTENCE_ENDS = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
 _LINE = 200
-"""So many characters of a fence's first line decide whether it holds sentences."""
+"""The number of characters of a fence's first line that decide whether it has sentences."""
 _FIELD = re.compile(
     r"\{(?=[^{}\n]{1,60}\}) *\$?(?P<braced>[A-Za-z_]\w*(?:\.\w+|\[[\w'\" -]{0,40}\])*) *\}"
     r"|(?<![\w$])\$(?P<bare>[A-Za-z_]\w*)"
 )
 _TAIL = 80
-"""So many characters at the end of a text decide whether something begins there."""
+"""The number of characters at the end of a text that decide whether something begins there."""
 _BEGUN_FIELD = re.compile(r"\{[^{}\n]{0,60}\Z|(?<![\w$])\$\w{0,60}\Z")
 _QUOTES = re.compile(r"\\*[\"']{1,3}\Z")
 _BACKTICKS = re.compile(r"`{1,3}\Z")

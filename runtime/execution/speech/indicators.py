@@ -36,7 +36,7 @@ class Indicators:
         self._settling: set[str] = set()
         self.under_way = 0
         self.on_rest: Callable[[], None] = lambda: None
-        """Called when nothing is under way any more."""
+        """Called when nothing is on its way."""
 
     def restore(self) -> None:
         """Ask again for what was not seen to be there. Called once, after the tapes were read."""

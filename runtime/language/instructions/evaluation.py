@@ -99,7 +99,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "range": _range, "dict": dict, "enumerate": lambda v, start=0: [list(p) for p in enumerate(v, start)],
     "zip": lambda *v: [list(p) for p in zip(*v, strict=False)], "reversed": lambda v: list(v)[::-1],
 }  # fmt: skip
-"""What an expression may call without a playbook."""
+"""The functions that an expression may call without a playbook."""
 
 _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,

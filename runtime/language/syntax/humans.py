@@ -22,7 +22,7 @@ HUMAN_KEYS = frozenset(
         *("buffer_messages", "buffer_timeout", "meeting_notifications", "delivery_handler", "custom_handler"),
     }
 )
-"""What may stand below `# Name:Human`."""
+"""The keys below `# Name:Human`."""
 
 BUFFER_TIMEOUT_S = 5.0
 """What is said to somebody buffered is shown at the latest so long after the first of it."""

@@ -56,7 +56,7 @@ _ANY_KEY = re.compile(r"^[A-Za-z_][\w-]*:(?:\s|$)|^\s*#|^\s*-\s")
 
 
 PERSON_KEYS = HUMAN_KEYS | {"remote"}
-"""What is metadata below a person's heading; `remote` is refused there."""
+"""The metadata keys below a person's heading; `remote` is refused there."""
 
 
 @dataclass(frozen=True, slots=True)

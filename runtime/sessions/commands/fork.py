@@ -19,7 +19,7 @@ from runtime.tape.journal import Journal
 from runtime.tape.tape import Branch
 
 OPENED_WITHIN_S = 60.0
-"""How long a fork waits for its platform."""
+"""The time that a fork waits for its platform."""
 
 
 @dataclass(frozen=True, slots=True)

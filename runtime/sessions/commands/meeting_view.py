@@ -13,7 +13,7 @@ from runtime.sessions.succession import name_within, words_within
 from runtime.tape.state import MAX_HISTORY, MeetingState, SessionState
 
 MAX_VALUE_CHARS = 200
-"""Of a value that is shared so much is shown."""
+"""The length of a shared value."""
 
 
 def list_of(meetings: Sequence[MeetingState], now_s: float, texts: Texts) -> str:

@@ -16,7 +16,7 @@ from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
 
 MAX_RESULT_CHARS = 2_000
-"""What was said last is cut here."""
+"""The length of the last words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from runtime.tape.frame_state import FrameState, WaitState
 from runtime.tape.state import AgentState, SessionState
 
 MAX_LINES = 50
-"""So many agents, or participants of a meeting, are named; the others are counted."""
+"""The number of agents, or participants of a meeting, that are named; the others are counted."""
 
 _STEPS_S = ((86_400, "days"), (3_600, "hours"), (60, "minutes"))
 
