@@ -321,7 +321,7 @@ def test_a_condition_that_is_jumped_back_to_from_below_is_a_loop() -> None:
         ("QUE $x == 3", "no known kind"),
         ("QUE Add the item to $list", "no known kind"),
         ("CND When they agree, say hello", "in the same sentence"),
-        ("JMP the beginning", "not named"),
+        ("JMP the beginning", "without a name"),
         ("CHK N1", "applies a note"),
     ],
 )
