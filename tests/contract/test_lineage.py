@@ -244,7 +244,7 @@ async def test_a_session_from_which_another_is_about_to_go_on_is_not_deleted(
         refused = replace(going_on(lease, Branch(SESSION, 2), at=HERE), lease=replace(lease, token=lease.token + 1))
         with pytest.raises(LeaseLost):
             await store.commit(refused)
-        with pytest.raises(SessionBusy, match="s2 is about to go on from s1"):
+        with pytest.raises(SessionBusy, match="s2 is about to continue s1"):
             await catalog.delete(SESSION)
         assert [fact.seq async for fact in store.read_session(SESSION)] == [1, 2]
         assert await catalog.delete(SESSION, force=True)

@@ -203,7 +203,7 @@ async def test_a_file_goes_with_a_message_when_it_was_posted() -> None:
             await scene.chat.adapter.download(attachment.url, max_bytes=2)
         sent = await scene.ada.say("lost", files=[{"id": "0" * 64, "name": "b.csv"}])
         refused = await scene.ada.until("refused", id=sent)
-        assert (refused["code"], "b.csv is not here" in refused["text"]) == ("invalid", True)
+        assert (refused["code"], "b.csv no longer exists" in refused["text"]) == ("invalid", True)
 
 
 async def test_a_file_that_went_with_a_message_outlasts_later_uploads() -> None:
