@@ -162,7 +162,7 @@ async def Main():
         await Say("user", "never said")
     except PlaybookError as error:
         agent.state.tags = ["a"]
-        await Say("user", f"{str(error)[:60]} {agent.state.tags}")
+        await Say("user", f"{str(error)[:59]} {agent.state.tags}")
 """
     assert await said(code, sandbox) == ["$tags was assigned a value that does not survive a restart: ['a']"]
 
