@@ -229,8 +229,7 @@ def process_environment(environment: Mapping[str, str] | None = None) -> dict[st
 
 
 def model_environment(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
-    """What the model's process sees of the environment: providers' own variables, those in .env as well, and nothing of
-    ours."""
+    """The environment of the model's process: providers' own variables, those in .env as well, and none of ours."""
     own = os.environ if environment is None else environment
     variables = {name: value for name, value in _variables(environment, directory).items() if _is_providers(name)}
     variables |= {name: value for name, value in own.items() if not name.startswith(("PARLEY_", "_PARLEY_"))}
