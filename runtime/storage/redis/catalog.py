@@ -20,10 +20,10 @@ from runtime.storage.redis.cold import ColdSessions
 from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.fact_writing import write_facts
 from runtime.storage.redis.keys import ShardKeys
-from runtime.storage.redis.known_sessions import known_sessions
+from runtime.storage.redis.known_sessions import Place, known_sessions
 from runtime.storage.redis.removal import SessionRemoval
 from runtime.storage.redis.script import load_script
-from runtime.storage.redis.session_index import Place, SessionIndex
+from runtime.storage.redis.session_index import SessionIndex
 from runtime.storage.redis.session_places import SessionPlaces
 from runtime.storage.redis.tapes import RedisTapes
 from runtime.tape.tape import Fact, opened
@@ -59,23 +59,17 @@ class RedisSessionCatalog:
 
     async def _known(self, places: Sequence[Place]) -> list[KnownSession]:
         """What is there of these; what is not is listed no longer."""
-        shards: dict[int, list[SessionId]] = {}
-        for shard, session in places:
-            shards.setdefault(shard, []).append(session)
-        found: list[KnownSession] = []
-        for shard, sessions in shards.items():
-            known = await known_sessions(self._connection, shard, sessions)
-            found += known.values()
-            for session in sessions:
-                if session not in known:
-                    await self._index.strike((shard, session))
-        return found
+        known = await known_sessions(self._connection, places)
+        for place in places:
+            if place[1] not in known:
+                await self._index.strike(place)
+        return list(known.values())
 
     async def find(self, session: SessionId, /) -> KnownSession | None:
         keys = await self._places.keys(session)
         if keys is None:
             return None
-        found = await known_sessions(self._connection, keys.shard, [session])
+        found = await known_sessions(self._connection, [(keys.shard, session)])
         if not found:
             self._places.forget(session)
         return found.get(session)
