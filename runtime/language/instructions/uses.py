@@ -95,7 +95,7 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, tuple):
         for one in value:
             yield from _texts(one)
-    elif is_dataclass(value):
+    elif is_dataclass(type(value)):
         for name in _operand_fields(type(value)):
             yield from _texts(getattr(value, name))
 
