@@ -168,9 +168,9 @@ async def _active(socket: Path, connection: RedisConnection, size: Size) -> list
     heard = Heard()
     async with node(socket, "one", ANSWER_S, heard) as running:
         idle = await running.memory_bytes()
-        await write(connection, range(1, size.active + 1), per_s=size.active / ANSWER_S)
+        await write(connection, range(1, size.active + 1), per_s=2 * size.active / ANSWER_S)
+        active = await running.memory_bytes()  # none has ended yet, and none rests
         await write(connection, range(size.active + 1, 2 * size.active + 1), per_s=size.active / ANSWER_S)
-        active = await running.memory_bytes()
         await heard.answered(2 * size.active)
         await write(connection, range(2 * size.active + 1, 3 * size.active + 1), per_s=size.active / ANSWER_S)
         await running.kill()
