@@ -1,5 +1,6 @@
-"""How a task waits until another has done something. Nothing is made before somebody waits: an event of asyncio takes
-almost a kilobyte, and most are never waited for."""
+"""Signals between tasks. Nothing is created before somebody waits: an event of asyncio takes almost a kilobyte, and
+most are never waited for.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""What an instruction reads, sets and does that cannot be taken back."""
+"""The variables that an instruction reads and sets, and its effects that cannot be undone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
+from typing import Any
 
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import calls_before
@@ -96,7 +97,8 @@ def _texts(value: object) -> Iterator[str]:
         for one in value:
             yield from _texts(one)
     elif is_dataclass(type(value)):
-        for name in _operand_fields(type(value)):
+        kind: Any = type(value)
+        for name in _operand_fields(kind):
             yield from _texts(getattr(value, name))
 
 
@@ -107,5 +109,5 @@ def _operand_fields(kind: type) -> tuple[str, ...]:
 
 
 def is_open(instruction: Instruction) -> bool:
-    """Whether a model carries it out with statements, or it ends the program: what it does cannot be known before."""
+    """Whether a model carries it out with statements, or it ends the program: its effects cannot be known before."""
     return any(isinstance(part, Free | End) for part in instruction.parts)

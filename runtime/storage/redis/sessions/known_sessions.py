@@ -1,4 +1,4 @@
-"""What sessions are at, many at a time."""
+"""The states of many sessions at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Found:
 
 
 async def known_sessions(connection: RedisConnection, places: Sequence[Place]) -> Mapping[SessionId, KnownSession]:
-    """What these sessions are at; those that are not there are left out. All are asked for together."""
+    """The states of these sessions, asked for together; missing ones are left out."""
     shards = list(dict.fromkeys(shard for shard, _ in places))
     answers = await connection.answers([*_of_shards(shards), *_of_sessions(places)])
     pages: dict[str, set[str]] = {}
@@ -101,7 +101,7 @@ def _found(places: Sequence[Place], answers: Sequence[Any]) -> list[_Found]:
 
 
 async def _measures(connection: RedisConnection, tapes: Sequence[str]) -> Sequence[tuple[datetime, int]]:
-    """Of each tape, when its newest fact was written, and how many bytes it takes."""
+    """For each tape, the time of its newest fact and its size in bytes."""
     asked: list[Question] = []
     for tape in tapes:
         asked += [(tape, methodcaller("xrevrange", tape, count=1)), (tape, methodcaller("memory_usage", tape))]
