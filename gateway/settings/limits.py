@@ -45,7 +45,7 @@ class NodeSettings(Section):
 
     lease_s: float = Field(default=10, ge=1, le=300)
     drain_s: float = Field(default=20, ge=0)
-    idle_s: float = Field(default=300, gt=0)
+    idle_s: float = Field(default=60, gt=0)
     resting: int = Field(default=MOST, ge=1)
 
 

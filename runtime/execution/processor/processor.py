@@ -111,22 +111,6 @@ class Processor:
         self._exchange = Exchange(self._work, self._system, self._doing, self._place)
         self._calls = Calls(self._exchange, self._questioner)
         self._talk = Talk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead.planned)
-        self._handlers: Mapping[type, Callable[[str, Any], Awaitable[Outcome]]] = {
-            Say: self._say,
-            Ask: self._ask,
-            Wait: self._wait,
-            Set: self._set,
-            Call: self._call,
-            Think: self._think,
-            Condition: self._condition,
-            Loop: self._loop,
-            Jump: self._jump,
-            Leave: self._leave,
-            Return: self._return,
-            End: self._end,
-            Free: self._carry_out,
-            Group: self._pass,
-        }
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises PlaybookError when a step fails."""
@@ -216,7 +200,7 @@ class Processor:
         return outcome
 
     async def _part(self, line: str, part: Meaning) -> Outcome:
-        return await self._handlers[type(part)](line, part)
+        return await _HANDLERS[type(part)](self, line, part)
 
     async def _go_back(self, correction: Correction) -> None:
         line, _ = self._frame.state.trail[correction.index]
@@ -384,3 +368,21 @@ class Processor:
         line = self._frame.state.at
         step = self._playbook.step(line) if line is not None else None
         return shown_words(step) if step is not None else None
+
+
+_HANDLERS: Mapping[type, Callable[[Processor, str, Any], Awaitable[Outcome]]] = {
+    Say: Processor._say,
+    Ask: Processor._ask,
+    Wait: Processor._wait,
+    Set: Processor._set,
+    Call: Processor._call,
+    Think: Processor._think,
+    Condition: Processor._condition,
+    Loop: Processor._loop,
+    Jump: Processor._jump,
+    Leave: Processor._leave,
+    Return: Processor._return,
+    End: Processor._end,
+    Free: Processor._carry_out,
+    Group: Processor._pass,
+}
