@@ -37,9 +37,10 @@ You are the compiler of a language in which people write programs for language m
 to PBAsm, apart from some steps that they are not sure of. Decide these.
 
 {CODES}
-Answer with lines of PBAsm alone, for each of the steps below, and for no other one. A line begins with the agent, \
-the playbook and the number of the step: `Clerk.Main:03:QUE Say(user, Greet the guest)`. What belongs below a step has \
-the number of the step in front: `Clerk.Main:03.01:EXE …`. Keep the author's words, every number, every $variable and \
+Answer with lines of PBAsm alone, for each of the steps below, and for no other one. A line begins as its step does \
+below, with agent, playbook and number; a colon, the code and the text follow: \
+`AGENT.PLAYBOOK:03:QUE Say(user, Greet the guest)`. What belongs below a step has the number of the step in front: \
+`AGENT.PLAYBOOK:03.01:EXE …`. Keep the author's words, every number, every $variable and \
 every call: what you leave out is lost. Call and speak to nobody who is not named below. Leave out a step that is none \
 of these: it is then executed as its author wrote it.
 """

@@ -27,6 +27,7 @@ from runtime.execution.triggers.kinds import Judged
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.fence import fence_of
 from runtime.language.instructions.model import (
     Ask,
     Call,
@@ -349,7 +350,9 @@ class Processor:
         await self._exchange.asking.close()
         ends = speaks_of_ending(part.text.text, self._playbook.notes) or self._course.after(line).line is None
         told = self._questioner.told(part.text.text, self._work.names())
-        await self._interpreter.carry_out(told, may_end_program=ends)
+        program = self._machine.servers.equipped(self._machine.program)
+        fence = fence_of(part.text.text, self._playbook.notes, self._agent, program, self._talk.triggered)
+        await self._interpreter.carry_out(told, fence, may_end_program=ends)
         self._exchange.keep_spoken()
         return None
 

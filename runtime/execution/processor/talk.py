@@ -6,7 +6,7 @@ hand-over to a person) follow Rasa's CALM, where flows are executed and a model 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -77,6 +77,11 @@ class Talk:
         self._planned = planned
         self._alone = exchange.machine.alone
         self._understanding = Understanding(exchange, questioner, planned, known.patterns)
+
+    @property
+    def triggered(self) -> Collection[str]:
+        """The playbooks that begin when a model judges their trigger to hold."""
+        return {*self._triggers.by_message, *self._triggers.by_state}
 
     async def say(self, line: str, part: Say | Ask) -> str:
         """Say something to everybody whom a step names; returns the words."""

@@ -91,7 +91,7 @@ class Asking:
         await self._tried(plan, read)
 
     def _told(self, question: Question, missing: MissingAnswer) -> Any:
-        """The answer to a question that the next answer of the reply tells. Raises MissingAnswer where it tells none."""
+        """The answer that the next one in the reply tells. Raises MissingAnswer where it tells none."""
         following = next((key for key, number in self._numbers.items() if number == missing.follows), None)
         outcome = question.told_by.get(following) if following and isinstance(question, Choice | Understand) else None
         if outcome is None:
