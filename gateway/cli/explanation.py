@@ -43,8 +43,8 @@ def explanation_of(program: Program, report: LoweringReport | None = None) -> li
     """Each playbook with its lines, as JSON data.
 
     A line has its location, the author's words ("" where a line before has them), who compiled it ("rules", or "model"
-    for those that it decided by the `report`) and its parts: the kind ("alone", "words", "value", "choice", "free"), what
-    is done, and for a free one why, as the report says it.
+    for those that it decided by the `report`) and its parts: the kind ("alone", "words", "value", "choice", "free"),
+    what is done, and for a free one why, as the report says it.
     """
     told = report or LoweringReport()
     by_model = {step.span for step in told.decided}

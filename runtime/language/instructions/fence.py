@@ -132,8 +132,13 @@ def _parts(name: str) -> list[str]:
     return re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name.replace("_", " ")) or [name]
 
 
+def names_playbook(words: str, playbook: str) -> bool:
+    """Whether words name a playbook, however they spell it."""
+    return _spelt(playbook).search(words) is not None
+
+
 def _names(words: str, playbook: str, called: str) -> bool:
-    return called in words or _spelt(playbook).search(words) is not None
+    return called in words or names_playbook(words, playbook)
 
 
 def _mentions(words: str, *names: str) -> bool:
