@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Code, Condition, Loop, Meaning, Node, Say, Side, Template
+from runtime.language.instructions.wording import MEETING_ACTIVE
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
 """What becomes of loops, by line: their new state, None for those that are left."""
@@ -83,6 +85,17 @@ class Course:
             if isinstance(self._nodes[parent].instruction.head, Loop):
                 return parent
             parent = self._nodes[parent].parent
+        return None
+
+    def past_meeting(self, line: str) -> Going | None:
+        """A wait has heard nothing but the end of its meeting: the loop that goes on while the meeting does is left, for
+        the rest of its round would deal with what nobody has said. None where there is no such loop."""
+        loop = self.loop_of(line)
+        while loop is not None:
+            head = self._nodes[loop].instruction.head
+            if isinstance(head, Loop) and isinstance(head.over, Expression) and MEETING_ACTIVE in head.over.names:
+                return self.past_loop(loop)
+            loop = self.loop_of(loop)
         return None
 
     def _holding(self, line: str) -> set[str]:

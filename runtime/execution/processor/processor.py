@@ -231,12 +231,12 @@ class Processor:
         return None
 
     async def _ask(self, line: str, part: Ask) -> Outcome:
-        await self._talk.ask(line, await self._authored.filled(part))
-        return None
+        over = await self._talk.ask(line, await self._authored.filled(part))
+        return self._course.past_meeting(line) if over else None
 
     async def _wait(self, line: str, part: Wait) -> Outcome:
-        await self._talk.ask(line, Ask((), None, part.sources))
-        return None
+        over = await self._talk.ask(line, Ask((), None, part.sources))
+        return self._course.past_meeting(line) if over else None
 
     async def _set(self, line: str, part: Set) -> Outcome:
         if isinstance(part.value, Prose):

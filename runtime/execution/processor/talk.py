@@ -103,8 +103,9 @@ class Talk:
 
     # -- asking
 
-    async def ask(self, line: str, part: Ask) -> None:
-        """Ask, wait, and understand what comes, until everything wanted is there."""
+    async def ask(self, line: str, part: Ask) -> bool:
+        """Ask, wait, and understand what comes, until everything wanted is there. True when nothing was heard but the
+        end of the meeting."""
         part = await self._calls.informed(part)
         asked = await self.say(line, part) if part.words is not None else ""
         asked_again = 0
@@ -112,12 +113,12 @@ class Talk:
         for attempt in range(MAX_ASIDES):
             heard = await self._hear(part.sources)
             if self._ends_wait(heard):
-                return
+                return all(message.ends_meeting for message in heard)
             understood = await self._understand(line, part, heard, attempt)
             if understood.does == "answer":
                 missing = await self._take(part, understood, given)
                 if not missing and await self._is_done(part):
-                    return
+                    return False
                 if missing:
                     asked_again += 1
                     if asked_again > MAX_ASKED_AGAIN:
@@ -125,7 +126,7 @@ class Talk:
                 await self._ask_again(line, part, missing, attempt)
             elif understood.does == "skip" and part.wants:
                 await self._skip([want for want in part.wants if want.name not in given])
-                return
+                return False
             else:
                 await self._aside(line, part, understood, _Attempt(attempt, self._aside_task(part, heard), asked))
         raise PlaybookError("too much else was said while an answer was waited for")
