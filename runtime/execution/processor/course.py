@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Code, Condition, Loop, Meaning, Node, Say, Side, Template
+from runtime.language.instructions.model import Code, Condition, Loop, Node, Side
 from runtime.language.instructions.wording import MEETING_ACTIVE
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
@@ -32,10 +32,6 @@ class Course:
     def node(self, line: str) -> Node:
         """The instruction at a line, in its place."""
         return self._nodes[line]
-
-    def said_exactly(self) -> frozenset[str]:
-        """The lines of messages with exact words: a small model takes them for those that it is to write."""
-        return frozenset(line for line, node in self._nodes.items() if _is_exact_message(node.instruction.parts))
 
     def into(self, line: str) -> Going:
         """Control goes below an instruction; past it where there is nothing."""
@@ -88,8 +84,8 @@ class Course:
         return None
 
     def past_meeting(self, line: str) -> Going | None:
-        """A wait has heard nothing but the end of its meeting: the loop that goes on while the meeting does is left, for
-        the rest of its round would deal with what nobody has said. None where there is no such loop."""
+        """A wait has heard nothing but the end of its meeting: the loop that goes on while the meeting does is left,
+        for the rest of its round would deal with what nobody has said. None where there is no such loop."""
         loop = self.loop_of(line)
         while loop is not None:
             head = self._nodes[loop].instruction.head
@@ -128,7 +124,3 @@ class Course:
         node = self._nodes[line]
         at = node.beside.index(line)
         return at > 0 and self._is_branch(node.beside[at - 1])
-
-
-def _is_exact_message(parts: Sequence[Meaning]) -> bool:
-    return all(isinstance(part, Say) and isinstance(part.words, Template) for part in parts)

@@ -367,8 +367,8 @@ class Processor:
     def _system(self) -> str:
         """The stable part of the prompt."""
         described = self._frame.state.description or self._playbook.description
-        left_out = self._course.said_exactly() if self._machine.alone else ()
-        return system_text(self._machine.program, self._agent, self._playbook, described, left_out)
+        told = not self._machine.alone  # a small model says lines of the script that it is not asked for
+        return system_text(self._machine.program, self._agent, self._playbook, described, with_script=told)
 
     def _typed(self, value: Any) -> Any:
         """The playbook's value, held to its declared type. Raises PlaybookError."""

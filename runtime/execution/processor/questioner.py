@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from runtime.execution.processor.direct_speech import direct_speech
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
@@ -48,7 +49,9 @@ class Questioner:
             names = {name: value for name, value in names.items() if name not in wanted}
         told = self.told(part.words.text, names)
         this = "exactly this, all of it" if self._speaker else "this"
-        task = f"Write the next message to {to}. It must do {this}: {told}. {_BRIEF}"
+        example = direct_speech(part.words.text, names) if self._speaker and to == "the person" else None
+        such_as = f' For example: "{example}"' if example else ""
+        task = f"Write the next message to {to}. It must do {this}: {told}.{such_as} {_BRIEF}"
         if self._speaker and to != "the person":
             task = f"Speak to {to} now, as {self._speaker}: {told}. {_BRIEF_SPEECH}"
         return Words((line, "words"), task, may_be_silent=part.takes_part)
