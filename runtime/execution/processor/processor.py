@@ -104,7 +104,9 @@ class Processor:
         self._playbook = playbook
         self._agent = agent
         self._course = Course(decode_playbook(playbook))
-        self._questioner = Questioner(known.types, playbook.returns, spaced(agent.name) if machine.alone else "")
+        self._questioner = Questioner(
+            known.types, playbook.returns, spaced(agent.name) if machine.alone else "", lambda: frame.state.heard
+        )
         self._interpreter = interpreter
         self._work = Work(machine, frame, playbook, self._place, self._interrupt)
         self._authored = Authored(self._work, interpreter.description)

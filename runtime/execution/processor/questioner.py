@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,10 +32,17 @@ YES_NO: Mapping[str, str] = {"yes": "", "no": ""}
 class Questioner:
     """Makes the questions of one playbook. `types` are the declared types of its agent's variables. `speaker` is the
     name of the agent for a small model: to other agents it speaks better than it writes a message, and a task has to be
-    stressed."""
+    stressed. It is told once more what it `heard` last."""
 
-    def __init__(self, types: Mapping[str, str], returns: str | None, speaker: str = "") -> None:
+    def __init__(
+        self,
+        types: Mapping[str, str],
+        returns: str | None,
+        speaker: str = "",
+        heard: Callable[[], str] = lambda: "",
+    ) -> None:
         self._types = types
+        self._heard = heard
         self._speaker = speaker
         self._returns = returns or ""
 
@@ -75,7 +82,7 @@ class Questioner:
     def given(self, line: str, awaited: Awaited) -> Value:
         """What a person gave of what they were asked for."""
         wanted = " and ".join(awaited.types)
-        task = f"The person was asked: {awaited.asked}. They wrote: {awaited.quoted} From this give {wanted}."
+        task = f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
         return Value((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
 
     def gathered(self, key: Key, written: str, wanted: Mapping[str, str]) -> Value:
@@ -106,9 +113,9 @@ class Questioner:
 
     def holds(self, key: Key, text: str, names: Mapping[str, Any]) -> Choice:
         """Whether something is so."""
-        return Choice(
-            key, f'Decide by what is known and what was said last: is it true that "{self.told(text, names)}"?', YES_NO
-        )
+        last = f", {quoted(self._heard()).rstrip('.')}" if self._speaker and self._heard() else ""
+        known = f"Decide by what is known and what was said last{last}"
+        return Choice(key, f'{known}: is it true that "{self.told(text, names)}"?', YES_NO)
 
     def told(self, text: str, names: Mapping[str, Any]) -> str:
         """The author's words, with the values of the variables that they name."""
@@ -193,7 +200,7 @@ def understanding(line: str, awaited: Awaited) -> Understand:
         del outcomes["human"]
     return Understand(
         (line, f"understand{awaited.attempt}"),
-        f"The person was asked: {awaited.asked}. They wrote: {awaited.quoted} What did they answer?",
+        f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} What did they answer?",
         outcomes,
         awaited.types,
         {name: params for name, (_, params) in awaited.triggers.items() if params},

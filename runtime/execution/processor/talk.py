@@ -114,7 +114,8 @@ class Talk:
             heard = await self._hear(part.sources)
             if self._ends_wait(heard):
                 return all(message.ends_meeting for message in heard)
-            understood = await self._understand(line, part, heard, attempt)
+            question = quoted(asked) if self._alone and asked else f"{_asked(part)}."
+            understood = await self._understand(line, part, heard, _Attempt(attempt, "", question))
             if understood.does == "answer":
                 missing = await self._take(part, understood, given)
                 if not missing and await self._is_done(part):
@@ -144,15 +145,15 @@ class Talk:
         """Whether the meeting has ended in which something was waited for."""
         return any(message.ends_meeting for message in heard)
 
-    async def _understand(self, line: str, part: Ask, heard: Sequence[Message], attempt: int) -> Understood:
+    async def _understand(self, line: str, part: Ask, heard: Sequence[Message], now: _Attempt) -> Understood:
         """What was meant by what was heard."""
         triggers, names = self._by_message(heard), self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
         correctable = self._correctable(types)
         awaited = Awaited(
-            asked=_asked(part),
+            asked=now.asked,
             heard="\n".join(message.content for message in heard),
-            attempt=attempt,
+            attempt=now.number,
             types=types,
             until=self._questioner.told(part.until.text, names) if isinstance(part.until, Prose) else "",
             triggers=triggers,
@@ -323,9 +324,7 @@ _ASIDE = (
     "few words, to what was asked, unless they want to stop. Only the message itself."
 )
 
-_ASIDE_ALONE = (
-    "The person wrote: {heard} Answer them in your role, with {source}, in a sentence or two. Only the message itself."
-)
+_ASIDE_ALONE = "Answer this in your role, with {source}, in a sentence or two: {heard} Only the message itself."
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from runtime.language.value_types import coerced
 
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
 _CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
+_WHEN = re.compile(r"\A(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
 _TOKEN = re.compile(r"\w{2,}|\d")
 _NUMBER_WORD = re.compile(
     r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty"
@@ -172,7 +173,7 @@ class Understanding:
         found = str(await self._ask(Choice((line, f"trigger{awaited.attempt}"), task, {**nothing, **options})))
         if found == NONE:
             return NONE
-        sure = f"The person wrote: {awaited.quoted} Is this so: {options[found].rstrip('.')}?"
+        sure = f"The person wrote: {awaited.quoted} Is this so: {_WHEN.sub('', options[found].rstrip('.'))}?"
         is_sure = await self._ask(Choice((line, f"sure{awaited.attempt}"), sure, YES_NO))
         return found if is_sure == "yes" else NONE
 
