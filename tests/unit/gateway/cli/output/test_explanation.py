@@ -121,12 +121,12 @@ async def test_a_terminal_shows_the_kinds_in_colour_and_a_pipe_does_not(tmp_path
 async def test_what_a_model_decided_is_told_from_what_the_rules_did(tmp_path: Path) -> None:
     file = tmp_path / "desk.pb"
     file.write_text("# Desk\n\n## Main\n- Greet the user\n- Seat the guest at once and then\n  - Smile\n")
-    model = ScriptedModel("Desk.Main:02:TNK Seat the guest at once and then")
+    model = ScriptedModel("Desk.Main:02:QUE Say(user, Seat the guest at once and then)")
     result = await compile_program([file], lowerer=AutoLowerer(model))
     explained = explanation_of(result.program, result.report)
     assert [(line["location"], line["by"]) for line in explained[0]["lines"]] == [
         ("01:QUE", "rules"),
-        ("02:TNK", "model"),
+        ("02:QUE", "model"),
         ("02.01:EXE", "rules"),
     ]
     terminal, pipe = io.StringIO(), io.StringIO()

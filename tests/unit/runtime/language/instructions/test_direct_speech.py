@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.execution.processor.direct_speech import direct_speech
+from runtime.language.instructions.direct_speech import direct_speech
 
 NAMES = {"city": "Oslo", "total": 12, "order": {"status": "shipped"}, "open": True, "name": "Grace"}
 
