@@ -118,9 +118,3 @@ class Course:
     def _is_otherwise(self, line: str) -> bool:
         head = self._nodes[line].instruction.head
         return isinstance(head, Condition) and head.side is not Side.IF
-
-    def follows_condition(self, line: str) -> bool:
-        """Whether an else belongs to a condition before it."""
-        node = self._nodes[line]
-        at = node.beside.index(line)
-        return at > 0 and self._is_branch(node.beside[at - 1])

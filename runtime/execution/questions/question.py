@@ -9,9 +9,6 @@ from typing import Any
 Key = tuple[str, str]
 """What a question is for: the line of its instruction, and what of it is asked."""
 
-NOT_GIVEN = None
-"""The answer to a question for a value that nobody gave."""
-
 
 @dataclass(frozen=True, slots=True)
 class Words:

@@ -41,9 +41,18 @@ _FORMS: Sequence[tuple[re.Pattern[str], str]] = [
 ]
 """Sentences of authors, and what is said. In `what` "they" becomes "you", and "you" "I"."""
 
-_YOU: Mapping[str, str] = {"they": "you", "them": "you", "their": "your", "theirs": "yours", "themselves": "yourself"}
-_ME: Mapping[str, str] = {"you": "I", "your": "my", "yours": "mine", "yourself": "myself"}
-_PRONOUN = re.compile(rf"\b(?:{'|'.join([*_YOU, *_ME])})\b", re.IGNORECASE)
+_TURNED: Mapping[str, str] = {
+    "they": "you",
+    "them": "you",
+    "their": "your",
+    "theirs": "yours",
+    "themselves": "yourself",
+    "you": "I",
+    "your": "my",
+    "yours": "mine",
+    "yourself": "myself",
+}
+_PRONOUN = re.compile(rf"\b(?:{'|'.join(_TURNED)})\b", re.IGNORECASE)
 
 
 def direct_speech(text: str, names: Mapping[str, Any]) -> str | None:
@@ -77,6 +86,6 @@ def _sentence(clause: str) -> str | None:
     what = parts.get("what", "")
     if not form or re.search(r"\bthe (?:user|customer|client|guest|person)\b", what, re.IGNORECASE):
         return None
-    turned = _PRONOUN.sub(lambda found: (_YOU | _ME)[found[0].lower()], what)
+    turned = _PRONOUN.sub(lambda found: _TURNED[found[0].lower()], what)
     said = form.format(**{**parts, "what": turned})
     return said[0].upper() + said[1:]

@@ -81,7 +81,7 @@ def fence_of(text: str, notes: Sequence[str], agent: AgentSpec, program: Program
     spoken_to = {one.name for one in strangers if _mentions(words, one.name, str(one.metadata.get("name") or one.name))}
     named = {name for name, one in callable_now.items() if _names(words, one.name, name) or _owner(name) in spoken_to}
     wanted = named or _left_to_models(agent, program, callable_now)
-    harmless = {name for name, one in callable_now.items() if one.metadata.get("pure")}
+    harmless = {name for name, one in callable_now.items() if one.pure}
     playbooks = frozenset({*wanted, *harmless, *(name for name in triggered if name in callable_now)})
     reached = spoken_to | {_owner(name) for name in named}
     return Fence(
