@@ -47,9 +47,9 @@ def parse(source: Source) -> ParsedProgram:
     problems = Problems()
     blocks = scan(source.lines, problems)
     before, sections = split(blocks, 1)
-    for line, heading in underlined(blocks):
+    for line, meant in underlined(blocks):
         tell = problems.warn if sections and line.number > sections[0][0].line.number else problems.at
-        tell(line, "an underlined line is no heading here", hint=f"Write `{heading}`.")
+        tell(line, "an underlined line is no heading here", hint=f"Write `{meant}`.")
     for block in before:
         if isinstance(block, Heading):
             what = "a playbook" if block.level == 2 else "a section"
