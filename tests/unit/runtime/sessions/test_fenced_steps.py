@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from runtime.language.instructions.fence import Fence, fence_of
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, Reply, block, talking
+from tests.fakes.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
 
 pytestmark = pytest.mark.anyio
@@ -42,6 +44,11 @@ def fence(step: str, *, notes: tuple[str, ...] = ()) -> Fence:
     """The fence of such a step."""
     made = shop(step, notes=notes)
     return fence_of(step, notes, made.agents[0], made, ())
+
+
+def facts(talk: Talk, kind: str) -> list[Mapping[str, Any]]:
+    """What the tape has of one kind."""
+    return [data for data in talk.facts(kind) if isinstance(data, Mapping)]
 
 
 @pytest.mark.parametrize(
@@ -87,9 +94,9 @@ async def test_what_a_step_does_not_name_is_refused_and_not_done(statement: str,
     model = Model(block(statement), block("await Say('user', 'I am sorry.')"))
     async with talking(shop("Calm the user down"), model, sandbox) as talk:
         assert await talk.say("hi") == ["I am sorry.", "Bye."]
-        assert [data["rule"] for data in talk.facts("rej")] == ["fence"]
-        assert [data["pb"] for data in talk.facts("start") if data.get("up")] == ["FindOrder"]
-        assert not any((data.get("set") or {}).get("paid") for data in talk.facts("res"))
+        assert [data["rule"] for data in facts(talk, "rej")] == ["fence"]
+        assert [data["pb"] for data in facts(talk, "start") if data.get("up")] == ["FindOrder"]
+        assert not any((data.get("set") or {}).get("paid") for data in facts(talk, "res"))
     assert "(rule: fence)" in model.told(1)
 
 
@@ -106,8 +113,8 @@ async def test_what_only_the_call_itself_shows_fails_there(statement: str, sandb
     model = Model(block(statement), block(f"# resume: {count}", "await Say('user', 'I am sorry.')"))
     async with talking(shop("Calm the user down"), model, sandbox) as talk:
         assert await talk.say("hi") == ["I am sorry.", "Bye."]
-        assert not any((data.get("set") or {}).get("paid") for data in talk.facts("res"))
-        refused = [data["exc"][1] for data in talk.facts("res") if "this step" in str(data.get("exc"))]
+        assert not any((data.get("set") or {}).get("paid") for data in facts(talk, "res"))
+        refused = [data["exc"][1] for data in facts(talk, "res") if "this step" in str(data.get("exc"))]
         assert [text.partition(" name ")[0].partition(" speak ")[0] for text in refused] == ["this step does not"]
 
 
@@ -115,7 +122,7 @@ async def test_what_a_step_names_it_may_do(sandbox: MontySandbox) -> None:
     said = ["await Pay()", "paid = True", "await Say('Clerk', 'Paid.')", "await Say('user', 'All done.')"]
     async with talking(shop("Pay, tell Clerk, and settle whether it is $paid"), Model(block(*said)), sandbox) as talk:
         assert (await talk.say("hi"))[0] == "All done."
-        assert [data["pb"] for data in talk.facts("start") if data.get("up")] == ["Pay", "FindOrder", "Pay"]
+        assert [data["pb"] for data in facts(talk, "start") if data.get("up")] == ["Pay", "FindOrder", "Pay"]
 
 
 async def test_a_step_that_makes_a_value_is_not_done_without_it(sandbox: MontySandbox) -> None:
@@ -123,7 +130,7 @@ async def test_a_step_that_makes_a_value_is_not_done_without_it(sandbox: MontySa
     model = Model(block("await Say('user', 'Hm.')"), block("# resume: 1", "gift = 'a kite'"))
     async with talking(shop(step), model, sandbox) as talk:
         assert await talk.say("hi") == ["Hm.", "Bye."]
-        assert {"gift": "a kite"} in [data.get("set") for data in talk.facts("res")]
+        assert {"gift": "a kite"} in [data.get("set") for data in facts(talk, "res")]
     assert "$gift has no value yet" in model.told(1)
 
 
