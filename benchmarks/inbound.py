@@ -14,6 +14,7 @@ import anyio
 
 from benchmarks.nobody import Nobody
 from benchmarks.table import Row
+from gateway.foundation import renewal_of
 from gateway.node import Node
 from gateway.roster import Roster
 from runtime.bus import Bus
@@ -90,8 +91,9 @@ async def _measure() -> tuple[list[float], list[float]]:
         async with anyio.create_task_group() as tasks:
             around = Surroundings({program.name: program}, store, Nobody(), sandbox, model, clock, bus)
             registry = Registry(around, inbox, tasks)
-            roster = Roster(RedisNodeStore(connection), LeaseHolder("bench"), clock)
-            node = Node(RedisLeaseStore(connection), inbox, roster, bus)
+            holder = LeaseHolder("bench")
+            roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
+            node = Node(RedisLeaseStore(connection), inbox, roster, renewal, bus)
             await node.run(tasks, registry)
             for number in range(ROUNDS + 20):
                 model.asked = anyio.Event()

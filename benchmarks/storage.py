@@ -16,6 +16,7 @@ import anyio
 from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
 
 from benchmarks.table import Row, show
+from gateway.foundation import renewal_of
 from gateway.node import Node
 from gateway.roster import Roster
 from runtime.bus import Bus
@@ -153,7 +154,7 @@ async def measure_hand_over(connection: RedisConnection) -> list[Row]:
     inbox = RedisInbox(connection)
     clock = SystemClock()
     roster = Roster(RedisNodeStore(connection), NODE, clock)
-    node = Node(RedisLeaseStore(connection), inbox, roster, Bus(clock))
+    node = Node(RedisLeaseStore(connection), inbox, roster, renewal_of(connection, NODE, clock), Bus(clock))
     came = anyio.Event()
     arrivals: list[float] = []
 

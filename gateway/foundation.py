@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
 from gateway.parts import keeping_of
 from gateway.remote import remote_servers
+from gateway.renewal import Renewal, in_thread
 from gateway.routing import Routes
 from gateway.settings.tree import Settings
 from runtime.bus import Bus
@@ -36,6 +38,7 @@ from runtime.storage.redis.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
+from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.session_store import RedisSessionStore
@@ -68,6 +71,17 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> J
     keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
     jobs = [*(schedule.job(inbox) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
+
+
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -> Renewal:
+    """What renews this node's leases, in a thread and over a connection of its own."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
+        async with connection.in_another_loop() as other:
+            yield RedisLeaseStore(other), RedisNodeStore(other)
+
+    return Renewal(opened, holder, clock, runner=in_thread)
 
 
 def surroundings_of(

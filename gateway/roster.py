@@ -18,9 +18,9 @@ _AFTER_DEATH_S = 0.05
 
 _LEAVE_LIMIT_S = 3.0
 
-SURE = 0.8
-"""The part of its time for which a lease is surely ours by our own clock. What is left is for calls of platforms that
-are on their way when it ends: another node may have taken over when the time is up."""
+_PATIENCE_S = 2.0
+"""How long the others get at least to say that they live when the store answers again: their calls pause for up to a
+second before they try again."""
 
 
 class Roster:
@@ -129,7 +129,7 @@ class Roster:
         living = await question()
         now = self.clock.monotonic()
         if now - asked_at > self.holder.ttl_s / 3:
-            self._patient_until = now + self.holder.ttl_s / 3
+            self._patient_until = now + max(self.holder.ttl_s / 3, _PATIENCE_S)
         self._note(living, now)
         return living.news
 

@@ -12,6 +12,7 @@ import anyio.to_thread
 import pytest
 from redis.crc import key_slot
 
+from gateway.foundation import renewal_of
 from gateway.node import Node
 from gateway.roster import Roster
 from runtime.bus import Bus
@@ -337,8 +338,9 @@ async def test_a_node_is_handed_again_what_a_stale_replica_has_in_its_inbox(grou
             await sessions.commit(beginning(lease, consume=(entry.entry_id,)))
 
         async with anyio.create_task_group() as tasks:
-            roster = Roster(RedisNodeStore(connection), holder, SystemClock())
-            await Node(RedisLeaseStore(connection), inbox, roster, Bus(SystemClock())).run(tasks, IdleServer(take))
+            clock = SystemClock()
+            roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
+            await Node(RedisLeaseStore(connection), inbox, roster, renewal, Bus(clock)).run(tasks, IdleServer(take))
             await inbox.add(event("1"))
             await handed.wait()
             stale = await lose_the_replica(ground, clock)
@@ -389,8 +391,9 @@ async def test_a_primary_that_is_away_holds_up_no_other_shards_lease(six: Valkey
     elsewhere = next(s for s in range(SHARDS) if six.primary_of(ShardKeys(s).lease) is not six.primary_of(INBOX))
     lease, other = ShardKeys(elsewhere).lease, six.primary_of(ShardKeys(elsewhere).lease)
     async with open_connection(six.url) as connection, anyio.create_task_group() as tasks:
-        roster = Roster(RedisNodeStore(connection), LeaseHolder("node-a", ttl_s=ttl_s), SystemClock())
-        node = Node(RedisLeaseStore(connection), RedisInbox(connection), roster, Bus(SystemClock()))
+        holder, clock = LeaseHolder("node-a", ttl_s=ttl_s), SystemClock()
+        roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
+        node = Node(RedisLeaseStore(connection), RedisInbox(connection), roster, renewal, Bus(clock))
         await node.run(tasks, IdleServer())
         await in_thread(lose_both)
         ends_at = int(await in_thread(other.ask, "HGET", lease, "expires"))
