@@ -12,18 +12,18 @@ import anyio
 import pytest
 from redis import Redis
 
-from gateway.node import Node
-from gateway.renewal import Renewal, Stores, in_thread
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.renewal import Renewal, Stores, in_thread
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.sessions.store import SHARDS, LeaseHolder
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.keys import lease_key
+from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.keys import lease_key
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
-from runtime.storage.redis.script import load_script
+from runtime.stores.sessions import SHARDS, LeaseHolder
 from tests.contract.storage_samples import SHARD
 from tests.fakes.shard_server import IdleServer
 from tests.fakes.valkey_cluster import wait_until

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from gateway.renewal import Renewal, Stores
+from gateway.cluster.renewal import Renewal, Stores
 from runtime.core.clock import Clock
-from runtime.sessions.nodes import NodeStore
-from runtime.sessions.store import LeaseHolder, LeaseStore
+from runtime.stores.nodes import NodeStore
+from runtime.stores.sessions import LeaseHolder, LeaseStore
 
 
 async def in_this_loop(work: Callable[[], Awaitable[None]]) -> None:
