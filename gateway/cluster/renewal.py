@@ -80,6 +80,8 @@ class Renewal:
         self._silent = False
         self._asked_at: float | None = None
         self._loop: asyncio.AbstractEventLoop
+        self._outcomes: dict[_Kept, None] = {}
+        self._any_outcome = anyio.Event()
 
     def surely_until(self) -> float:
         """Until when a lease is surely ours that is asked for now."""
@@ -111,7 +113,9 @@ class Renewal:
     async def run(self) -> None:
         """Renew until cancelled. Raises what the stores raise."""
         self._loop = asyncio.get_running_loop()
-        await self._runner(self._renew_all)
+        async with beside() as tasks:
+            tasks.start_soon(self._tell_outcomes)
+            await self._runner(self._renew_all)
 
     async def _over(self, call: _Call) -> None:
         with self._lock:
@@ -173,7 +177,19 @@ class Renewal:
                 kept.until, kept.lost = until if ours else kept.until, ours is False
             self._end(kept)
         if kept.lost or not was_sure:
-            self._loop.call_soon_threadsafe(self._tell, kept)
+            self._loop.call_soon_threadsafe(self._note, kept)
+
+    def _note(self, kept: _Kept) -> None:
+        self._outcomes[kept] = None
+        self._any_outcome.set()
+
+    async def _tell_outcomes(self) -> None:
+        """Tell them from a task: who is told may start other work."""
+        while True:
+            await self._any_outcome.wait()
+            self._any_outcome = anyio.Event()
+            while self._outcomes:
+                self._tell(self._outcomes.popitem()[0])
 
     def _tell(self, kept: _Kept) -> None:
         if self._kept.get(kept.name) is not kept:

@@ -118,6 +118,18 @@ async def test_a_node_is_announced_after_its_leases_so_that_none_outlives_it() -
         tasks.cancel_scope.cancel()
 
 
+async def test_who_is_told_that_a_lease_is_lost_may_start_work() -> None:
+    clock = FakeClock()
+    leases, told = MemoryLeaseStore(clock), list[anyio.CancelScope]()
+    renewal = renewing(leases, MemoryNodeStore(clock), ADA, clock)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(renewal.run)
+        renewal.keep("shard:1", 1, renewal.surely_until(), lambda _: told.append(anyio.CancelScope()))
+        await clock.advance(ADA.ttl_s / 3)
+        assert len(told) == 1
+        tasks.cancel_scope.cancel()
+
+
 async def test_work_in_a_thread_has_ended_when_who_asked_for_it_is_cancelled() -> None:
     begun, ended = anyio.Event(), threading.Event()
     here = asyncio.get_running_loop()
