@@ -324,6 +324,18 @@ class CanEndTyping(Protocol):
 
 
 @runtime_checkable
+class BringsTogether(Protocol):
+    """What people do in several conversations can be taken at the same time."""
+
+    def connect_together(self) -> AbstractAsyncContextManager[AsyncIterator[Sequence[Inbound]]]:
+        """As `Adapter.connect`, but all that waits at once, in order, some dozens at most.
+
+        All of it is acknowledged when the consumer asks for more.
+        """
+        ...
+
+
+@runtime_checkable
 class AnswersHttp(Protocol):
     """The platform brings what people do by HTTP requests of its own, to `/hooks/<platform>` on any node."""
 
