@@ -98,8 +98,8 @@ class InboundRouter:
         if isinstance(self._adapter, BringsTogether):
             async with self._adapter.connect_together() as arrivals:
                 self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)
-                async for events in arrivals:
-                    await self.take_together(events)
+                async for several in arrivals:
+                    await self.take_together(several)
             return
         async with self._adapter.connect() as events:
             self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)

@@ -338,9 +338,10 @@ async def test_a_node_is_handed_again_what_a_stale_replica_has_in_its_inbox(grou
             await sessions.commit(beginning(lease, consume=(entry.entry_id,)))
 
         async with anyio.create_task_group() as tasks:
-            clock = SystemClock()
-            roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
-            await Node(RedisLeaseStore(connection), inbox, roster, renewal, Bus(clock)).run(tasks, IdleServer(take))
+            roster = Roster(RedisNodeStore(connection), holder, SystemClock())
+            renewal = renewal_of(connection, holder, SystemClock())
+            bus = Bus(SystemClock())
+            await Node(RedisLeaseStore(connection), inbox, roster, renewal, bus).run(tasks, IdleServer(take))
             await inbox.add(event("1"))
             await handed.wait()
             stale = await lose_the_replica(ground, clock)
