@@ -47,7 +47,7 @@ def close_marks(text: str) -> str:
 
 
 def _last_block(lines: list[str]) -> tuple[str, str]:
-    """What stands before the inline text of the last block, and that text."""
+    """The last block's inline text, and the text before it."""
     start = len(lines) - 1
     while start > 0 and lines[start - 1].strip() and not _BLOCK_START.match(lines[start]):
         start -= 1

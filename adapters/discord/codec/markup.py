@@ -101,7 +101,7 @@ def _always(lines: list[str]) -> _Rewrite:
 
 
 def _pieces(tokens: Sequence[Token]) -> Iterator[tuple[int, int, _Rewrite]]:
-    """Where lines change, in order, and into what. What is not named here stays, code above all."""
+    """The replacements of lines, in order. Everything else stays, code above all."""
     stream = iter(tokens)
     for token in stream:
         if token.map is None:
