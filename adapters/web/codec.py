@@ -256,6 +256,11 @@ def opened(room: str) -> str:
     return _frame("opened", room=room)
 
 
+def absent(room: str) -> str:
+    """There is no such room: the page goes to one that it knows."""
+    return _frame("absent", room=room, text=f"There is no room {room!r}. Open it first.")
+
+
 def error(text: str) -> str:
     return _frame("error", text=text)
 

@@ -170,7 +170,7 @@ class Visit:
     async def _known(self, room: str) -> bool:
         if await self._board.has(room):
             return True
-        self._browser.push(codec.error(f"There is no room {room!r}. Open it first."))
+        self._browser.push(codec.absent(room))
         return False
 
     async def _open(self, name: str) -> None:

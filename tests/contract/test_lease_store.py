@@ -91,3 +91,23 @@ async def test_leases_that_are_renewed_at_once_are_renewed_in_one_call(valkey_so
         assert kept == {shard: shard != 5 for shard in tokens}
         assert scripts_after - scripts == SHARDS
         assert reads_after - reads <= 8
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3])
+async def test_who_renews_with_one_that_is_cancelled_renews_all_the_same(stores: Stores, turns: int) -> None:
+    tokens = {f"shard:{shard}": await stores.leases.acquire(f"shard:{shard}", NODE) for shard in (3, 4)}
+    kept: list[str] = []
+
+    async def renew(name: str) -> None:
+        token = tokens[name]
+        assert token is not None
+        if await stores.leases.renew(name, NODE, token):
+            kept.append(name)
+
+    async with anyio.create_task_group() as tasks, anyio.create_task_group() as ended:
+        ended.start_soon(renew, "shard:3")
+        tasks.start_soon(renew, "shard:4")
+        for _ in range(turns):
+            await anyio.lowlevel.checkpoint()
+        ended.cancel_scope.cancel()
+    assert "shard:4" in kept

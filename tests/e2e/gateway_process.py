@@ -90,6 +90,10 @@ class Gateway:
                 await self._changed.wait()
         return found
 
+    async def listens_to(self, platform: str) -> None:
+        """Return when this run has logged that a platform's adapter is connected."""
+        await self.prints(f'"platform": "{platform}", "event": "adapter.connected"')
+
     async def more_output(self) -> None:
         """Return when it prints something."""
         await self._changed.wait()

@@ -124,7 +124,8 @@ class TelegramTalk:
         self.platform.again(self._update)
 
     def texts(self) -> list[str]:
-        return [message.text for message in self._messages()]
+        """What is read: the space that does not break, which an edit has when it is repeated, reads as another."""
+        return [message.text.replace("\u00a0", " ") for message in self._messages()]
 
     def ids(self) -> list[str]:
         return [str(message.message_id) for message in self._messages()]

@@ -35,7 +35,7 @@ async def example(directory: Path, name: str, rules: Rules) -> AsyncIterator[tup
             **telegram_settings(address),
         }
         async with gateway(directory, ROOT / "examples" / f"{name}.pb", environment) as running:
-            await running.prints("telegram.*adapter.connected")
+            await running.listens_to("telegram")
             yield running, platform
 
 

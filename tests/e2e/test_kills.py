@@ -193,7 +193,7 @@ async def test_a_question_and_words_around_kills_are_seen_once_on_every_platform
             await running.gone()
             await running.start()
             with anyio.fail_after(LIMIT_S):
-                await running.prints("slack.*adapter.connected")
+                await running.listens_to("slack")
                 await discord.platform.until(lambda: discord.platform.gateway.connected)
             for place in places:
                 await until(place, lambda messages: any(labels == ("Yes", "No") for _, labels in messages))

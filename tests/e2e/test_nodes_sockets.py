@@ -57,7 +57,7 @@ async def test_kills_of_the_nodes_that_are_connected_lose_and_double_nothing(
         for place in places.values():
             place.say("and then?")
         for name in mine:
-            await nodes[other].prints(f'"{name}", "event": "adapter.connected"')
+            await nodes[other].listens_to(name)
             noted(record_property, {f"{name}_s": anyio.current_time() - killed_at})
         for place in places.values():
             await until(place, said("You said: and then?"))

@@ -48,7 +48,7 @@ async def test_a_kill_of_the_node_that_polls_loses_and_doubles_nothing(tmp_path:
         killed_at = anyio.current_time()
         for talk in talks:
             await talk.say("and then?")
-        await nodes[other].prints('"telegram", "event": "adapter.connected"')
+        await nodes[other].listens_to("telegram")
         times = {"polled_again_s": anyio.current_time() - killed_at}
         await until_last(talks, "You said: and then?")
         times["all_answered_s"] = anyio.current_time() - killed_at

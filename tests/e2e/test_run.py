@@ -48,7 +48,7 @@ async def test_it_prints_a_free_port_and_says_that_it_lives_and_is_ready(tmp_pat
     async with gateway(tmp_path, TELLER, {"PARLEY_WEB__PORT": "0"}) as running:
         assert running.url.startswith("http://127.0.0.1:")
         assert await asked(running, "/healthz") == (200, {"status": "alive"})
-        await running.prints("adapter.connected")
+        await running.listens_to("web")
         assert await asked(running, "/readyz") == (200, {"status": "ready", "reasons": []})
 
 

@@ -38,7 +38,7 @@ async def listened_to(platform: SlackPlatform, directory: Path, program: Path) -
         environment = slack_settings(platform, address, PARLEY_SLACK__ACCESS="open")
         async with gateway(directory, program, environment) as running:
             with anyio.fail_after(LIMIT_S):
-                await running.prints("slack.*adapter.connected")
+                await running.listens_to("slack")
             yield running
 
 
@@ -59,7 +59,7 @@ async def test_slack_conversation_goes_on_after_a_kill_in_a_direct_message_and_i
         await running.gone()
         await running.start()
         with anyio.fail_after(LIMIT_S):
-            await running.prints("slack.*adapter.connected")
+            await running.listens_to("slack")
             platform.say("are you there?", channel=DIRECT)
             await platform.until(lambda: any("You said: are you there?" in text for text in shown(DIRECT)))
             platform.say("story", channel=CHANNEL, thread=asked)
@@ -167,7 +167,7 @@ async def test_gateway_hears_by_http(tmp_path: Path) -> None:
         del environment["PARLEY_SLACK__APP_TOKEN"]
         environment["PARLEY_SLACK__SIGNING_SECRET"] = SIGNING_SECRET
         async with gateway(tmp_path, TELLER, environment) as running:
-            await running.prints("slack.*adapter.connected")
+            await running.listens_to("slack")
             send = slack_http.to_url(session, f"{running.url}/hooks/slack/events")
             platform.events.post = slack_http.posting(platform.clock, send)
             with anyio.fail_after(LIMIT_S):

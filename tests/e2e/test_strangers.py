@@ -53,7 +53,7 @@ async def test_stranger_on_slack_posts_nothing(tmp_path: Path) -> None:
         }
         async with gateway(tmp_path, TELLER, environment) as running:
             with anyio.fail_after(LIMIT_S):
-                await running.prints("slack.*adapter.connected")
+                await running.listens_to("slack")
                 refused = platform.command("hello everybody")
                 await platform.until(lambda: platform.events.events[refused].words is not None)
                 platform.command("hello", person=FRIEND)

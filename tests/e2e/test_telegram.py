@@ -248,7 +248,7 @@ async def test_the_menu_of_commands_is_in_every_language_that_has_texts(tmp_path
         serving(platform) as address,
         gateway(tmp_path, TELLER, settings(address, PARLEY_TEXTS_DIR=str(texts))) as running,
     ):
-        await running.prints("telegram.*adapter.connected")
+        await running.listens_to("telegram")
         await platform.until(lambda: {"", "de"} <= set(platform.main.commands))
     shown = {
         language: {one["command"]: one["description"] for one in m} for language, m in platform.main.commands.items()

@@ -60,7 +60,7 @@ async def test_three_agents_meet_in_a_topic_under_their_names(tmp_path: Path) ->
     async with serving(platform) as address:
         environment = settings(address, PARLEY_TELEGRAM__ACCESS="open")
         async with gateway(tmp_path, TOUR, environment) as running:
-            await running.prints("telegram.*adapter.connected")
+            await running.listens_to("telegram")
             messages = await met(platform)
     assert [tuple(message.text.split("\n", 1)) for message in messages] == MEETING
     assert {message.by for message in messages} == {BOT_ID}
@@ -78,7 +78,7 @@ async def test_three_agents_meet_in_a_topic_by_bots_of_their_own(tmp_path: Path)
     async with serving(platform) as address:
         environment = settings(address, PARLEY_TELEGRAM__ACCESS="open")
         async with gateway(tmp_path, TOUR, environment) as running:
-            await running.prints("telegram.*adapter.connected")
+            await running.listens_to("telegram")
             messages = await met(platform)
         assert not any(name.read_text() in running.output for name in map(tmp_path.__truediv__, names.values()))
     assert [(names[message.by], message.text) for message in messages] == MEETING

@@ -103,7 +103,7 @@ async def test_slack_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
         environment = slack_settings(platform, address, PARLEY_SLACK__ACCESS="open")
         async with gateway(tmp_path, TALLY, environment) as running:
             with anyio.fail_after(LIMIT_S):
-                await running.prints("slack.*adapter.connected")
+                await running.listens_to("slack")
                 root = platform.mention("hi")
                 await platform.until(lambda: any("I count." in text for text in at(root)))
                 platform.say("one", thread=root)
@@ -165,7 +165,7 @@ async def test_a_kill_in_the_middle_undoes_once_and_forks_once(tmp_path: Path) -
         environment = slack_settings(platform, address, PARLEY_SLACK__ACCESS="open")
         async with gateway(tmp_path, TALLY, environment) as running:
             with anyio.fail_after(2 * LIMIT_S):
-                await running.prints("slack.*adapter.connected")
+                await running.listens_to("slack")
                 root = platform.mention("hi")
                 await platform.until(lambda: any("I count." in text for text in at(root)))
                 for number, text in enumerate(("one", "two"), start=1):
@@ -178,7 +178,7 @@ async def test_a_kill_in_the_middle_undoes_once_and_forks_once(tmp_path: Path) -
                     running.kill()
                     await running.gone()
                     await running.start()
-                    await running.prints("slack.*adapter.connected")
+                    await running.listens_to("slack")
                 await platform.until(lambda: any("goes on in a second place" in text for text in at(root)))
                 await platform.until(lambda: any("from what came of" in text for text in at(forks()[0])))
                 platform.say("three", thread=forks()[0])

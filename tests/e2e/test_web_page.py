@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, WebSocketRoute, expect
 
 from adapters.adapter import Inbound
 from adapters.web import hub
@@ -278,6 +278,28 @@ async def test_rooms_are_reached_by_keyboard_and_count_what_is_unread(browser: B
         await ideas.click()
         await expect(grace.locator(".message.person .body")).to_have_text(["a first idea", "a second idea"])
         await expect(grace).to_have_title("ideas · Parley")
+
+
+async def test_a_link_to_a_room_works_before_the_page_has_heard_of_it(browser: Browser) -> None:
+    def without_activity(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda frame: None if '"t":"activity"' in str(frame).replace(" ", "") else socket.send(frame))
+
+    async with web_chat() as chat:
+        ada, bob = await enter(browser, chat, "Ada"), await enter(browser, chat, "Bob")
+        await bob.route_web_socket("**/ws", without_activity)
+        await bob.reload()
+        await expect(bob.locator("#presence")).to_contain_text("here")
+        await ada.evaluate("location.hash = 'garden'")
+        await expect(ada.locator("#room-name")).to_have_text("lobby")
+        await expect(ada.get_by_text("There is no room 'garden'.")).to_be_visible()
+        await ada.get_by_label("New room").fill("Garden")
+        await ada.get_by_label("New room").press("Enter")
+        await expect(ada.locator("#room-name")).to_have_text("garden")
+        await bob.evaluate("location.hash = 'garden'")
+        await expect(bob.locator("#room-timeline")).to_contain_text("Ada opened this room.")
+        await expect(bob.locator("#room-name")).to_have_text("garden")
+        await expect(bob.locator("#rooms button", has_text="garden")).to_be_visible()
 
 
 async def test_commands_are_suggested_while_they_are_typed(browser: Browser) -> None:

@@ -106,6 +106,8 @@ class Rig:
         self.idle = anyio.Event()
         self.threads: dict[str, Address] = {}
         """What was opened, by the nonces."""
+        self.unrecorded: set[str] = set()
+        """Messages that the platform had, and no fact named, when a process died."""
         self._arrived = 0
         self._dead = False
 
@@ -122,6 +124,8 @@ class Rig:
         if fault == "die":
             self._dead = True
             self.deaths += 1
+            recorded = {fact.data["pid"] for fact in self.facts if fact.kind == "sent"}
+            self.unrecorded |= self.platform.messages.keys() - recorded
             raise Crash
         return fault
 

@@ -137,10 +137,6 @@ class Chat {
 
   join() {
     const { id, version } = this.room;
-    if (!this.rooms.some((room) => room.id === id)) {
-      if (this.rooms.length) location.replace(`#${this.rooms[0].id}`);
-      return;
-    }
     this.connection.send({ t: "join", room: id, version });
   }
 

@@ -31,6 +31,7 @@ export class Frames {
       this.chat.main.timeline.clear();
       this.chat.room.more = more;
     }
+    this.known(room);
     const first = !this.chat.room.joined;
     this.chat.room.joined = true;
     this.chat.room.people = people;
@@ -118,6 +119,13 @@ export class Frames {
   on_opened({ room }) {
     this.known(room);
     location.hash = room;
+  }
+
+  on_absent({ room, text }) {
+    if (room !== this.chat.room.id) return;
+    toast(text);
+    const [first] = this.chat.rooms;
+    if (first) location.replace(`#${first.id}`);
   }
 
   on_error({ text }) {

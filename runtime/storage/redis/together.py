@@ -39,33 +39,35 @@ class Together:
         self._asked: list[_Asked] = []
 
     async def run(self, keys: Sequence[str], arguments: Sequence[str | int]) -> Any:
-        """What the script answers. Raises StorageError."""
+        """What the script answers, which may run twice: where the caller that makes the call is cancelled, the others ask
+        again. Raises StorageError."""
         if await self._connection.kind() == "cluster":
             return await self._alone(keys, arguments)
-        asked = _Asked(keys, arguments)
-        self._asked.append(asked)
-        if len(self._asked) == 1:
-            await self._send()
-        else:
-            await asked.over.wait()
-        if asked.error is not None:
-            raise asked.error
-        return asked.answer
+        while True:
+            asked = _Asked(keys, arguments)
+            self._asked.append(asked)
+            if len(self._asked) == 1:
+                await self._send()
+            else:
+                await asked.over.wait()
+            if asked.error is not None:
+                raise asked.error
+            if asked.answered:
+                return asked.answer
 
     async def _send(self) -> None:
         asked: Sequence[_Asked] = ()
-        error = StorageError("the call that was made for several was cancelled")
         try:
             await checkpoint()  # others may ask in this turn
             asked, self._asked = self._asked, []
             await self._answer(asked)
-        except StorageError as failure:
-            error = failure
-            raise
-        finally:
-            asked, self._asked = (asked, self._asked) if asked else (self._asked, [])
+        except StorageError as error:
             for one in asked:
-                one.error = one.error or (None if one.answered else error)
+                one.error = None if one.answered else error
+        finally:
+            if not asked:
+                asked, self._asked = self._asked, []
+            for one in asked:
                 one.over.set()
 
     async def _answer(self, asked: Sequence[_Asked]) -> None:
